@@ -58,6 +58,7 @@ function(lockstep_unit target number)
   # g++ sees the sources of a unit as headers, where a type of an unnamed namespace inside another
   # class would be an error; each source is in one unit only, so here it is none.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  lockstep_reads_library(${target})
 endfunction()
 
 # What a release build compiles with where nobody waits for the program: it takes a third less time.

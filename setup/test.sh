@@ -16,7 +16,7 @@ TEXT
 choose_changed() {
   git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git has no commit '$base'"
   changed=$(git diff --name-only --no-renames "$base" --; git ls-files --others --exclude-standard)
-  labels=$("$bin/lab-tool" dev affected $changed) || exit $?
+  labels=$("$bin/lab-dev" dev affected $changed) || exit $?
 }
 
 lab_test() {

@@ -8,8 +8,8 @@
 #include "grader/course/broken.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/lab/curve_chart.hpp"
-#include "grader/lab/training_log.hpp"
+#include "grader/further/curve_chart.hpp"
+#include "grader/further/training_log.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
