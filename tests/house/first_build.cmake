@@ -3,13 +3,13 @@
 execute_process(COMMAND sh -euc ". setup/start.sh; first_targets \"$(first_exercise)\""
                 WORKING_DIRECTORY ${root} OUTPUT_VARIABLE asked COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" asked "${asked}")
-execute_process(COMMAND ${ninja} -C ${build} -t inputs ${asked}
-                OUTPUT_VARIABLE inputs COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "CMakeFiles/[^/\n]+\\.dir/[^\n]+\\.(o|gch)" objects "${inputs}")
-list(TRANSFORM objects REPLACE "CMakeFiles/([^/]+)\\.dir/.*" "\\1")
+execute_process(COMMAND ${ninja} -C ${build} -t commands ${asked}
+                OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL " -o [^ ]*CMakeFiles/[^/ ]+\\.dir/" objects "${commands}")
+list(TRANSFORM objects REPLACE ".*CMakeFiles/([^/]+)\\.dir/" "\\1")
 list(REMOVE_DUPLICATES objects)
 if(NOT objects)
-  message(FATAL_ERROR "ninja names no object that ./lab start builds: ${inputs}")
+  message(FATAL_ERROR "ninja names no object that ./lab start builds: ${commands}")
 endif()
 file(STRINGS ${list} listed REGEX "^[^#]")
 
