@@ -1,4 +1,4 @@
-# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-tool does what
+# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-dev does what
 # needs the course's manifest. Tests run by their labels.
 
 dev_help() {
@@ -85,6 +85,6 @@ lab_dev() {
     torch) dev_torch ;;
     fuzz) shift; dev_fuzz "$@" ;;
     format) install_packages $packages_dev; dev_format ;;
-    *) hand_to lab-tool dev "$@" ;;
+    *) hand_to lab-dev dev "$@" ;;
   esac
 }

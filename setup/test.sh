@@ -17,7 +17,7 @@ TEXT
 choose_changed() {
   git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git has no commit '$base'"
   changed=$(git diff --name-only --no-renames "$base" --; git ls-files --others --exclude-standard)
-  labels=$("$bin/lab-tool" dev affected $changed) || exit $?
+  labels=$("$bin/lab-dev" dev affected $changed) || exit $?
 }
 
 # Copies what ctest prints, and puts the figures before its closing lines. The times are in its lines:
@@ -49,7 +49,7 @@ show_slowest() {
 
 show_costs() {
   grep -q ': proof of ' "$times" || return 0
-  "$root/build/$preset/bin/lab-tool" dev costs || :
+  "$root/build/$preset/bin/lab-dev" dev costs || :
   printf '\n'
 }
 

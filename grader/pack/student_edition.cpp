@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the engine that students start, and lab-tool.
-const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
-                                        "generate", "sim",          "smoke"};
+// Those of the engine that students start, and those behind ./lab.
+const std::vector<std::string> programs{"lab-tool", "lab-further", "lockstep-run", "train",
+                                        "generate", "sim",         "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
 // What the players of parts are linked with, of every kind: no programs.

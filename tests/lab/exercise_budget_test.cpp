@@ -1,5 +1,5 @@
 // What exercises add to building and testing, and the budget that they have.
-#include "grader/lab/exercise_budget.hpp"
+#include "grader/dev/exercise_budget.hpp"
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"

@@ -14,12 +14,12 @@ const std::string end_of_run =
     "\n92% tests passed, 1 tests failed out of 12\n\nTotal Test time (real) =  97.10 sec\n"
     "Errors while running CTest";
 
-// With a lab-tool that says what it was asked for.
+// With a lab-dev that says what it was asked for.
 std::string shown(const std::string& printed) {
   const test::Scratch scratch;
-  const auto tool = scratch.path() / "build/release/bin/lab-tool";
-  write_text(tool, "#!/bin/sh\necho \"lab-tool $*\"\n");
-  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  const auto program = scratch.path() / "build/release/bin/lab-dev";
+  write_text(program, "#!/bin/sh\necho \"lab-dev $*\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   write_text(scratch.path() / "printed", printed);
   return run_command({"sh", "-euc",
                       "root=$1; preset=release; . \"$2/setup/test.sh\"; show_tests <\"$1/printed\"",
@@ -54,12 +54,12 @@ TEST_CASE(
              test::contains("\n      65.4  a ring: it is sound\n      31.5  the first... of all\n"
                             "       0.1  test no. 9\n"));
   CHECK_THAT(said, !test::contains("  test no. 10\n"));
-  CHECK_THAT(said, !test::contains("lab-tool"));
+  CHECK_THAT(said, !test::contains("lab-dev"));
 }
 
 TEST_CASE("lab test: a run with proofs shows what exercises cost, and a run of few tests nothing") {
   CHECK_THAT(shown(run_of_twelve("proof of 06_x/toy") + end_of_run),
-             test::contains("lab-tool dev costs\n"));
+             test::contains("lab-dev dev costs\n"));
   const std::string few = line_of(1, "one", "...   Passed    0.01") + end_of_run;
   CHECK(shown(few) == few);
 }
