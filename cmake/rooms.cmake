@@ -76,17 +76,19 @@ function(lockstep_unit target number)
   # g++ sees the sources of a unit as headers, where a type of an unnamed namespace inside another
   # class would be an error; each source is in one unit only, so here it is none.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  lockstep_reads_library(${target})
 endfunction()
 
 # What a release build compiles with where nobody waits for the program: it takes a third less time.
 set(LOCKSTEP_QUICKLY $<$<CONFIG:Release>:-O1>)
 
 # lockstep_room(tensor SOURCES "a.cpp b.cpp" c.cpp USES base sim LIBRARIES ZLIB::ZLIB CALLS part)
-# SOURCES as in lockstep_sources; QUICKLY: compiled as said above; CALLS: the parts that the sources
+# SOURCES as in lockstep_sources; QUICKLY: all of them are compiled as said above; QUICK: these sources
+# are, each by itself, in a room that is not; CALLS: the parts that the sources
 # call, whose references come with the room into tests and programs (lockstep_parts_of_rooms). A room
 # without sources is an interface library.
 function(lockstep_room room)
-  cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;USES;LIBRARIES;CALLS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;QUICK;USES;LIBRARIES;CALLS" ${ARGN})
   lockstep_floor_of(${room} floor)
   lockstep_target_of(${room} target)
   if(ARG_SOURCES)
@@ -94,6 +96,13 @@ function(lockstep_room room)
     lockstep_sources(${target} ${ARG_SOURCES})
     if(ARG_QUICKLY)
       target_compile_options(${target} PRIVATE ${LOCKSTEP_QUICKLY})
+    endif()
+    if(ARG_QUICK)
+      add_library(${target}_quick OBJECT)
+      lockstep_sources(${target}_quick ${ARG_QUICK})
+      target_compile_options(${target}_quick PRIVATE ${LOCKSTEP_QUICKLY})
+      target_link_libraries(${target}_quick PRIVATE lockstep_flags ${ARG_LIBRARIES})
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_quick>)
     endif()
     set(reach PUBLIC)
   else()

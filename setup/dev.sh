@@ -1,4 +1,4 @@
-# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-tool does what
+# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-dev does what
 # needs the course's manifest. Tests run by their labels.
 
 dev_help() {
@@ -29,6 +29,8 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 feed a parser made-up inputs for 600 seconds, or as many; TARGET is
                                 archives, frames, quiz or roster; --keep adds what was found and
                                 reaches new code to tests/fuzz/corpus/TARGET.tar
+       ./lab dev costs [--hold] list what each exercise adds to building and testing, and what is
+                                over its budget; --hold fails if an exercise exceeds it
        ./lab dev affected PATH… list the labels of tests that a change to these files can affect
 TEXT
 }
@@ -92,6 +94,6 @@ lab_dev() {
     torch) dev_torch ;;
     fuzz) shift; dev_fuzz "$@" ;;
     format) install_packages $packages_dev; dev_format ;;
-    *) hand_to lab-tool dev "$@" ;;
+    *) hand_to lab-dev dev "$@" ;;
   esac
 }

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the engine that students start, and lab-tool.
-const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
-                                        "generate", "sim",          "smoke"};
+// Those of the engine that students start, and those behind ./lab.
+const std::vector<std::string> programs{"lab-tool", "lab-further", "lockstep-run", "train",
+                                        "generate", "sim",         "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
 // The trainer with every way to train, which is `train` there: nothing is built when it is asked

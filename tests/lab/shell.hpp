@@ -22,6 +22,8 @@ struct Programs {
     program("lockstep-run", "echo lockstep-run \"$@\"");
     program("sim", "echo sim \"$@\"");
     program("lab-tool", "echo lab-tool \"$@\"");
+    program("lab-further", "echo lab-further \"$@\"");
+    program("lab-dev", "echo lab-dev \"$@\"");
   }
   const fs::path& folder() const { return scratch.path(); }
   void program(const std::string& name, const std::string& line) const {

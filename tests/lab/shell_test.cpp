@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/base/text.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/lab.hpp"
@@ -69,6 +70,18 @@ TEST_CASE("lab train, sim, run --help: is the program's own, also beside other p
   CHECK(programs.lab({"run", "--help"}).output == "lockstep-run --help\n");
   CHECK(programs.lab({"run", "--", "any/bin/smoke", "--help"}).output ==
         "lockstep-run -- any/bin/smoke --help\n");
+}
+
+TEST_CASE("lab: later commands and those of contributors are programs of their own") {
+  const Programs programs;
+  for (const char* command : {"check", "watch", "list", "quiz", "predict", "solution"}) {
+    CHECK(programs.lab({command, "a b"}).output == text("lab-tool ", command, " a b\n"));
+  }
+  for (const char* command : {"compare", "debug", "myth", "submit", "trace"}) {
+    CHECK(programs.lab({command, "a b"}).output == text("lab-further ", command, " a b\n"));
+  }
+  CHECK(programs.lab({"bench", "check", "a b"}).output == "lab-further bench-check a b\n");
+  CHECK(programs.lab({"dev", "prove", "a b"}).output == "lab-dev dev prove a b\n");
 }
 
 TEST_CASE("lab run: a program of the lab is built before it runs, and only such a one") {
