@@ -348,7 +348,7 @@ function(lockstep_judge lesson)
   endforeach()
   set(table ${CMAKE_BINARY_DIR}/judges/exams_${number}.cpp)
   file(CONFIGURE OUTPUT ${table} CONTENT "// The exams of lesson ${number}, and how many cases their checks play: from the manifests.
-#include \"grader/judge/bench.hpp\"
+#include \"grader/judge/case_runner.hpp\"
 
 namespace lockstep::grader {
 

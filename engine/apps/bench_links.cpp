@@ -34,7 +34,7 @@ const std::vector<std::int64_t> message_bytes{4,       64,      512,     4 << 10
 const std::vector<std::int64_t> ring_bytes{4 << 10, 64 << 10, 1 << 20, 16 << 20};
 
 // How ranks of one machine talk, and what was measured of it.
-struct Transport {
+struct MeasuredTransport {
   std::string option, name, colour, paler;
   std::vector<LinkTime> messages{}, rings{};
   LinkFit fit{};
@@ -67,7 +67,7 @@ std::string fixed(double value, int digits) {
   return out.str();
 }
 
-void print_messages(const Transport& transport) {
+void print_messages(const MeasuredTransport& transport) {
   std::cout << "\n"
             << transport.name << ", one message, microseconds\n"
             << "      size   measured   α + D/β   model/measured\n";
@@ -81,7 +81,7 @@ void print_messages(const Transport& transport) {
             << " µs, β = " << fixed(transport.fit.beta_bytes_s / 1e9, 2) << " GB/s\n";
 }
 
-void print_rings(const Transport& transport, int ranks) {
+void print_rings(const MeasuredTransport& transport, int ranks) {
   std::cout << "\n"
             << transport.name << ", ring all-reduce on " << ranks << " ranks, microseconds\n"
             << "      size   measured   2(N-1)(α + D/(Nβ))   measured/model\n";
@@ -124,9 +124,9 @@ std::vector<Series> published() {
   return {a100, h100};
 }
 
-std::string plot_of(const std::vector<Transport>& transports, int ranks) {
+std::string plot_of(const std::vector<MeasuredTransport>& transports, int ranks) {
   std::vector<Series> all;
-  for (const Transport& transport : transports) {
+  for (const MeasuredTransport& transport : transports) {
     Series line{text(transport.name, ": α + D/β"), transport.colour, Series::Drawn::line, {}};
     Series ring{text("ring of ", ranks, ": predicted"), transport.paler, Series::Drawn::line, {}};
     for (double bytes = 4; bytes < 2e7; bytes *= 2) {
@@ -174,13 +174,13 @@ int run(int argc, const char* const* argv) {
   const int ranks = ranks_of(arguments.get("ranks"), 3);
   const std::int64_t calls = arguments.integer("calls", 1);
   const bool as_json = arguments.flag("json");
-  std::vector<Transport> transports{{"shm", "shared memory", "#b8442a", "#e0a060"}};
+  std::vector<MeasuredTransport> transports{{"shm", "shared memory", "#b8442a", "#e0a060"}};
   if (comm::has_tcp_groups()) transports.push_back({"gloo", "TCP", "#2a5db8", "#6fb7d6"});
 
   Runner runner;
   const Machine machine = this_machine();
   StepCounter progress(2 * transports.size());
-  for (Transport& transport : transports) {
+  for (MeasuredTransport& transport : transports) {
     progress.begin(text("messages through ", transport.name));
     transport.messages = measured(transport.option, 2, message_bytes, calls, runner);
     transport.fit = fit_link(transport.messages);
@@ -191,7 +191,7 @@ int run(int argc, const char* const* argv) {
 
   if (as_json) {
     Json document{{"bench", "links"}, {"ranks", ranks}, {"transports", Json::array()}};
-    for (const Transport& each : transports) {
+    for (const MeasuredTransport& each : transports) {
       document["transports"].push_back(
           {{"transport", each.name},
            {"alpha_s", each.fit.alpha_s},
@@ -206,7 +206,7 @@ int run(int argc, const char* const* argv) {
   } else {
     std::cout << "machine  " << machine.processor << ", " << counted(machine.cores, "core")
               << ", load " << fixed(machine.load, 1) << "\n";
-    for (const Transport& transport : transports) {
+    for (const MeasuredTransport& transport : transports) {
       print_messages(transport);
       print_rings(transport, ranks);
     }

@@ -22,7 +22,8 @@ struct Sample {
   double peak_mib = 0;
   double startup_s = 0;          // from the start of the process to a model that is ready to train
   double hidden = std::nan("");  // share of the communication that ran behind backward, in percent
-  // Of the first step, of the last one of the warm-up, of the last one of the first repetition.
+  // The losses of the first step, of the last step of the warm-up, and of the last step of the
+  // first repetition.
   double first_loss = 0, early_loss = 0, last_loss = 0;
 };
 
@@ -35,7 +36,7 @@ std::vector<std::string> launched(int ranks, const std::vector<std::string>& com
 // A size of a group in words, from 1; `least` and what it may be are in the error.
 //   Throws  UsageError
 int ranks_of(const std::string& word, int least);
-// What stands between the commas of a list.
+// The items between the commas of a list.
 std::vector<std::string> parts_of(const std::string& list);
 
 // Files that do not exist yet, for the ranks of PyTorch to meet in.
@@ -86,7 +87,7 @@ class Runner {
   const std::vector<std::string> environment_;  // what is set for each command, "NAME=value"
 };
 
-// What stands between the words of a command that was measured, for an error.
+// The words of a measured command as one line, for an error.
 std::string line_of(const std::vector<std::string>& command);
 
 // Keeps this process and its children on the last of the cores it may use; that core, or -1 where

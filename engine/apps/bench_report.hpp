@@ -1,4 +1,4 @@
-// What the rounds of the training benchmark come to: a table for people, JSON for programs.
+// Reports the rounds of the training benchmark: a table for people, JSON for programs.
 #pragma once
 
 #include <istream>
@@ -57,7 +57,7 @@ Json report(const std::vector<Rounds>& all, const Machine& machine, const Missin
 
 // Says it on standard error as well, which is seen when the output goes to a file.
 void say(const Missing& missing, const std::string& program);
-// What a table begins with, and what a JSON document has, when something is missing.
+// The note at the head of a table, and in a JSON document, if something is missing.
 std::string note_of(const Missing& missing);
 void add_to(Json& document, const Missing& missing);
 

@@ -27,7 +27,7 @@ using namespace lockstep::bench;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-struct Case {
+struct BenchCase {
   std::string program;
   int ranks;
   bool sizes_only;
@@ -38,12 +38,12 @@ struct Run {
   double wall_s, peak_bytes;
 };
 
-struct Measured {
-  Case what;
+struct MeasuredCase {
+  BenchCase what;
   std::vector<Run> ours, peer;  // of the same round; peer is empty where there is none
 };
 
-std::string name_of(const Case& what) {
+std::string name_of(const BenchCase& what) {
   return text(what.program, ", ", counted(what.ranks, "rank"),
               what.sizes_only ? ", sizes only" : "");
 }
@@ -61,8 +61,8 @@ std::int64_t ranks_in(const std::string& word) {
 
 // A ring sends 2(N-1) messages a rank, a tree one up and one down an edge, halving and doubling one
 // a level each.
-std::vector<Case> cases_of(const Arguments& arguments) {
-  std::vector<Case> cases;
+std::vector<BenchCase> cases_of(const Arguments& arguments) {
+  std::vector<BenchCase> cases;
   for (const std::string& word : parts_of(arguments.get("ranks"))) {
     const std::int64_t n = ranks_in(word);
     cases.push_back({"ring_all_reduce", static_cast<int>(n), n > 1024, 2 * n * (n - 1)});
@@ -124,9 +124,9 @@ class Smpi {
 };
 
 // Adds rounds to `measured`, of which each has both sides.
-void measure(Measured& measured, std::int64_t rounds, Smpi* smpi, Runner& runner,
+void measure(MeasuredCase& measured, std::int64_t rounds, Smpi* smpi, Runner& runner,
              StepCounter& progress) {
-  const Case& what = measured.what;
+  const BenchCase& what = measured.what;
   const auto here = fs::read_symlink("/proc/self/exe").parent_path();
   const std::int64_t count = std::max<std::int64_t>(1024, what.ranks);
   Words ours{(here / "sim").string(), "--ranks",   std::to_string(what.ranks), "--count",
@@ -144,23 +144,23 @@ void measure(Measured& measured, std::int64_t rounds, Smpi* smpi, Runner& runner
   }
 }
 
-struct Quantity {
+struct SimQuantity {
   const char* name;
   const char* unit;
-  double (*of)(const Run&, const Case&);
+  double (*of)(const Run&, const BenchCase&);
 };
 constexpr std::array quantities{
-    Quantity{"wall", "s", [](const Run& run, const Case&) { return run.wall_s; }},
-    Quantity{"messages", "1/s",
-             [](const Run& run, const Case& what) {
-               return static_cast<double>(what.messages) / run.wall_s;
-             }},
-    Quantity{"memory per rank", "bytes",
-             [](const Run& run, const Case& what) { return run.peak_bytes / what.ranks; }}};
+    SimQuantity{"wall", "s", [](const Run& run, const BenchCase&) { return run.wall_s; }},
+    SimQuantity{"messages", "1/s",
+                [](const Run& run, const BenchCase& what) {
+                  return static_cast<double>(what.messages) / run.wall_s;
+                }},
+    SimQuantity{"memory per rank", "bytes",
+                [](const Run& run, const BenchCase& what) { return run.peak_bytes / what.ranks; }}};
 
-Json rows_of(const Measured& measured) {
+Json rows_of(const MeasuredCase& measured) {
   Json rows = Json::array();
-  for (const Quantity& quantity : quantities) {
+  for (const SimQuantity& quantity : quantities) {
     std::vector<double> ours, peer, ratios;
     for (std::size_t i = 0; i < measured.ours.size(); ++i) {
       ours.push_back(quantity.of(measured.ours[i], measured.what));
@@ -225,7 +225,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
-  const std::vector<Case> cases = cases_of(arguments);
+  const std::vector<BenchCase> cases = cases_of(arguments);
   const std::int64_t rounds = arguments.integer("repeats", 1);
   Runner runner;
   std::unique_ptr<Smpi> smpi;
@@ -236,8 +236,8 @@ int run(int argc, const char* const* argv) {
   Json rows = Json::array(), groups = Json::array();
   Missing missing;
   StepCounter progress(cases.size() * static_cast<std::size_t>(rounds));
-  for (const Case& what : cases) {
-    Measured measured{what, {}, {}};
+  for (const BenchCase& what : cases) {
+    MeasuredCase measured{what, {}, {}};
     try {
       measure(measured, rounds, smpi.get(), runner, progress);
     } catch (const Interrupted& signal) {

@@ -1,6 +1,6 @@
-// What the ranks of the all-reduce benchmark write before a call and must find after it. Every sum
-// of integers this small is exact in float32, in whatever order it is added. tests/bench has the
-// same for PyTorch.
+// The values that the ranks of the all-reduce benchmark write before a call and must find after it.
+// Every sum of integers this small is exact in float32, in whatever order it is added. tests/bench
+// has the same for PyTorch.
 #pragma once
 
 #include <cstddef>

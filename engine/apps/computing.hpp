@@ -1,4 +1,5 @@
-// Where a program computes: the host's processor, a GPU, or the GPU's kernels on paper.
+// The choice of where a program computes: on the host's processor, a GPU, or with the GPU's kernels
+// on paper.
 #pragma once
 
 #include <memory>
@@ -12,10 +13,10 @@ namespace lockstep::apps {
 
 // The options --device and --paper.
 Options& add_device(Options& options);
-// Whether the run computes on a GPU: --device cuda, or --backend nccl where there is that option.
+// True if the run computes on a GPU: --device cuda, or --backend nccl where there is that option.
 bool uses_gpu(const Arguments& arguments);
 
-// Of several ranks on a machine, each takes the GPU of its number among them.
+// The seat of a rank among those of its machine. It takes the GPU of that number.
 struct Seat {
   int gpu = 0;
   std::vector<std::string> paper = {};  // settings, where the GPUs are modelled (gpu/open_gpu.hpp)

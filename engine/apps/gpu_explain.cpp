@@ -12,7 +12,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
-#include "engine/gpu/explain/beside.hpp"
+#include "engine/gpu/explain/profile.hpp"
 #include "engine/gpu/explain/report.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/sim/model/cluster.hpp"
@@ -34,10 +34,10 @@ std::vector<gpu::Roof> roofs() {
 }
 
 std::vector<Explanation> all_explained() {
-  const auto built = gpu::read_built(LOCKSTEP_CUDA_OBJECTS);
+  const auto built = gpu::read_ptxas_reports(LOCKSTEP_CUDA_OBJECTS);
   const auto all_roofs = roofs();
   std::vector<Explanation> all;
-  for (const gpu::CountedKernel& kernel : gpu::read_counted(gpu::paper_lines())) {
+  for (const gpu::CountedKernel& kernel : gpu::read_paper_counts(gpu::paper_lines())) {
     all.push_back(gpu::explain(kernel, built, all_roofs, LOCKSTEP_SOURCE_FOLDER));
   }
   return all;
@@ -180,8 +180,8 @@ int run(int argc, const char* const* argv) {
   apps::run_gpu_workload(*device, dtype_named(arguments.get("dtype")));
   if (arguments.flag("on-gpu")) return 0;
   if (arguments.given("beside")) {
-    std::cout << gpu::beside(gpu::read_counted(gpu::paper_lines()),
-                             gpu::read_profile(whole_file(arguments.get("beside"))));
+    std::cout << gpu::profile_table(gpu::read_paper_counts(gpu::paper_lines()),
+                                    gpu::read_profile(whole_file(arguments.get("beside"))));
   }
   std::vector<Explanation> all = all_explained();
   // Else paper would print a table of its own when the process ends.

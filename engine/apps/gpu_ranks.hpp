@@ -10,7 +10,7 @@ namespace lockstep::apps {
 // many GPUs as ranks are on this machine, unless PAPER_DEVICES says otherwise.
 Seat seat_of_process();
 
-// What `ranks` ranks on this machine would complain of, said before any of them is started.
+// Throws, before any of them is started, what `ranks` ranks on this machine would throw.
 //   Throws  Lacking, with the ways out
 void check_gpus(const Arguments& arguments, int ranks);
 

@@ -24,8 +24,8 @@ struct LinkFit {
 //   Throws  ContractError otherwise
 LinkFit fit_link(const std::vector<LinkTime>& times);
 
-// What the fit says of a ring all-reduce of D bytes on N ranks, each pair with a link of its own:
-// 2(N-1) steps of D/N bytes, one after the other.
+// The time of a ring all-reduce of D bytes on N ranks by the fit, if each pair has a link of its
+// own: 2(N-1) steps of D/N bytes, one after the other.
 //   Source  [PY09] §3; engine/collectives/cost.hpp has the same in elements
 double ring_seconds(const LinkFit& link, int ranks, double bytes);
 

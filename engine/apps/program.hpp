@@ -1,4 +1,4 @@
-// What every main does around its own work: an exception becomes one sentence and an exit code.
+// The frame around every main's own work: an exception becomes one sentence and an exit code.
 #pragma once
 
 #include <exception>
@@ -23,7 +23,7 @@ inline void leave_to_lab(const Arguments& arguments, std::initializer_list<const
   }
 }
 
-// What the machine lacks for what was asked.
+// Thrown if the machine lacks what the command line asks for.
 struct Lacking : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

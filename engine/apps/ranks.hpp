@@ -1,4 +1,4 @@
-// What connects the ranks of a program.
+// Connects the ranks of a program.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Ranks {
   std::unique_ptr<launch::World> joined = nullptr;
   std::unique_ptr<comm::Store> own_store = nullptr;
   std::unique_ptr<comm::ProcessGroup> group = nullptr;
-  // Of ranks on GPUs: whom messages have connected.
+  // For ranks on GPUs: the pairs that messages have connected.
   std::shared_ptr<comm::NcclPairs> pairs = nullptr;
 
   // The end of a run that went well (World::leave).

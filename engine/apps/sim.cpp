@@ -40,7 +40,7 @@ const SimProgram& program_of(const std::vector<std::string>& words) {
                         did_you_mean(words.back(), names), " (programs: ", known, ")"));
 }
 
-struct Setting {
+struct SimSetting {
   int ranks;
   std::int64_t count;
   DType dtype;
@@ -60,7 +60,7 @@ DType dtype_named(const std::string& name) {
   throw UsageError(text("there is no element type '", name, "'; try float32 or bfloat16"));
 }
 
-sim::Options world_of(const Setting& setting) {
+sim::Options world_of(const SimSetting& setting) {
   sim::Options options;
   options.ranks = setting.ranks;
   options.seed = setting.seed;
@@ -72,8 +72,8 @@ sim::Options world_of(const Setting& setting) {
   return options;
 }
 
-std::optional<sim::Finding> play(sim::Core& core, const Setting& setting, const SimProgram& program,
-                                 const sim::FiberOptions& fibers) {
+std::optional<sim::Finding> play(sim::Core& core, const SimSetting& setting,
+                                 const SimProgram& program, const sim::FiberOptions& fibers) {
   ContributorWorld contributors;
   std::vector<std::unique_ptr<ContributorDevice>> sets;  // what one sends outlives its program
   for (int rank = 0; setting.prove && rank < setting.ranks; ++rank) {
@@ -91,7 +91,7 @@ std::optional<sim::Finding> play(sim::Core& core, const Setting& setting, const 
   return sim::run_fibers(core, run_rank, fibers).finding;
 }
 
-trace::Timeline timeline_of(const Setting& setting, const SimProgram& program) {
+trace::Timeline timeline_of(const SimSetting& setting, const SimProgram& program) {
   trace::Timeline timeline;
   timeline.title = text(program.name, " on ", counted(setting.ranks, "rank"));
   timeline.facts = {{"elements", text(setting.count, " ", name_of(setting.dtype))},
@@ -116,7 +116,7 @@ sim::Faults faults_of(const Arguments& arguments, int ranks, const sim::Network&
 
 enum class Form : std::uint8_t { words, json };
 
-apps::SimReport report_of(const Setting& setting, const SimProgram& program) {
+apps::SimReport report_of(const SimSetting& setting, const SimProgram& program) {
   return {.program = program.name,
           .ranks = setting.ranks,
           .count = setting.count,
@@ -126,7 +126,7 @@ apps::SimReport report_of(const Setting& setting, const SimProgram& program) {
           .several_nodes = setting.network.node_of(setting.ranks - 1) > 0};
 }
 
-int simulate(const Setting& setting, const SimProgram& program, const sim::FiberOptions& fibers,
+int simulate(const SimSetting& setting, const SimProgram& program, const sim::FiberOptions& fibers,
              Form form) {
   const Stopwatch watch;
   trace::Timeline timeline = timeline_of(setting, program);
@@ -161,16 +161,16 @@ int run(int argc, const char* const* argv) {
   const std::int64_t ranks = arguments.integer("ranks", 1);
   if (ranks > ranks_max) throw UsageError(text("--ranks ", ranks, " is above ", ranks_max));
   const sim::Network network = network_of(arguments);
-  const Setting setting{static_cast<int>(ranks),
-                        arguments.integer("count", 0),
-                        dtype_named(arguments.get("dtype")),
-                        arguments.flag("sizes-only"),
-                        arguments.flag("prove"),
-                        static_cast<std::uint64_t>(arguments.integer("seed", 0)),
-                        network,
-                        arguments.get("trace"),
-                        faults_of(arguments, static_cast<int>(ranks), network),
-                        arguments.get("traffic")};
+  const SimSetting setting{static_cast<int>(ranks),
+                           arguments.integer("count", 0),
+                           dtype_named(arguments.get("dtype")),
+                           arguments.flag("sizes-only"),
+                           arguments.flag("prove"),
+                           static_cast<std::uint64_t>(arguments.integer("seed", 0)),
+                           network,
+                           arguments.get("trace"),
+                           faults_of(arguments, static_cast<int>(ranks), network),
+                           arguments.get("traffic")};
   if (setting.prove && (!setting.sizes_only || program.leaves != apps::Leaves::sums)) {
     throw UsageError(text("--prove works for sums built from messages, with --sizes-only, as in ",
                           "./lab sim --sizes-only --prove ring_all_reduce"));

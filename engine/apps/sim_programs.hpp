@@ -11,7 +11,7 @@
 
 namespace lockstep::apps {
 
-// What a program has on one rank.
+// The arguments of a program on one rank.
 struct SimRank {
   comm::ProcessGroup& group;
   std::int64_t count;  // elements that a rank brings, or of one block
@@ -26,8 +26,8 @@ struct SimProgram {
   std::string_view name;
   // Throws  Error when this rank does not hold what it must; without numbers nothing is compared
   void (*run)(const SimRank& self);
-  // What the simulator must count; null for what is priced as one operation, for stars, and for
-  // what depends on the nodes.
+  // The cost that the simulator must count. Null for programs that are priced as one operation, for
+  // stars, and for programs that depend on the nodes.
   collectives::Cost (*cost)(int ranks, std::int64_t count);
   Leaves leaves = Leaves::copies;  // sums made of messages can be proved on sets of contributors
 };

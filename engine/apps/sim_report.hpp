@@ -1,4 +1,4 @@
-// What a simulated run cost, in words and as JSON.
+// Reports what a simulated run cost, in words and as JSON.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct SimReport {
 
 void print_words(const SimReport& report);
 
-// Who sent how much to whom, the most first. Requires Record::everything.
+// Prints the traffic between each pair, the largest first. Requires Record::everything.
 //   places  "ranks" or "nodes"
 void print_traffic(const SimReport& report, const sim::Network& network, std::string_view places);
 

@@ -19,7 +19,7 @@ inline constexpr int ranks_max = 4096;
 
 Options train_options(std::span<const train::Way> ways = train::declared_ways());
 
-// What a run means whose options leave it open.
+// The number of ranks, also for a run whose options leave it open.
 //   Returns  more than ranks_max, whatever was typed, when it is
 std::int64_t ranks_of(const Arguments& arguments,
                       std::span<const train::Way> ways = train::declared_ways());

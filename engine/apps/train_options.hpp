@@ -1,4 +1,4 @@
-// What the command line of `train` asks for, as values.
+// The command line of `train` as values.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace lockstep::apps {
 
-// What to train on, how it is called, and the tokenizer when it is text.
+// The datasets to train on, their name, and the tokenizer if they are text.
 struct Datasets {
   std::string name;
   std::unique_ptr<data::Dataset> train, test;

@@ -82,7 +82,7 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
                           " are taken, but the data has ", samples,
                           "; the file was changed: go on from an older checkpoint"));
   }
-  if (strategy.place().role != train::Role::stand_by) strategy.restore(saved);
+  if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
   return state;
 }
 
@@ -101,13 +101,13 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
 
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
-  return train::gather_contents(strategy.trainers(), strategy.place().reporter, strategy.pieces(),
-                                strategy.device(), optimizer);
+  return train::gather_contents(strategy.trainers(), strategy.position().reporter,
+                                strategy.pieces(), strategy.device(), optimizer);
 }
 
 bool reports(train::Strategy& strategy) {
-  const train::Place place = strategy.place();
-  return place.role == train::Role::train && strategy.trainers().rank() == place.reporter;
+  const train::RankPosition position = strategy.position();
+  return position.role == train::Role::train && strategy.trainers().rank() == position.reporter;
 }
 
 // Who watches: rank 0 shows progress and, when asked, writes the log.
@@ -119,10 +119,10 @@ struct Watchers {
 
 void add_watchers(Watchers& watchers, const Arguments& arguments,
                   const train::RunDescription& run) {
-  const auto paper = isatty(STDOUT_FILENO) == 1 ? train::Paper::terminal : train::Paper::plain;
+  const auto output = isatty(STDOUT_FILENO) == 1 ? train::Output::terminal : train::Output::plain;
   // How fast paper is says nothing about a GPU.
   const auto rates = gpu::on_paper() ? train::Rates::hidden : train::Rates::shown;
-  watchers.progress = std::make_unique<train::Progress>(std::cout, paper, rates);
+  watchers.progress = std::make_unique<train::Progress>(std::cout, output, rates);
   watchers.all.push_back(watchers.progress.get());
   if (arguments.given("log")) {
     const auto begin = arguments.flag("resume") ? train::LogFile::append : train::LogFile::replace;
@@ -242,15 +242,15 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                        .clip_norm = clip_norm(arguments)};
   complete(making, world);
   const auto strategy = ways.make(making);
-  const train::Place place = strategy->place();
+  const train::RankPosition position = strategy->position();
   const Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options.seed);
-  const std::string global_batch = text(options.batch_size * options.accumulate * place.shares);
+  const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::TrainState> earlier;
   if (arguments.flag("resume")) {
     earlier = resume(checkpoints, *strategy, datasets.train->size());
     options.start = {earlier->step, earlier->epoch, earlier->taken};
   }
-  const std::int64_t steps = train::total_steps(options, datasets.train->size(), place.shares);
+  const std::int64_t steps = train::total_steps(options, datasets.train->size(), position.shares);
   if (options.start.step >= steps) {
     throw UsageError(text("--resume: the run has already taken ",
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
@@ -290,7 +290,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .compression = ways.compression(arguments),
         .parameters = parameters,
         .ranks = group->size(),
-        .shares = place.shares,
+        .shares = position.shares,
         .batch_size = options.batch_size,
         .accumulate = options.accumulate,
         .steps = steps,
@@ -313,7 +313,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
-  if (place.role == train::Role::train) {
+  if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, of_kind, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.

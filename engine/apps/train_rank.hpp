@@ -1,4 +1,4 @@
-// What one rank of a training does, in whatever world it runs.
+// Runs one rank of a training, in any world.
 #pragma once
 
 #include "engine/apps/train_options.hpp"
@@ -18,9 +18,10 @@ struct RankWorld {
   std::vector<train::Observer*> observers{};
   RankTrace* trace = nullptr;  // notes what is done when
   int ranks_per_node = 0;      // 0: all are on one
-  // Whose launcher is told that the others can do without this rank; none: nobody is.
+  // The world whose launcher is told that the others can do without this rank; null if none is
+  // told.
   const launch::World* joined = nullptr;
-  // Of ranks on GPUs: whom messages have connected, for the table of memory.
+  // For ranks on GPUs: the pairs that messages have connected, for the table of memory.
   const comm::NcclPairs* pairs = nullptr;
 };
 

@@ -1,6 +1,7 @@
-// What one rank's training did when, for its timeline. On simulated ranks the core notes who
-// computes, communicates and waits; here are the names of what is computed, and the memory. On real
-// ranks everything is seen from here: the phases of a step, and each bucket on its way.
+// Records what one rank's training does and when, for its timeline. On simulated ranks the core
+// notes who computes, communicates and waits; this file adds the names of what is computed, and the
+// memory. On real ranks this file records everything: the phases of a step, and each bucket in
+// flight.
 #pragma once
 
 #include <memory>
@@ -28,12 +29,13 @@ class RankTrace final : public train::PhaseWatch {
   // and the result lives as long as this.
   collectives::CommHook& watch(collectives::CommHook& inner);
 
-  // Of real ranks: all that was noted. What is waited for is taken out of what is computed.
+  // For real ranks: all that was noted. Waiting is taken out of computing.
   trace::Timeline timeline() const;
-  // Of ranks whose GPUs are paper: what it carried out when (gpu::paper_history), and not when the
-  // host asked for it. Kernels have the name of the phase in which they were asked for.
+  // For ranks whose GPUs are paper: what it carried out, at the time when it did
+  // (gpu::paper_history) and not when the host asked for it. Kernels have the name of the phase in
+  // which they were asked for.
   trace::Timeline timeline_of_paper(const std::string& history) const;
-  // Of simulated ranks: gives what this rank computes in `timeline` its names, and adds its memory.
+  // For simulated ranks: names what this rank computes in `timeline`, and adds its memory.
   void name_computing(trace::Timeline& timeline) const;
 
  private:

@@ -18,13 +18,13 @@ class InnerWalk {
   InnerWalk(std::unique_ptr<Tape> inner, Value input, Value output,
             std::vector<Parameter*> parameters);
 
-  // What a Tape::Backward on `outer` returns: the gradient of the input, then those of the
+  // Returns what a Tape::Backward on `outer` returns: the gradient of the input, then those of the
   // parameters; zeros if the output does not depend on one. If the outer walk goes in two halves
   // (Tape::in_halves), so does the inner one: what it puts off is undefined here, and comes with
   // end(). The inner tape is freed as soon as nothing is put off.
   //   grad  of the output
   std::vector<Tensor> begin(const Tape& outer, const Tensor& grad);
-  // What the `rest` beside it returns: those gradients that begin() did not give.
+  // Returns what the `rest` beside it returns: the gradients that begin() did not give.
   std::vector<Tensor> end();
 
  private:

@@ -36,13 +36,13 @@ struct Parameter {
   Tensor grad;
   // Called when this backward pass's gradient is final, in order of registration. May communicate.
   std::vector<std::function<void(Parameter&)>> hooks;
-  // Where backward makes `grad` while there is none; undefined: wherever the sum was made. Of
-  // value's shape and dtype. Whoever reduces gradients in one piece sets it, so that they lie there
-  // from the beginning.
+  // The memory in which backward makes `grad` while there is none. It has value's shape and dtype;
+  // if it is undefined, `grad` stays where the sum was made. Code that reduces gradients in one
+  // piece sets it, so that they lie there from the beginning.
   Tensor grad_place = {};
 };
 
-// Whether operations record what backward needs. Passed, never global.
+// `record`: operations record what backward needs. The mode is passed, never global.
 enum class GradMode : std::uint8_t { record, inference };
 
 // Makes an activation anew from what is kept anyway, bit for bit.
@@ -60,7 +60,7 @@ struct Value {
   const Tape* tape = nullptr;  // of the node
 };
 
-// What a derivative will read: the tensor itself, or the recipe that makes it again.
+// A tensor that a derivative will read: the tensor itself, or the recipe that makes it again.
 class Saved {
  public:
   explicit Saved(Tensor tensor) : tensor_(std::move(tensor)) {}

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// Whether an element of type T can hold `value` (for a floating-point T: always).
+// True if an element of type T can hold `value` (for a floating-point T: always).
 template <typename T>
 bool fits(double value) {
   if constexpr (std::is_integral_v<T>) {

@@ -23,7 +23,7 @@
 
 namespace lockstep {
 
-// What is copied as it lies in memory: one value, or a vector of them at once.
+// Types that are copied as they lie in memory: one value, or a vector of them at once.
 template <typename T>
 constexpr bool plain_field = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <typename T>
@@ -100,7 +100,7 @@ class FieldReader {
   }
   void get(bool& value) { value = in_.get<std::uint8_t>() != 0; }
   void get(std::string& value) { value = in_.get_text(); }
-  // What is announced is not believed before it has come.
+  // An announced length is not believed before the bytes have come.
   template <typename T>
   void get(std::vector<T>& values) {
     if constexpr (plain_elements<T>) {

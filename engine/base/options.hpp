@@ -23,7 +23,8 @@
 
 namespace lockstep {
 
-// What a command line said. Every getter names an option that was declared (ContractError if not).
+// The arguments of a command line. Every getter names an option that was declared (ContractError if
+// not).
 class Arguments {
  public:
   bool asks_help() const { return flag("help"); }
@@ -37,7 +38,7 @@ class Arguments {
   double number(const std::string& name,
                 double at_least = -std::numeric_limits<double>::infinity()) const;
 
-  // Whether the run has a setting, written as a person types it: "--model gpt" is this value, typed
+  // True if the run has a setting, written as a person types it: "--model gpt" is this value, typed
   // or by default; "--compress topk:" is any value that begins so; "--workers" is any value but the
   // default.
   bool has(const std::string& setting) const;
@@ -74,8 +75,8 @@ class Options {
   // `program` as a person types it ("lab train"), `purpose` one sentence. --help is always there.
   Options(std::string program, std::string purpose);
 
-  // What is declared from here on stands under this heading in the help. The heading of the section
-  // that is open goes on with it.
+  // Puts the options that are declared from here on under this heading in the help. The heading of
+  // the open section continues it.
   Options& section(const std::string& title);
   // The same, and these options mean something only in runs that have `setting` (Arguments::has).
   Options& section(const std::string& title, const std::string& setting);
@@ -86,8 +87,8 @@ class Options {
   // One of `choices`; with an empty fallback, none of them when it is not given.
   Options& choice(const std::string& name, std::vector<std::string> choices,
                   const std::string& fallback, const std::string& help);
-  // What a person may call a choice of the option declared last: refused, too, but with this choice
-  // proposed and not the nearest one.
+  // Another word for a choice of the option declared last. It is refused, too, but with this choice
+  // proposed instead of the nearest one.
   //   why  behind the refusal, in place of the list of choices: "is not built in"
   Options& alias(const std::string& word, const std::string& choice, const std::string& why = "");
   // An option with a value that may be given several times.

@@ -1,5 +1,5 @@
-// What a long command says while it works, on standard error: a counter on a terminal, a line for
-// each step elsewhere. A step is announced when it begins.
+// The progress of a long command, on standard error: a counter on a terminal, a line for each step
+// elsewhere. A step is announced when it begins.
 #pragma once
 
 #include <unistd.h>

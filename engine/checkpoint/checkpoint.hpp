@@ -30,9 +30,9 @@
 
 namespace lockstep::checkpoint {
 
-// Where a run is. Its place in the data is counted in samples of an epoch's order, which follows
-// from seed and epoch: so a run can go on with another batch or another number of ranks. The
-// learning rate follows from the step.
+// The position of a run. Its place in the data is counted in samples of an epoch's order, which
+// follows from seed and epoch. So a run can go on with another batch or another number of ranks.
+// The learning rate follows from the step.
 struct TrainState {
   std::int64_t step = 0;   // optimizer steps taken
   std::int64_t epoch = 0;  // epochs that are over
@@ -56,7 +56,7 @@ struct SaveOptions {
   int keep_last = 0;
 };
 
-// What a checkpoint is made of, each list in the order in which it is written.
+// The contents of a checkpoint, each list in the order in which it is written.
 struct Contents {
   std::vector<NamedTensor> model;      // parameters and buffers
   std::vector<NamedTensor> optimizer;  // its state

@@ -32,7 +32,7 @@ struct NamedTensor {
   Tensor value;
 };
 
-// What a header says of one tensor: a view that has no elements yet.
+// One tensor's entry in a header: a view that has no elements yet.
 struct TensorEntry {
   std::string name;
   DType dtype;

@@ -9,7 +9,7 @@ namespace lockstep::collectives {
 
 enum class AllReduce : std::uint8_t { native, naive, ring, tree, halving_doubling, hierarchical };
 
-// What a command line calls them, in this order.
+// Their names on a command line, in this order.
 inline std::vector<std::string> all_reduce_names() {
   return {"native", "naive", "ring", "tree", "halving-doubling", "hierarchical"};
 }

@@ -27,8 +27,9 @@ struct GradientBucket {
   std::vector<Tensor> gradients;  // the same elements, in each parameter's shape, in plan order
 };
 
-// What happens to a full bucket instead of the plain sum, such as a reduction in fewer bits. An
-// object, because compression remembers what it left out. PyTorch's communication hook.
+// A hook that is called on a full bucket instead of the plain sum, such as a reduction in fewer
+// bits. It is an object, because compression remembers what it left out. PyTorch's communication
+// hook.
 //
 // The gradients come as this rank computed them: a hook that averages multiplies by 1/N itself,
 // before it sums.

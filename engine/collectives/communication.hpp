@@ -8,7 +8,7 @@
 
 namespace lockstep::collectives {
 
-// Of one backward pass, or of several added up; seconds of this rank's clock.
+// The communication of one backward pass, or of several added up, in seconds of this rank's clock.
 struct Communication {
   double total_s = 0;    // that collectives ran: together, since they run one after the other
   double exposed_s = 0;  // of these, that the rank stood waiting

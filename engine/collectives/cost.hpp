@@ -1,4 +1,4 @@
-// What the collectives over messages cost, as code: the closed forms that stand beside each
+// The cost of the collectives over messages, as code: the closed forms that stand beside each
 // contract, for the references of lessons 03 and 06. The simulator counts exactly these numbers; a
 // test holds both equal.
 //   N ranks; D elements that a rank brings (B, where it brings or gets one block for each rank)
@@ -13,8 +13,8 @@
 
 namespace lockstep::collectives {
 
-// What the last rank waits for, one thing after the other: latencies, messages that leave a port,
-// elements that cross a link.
+// The critical path of the last rank, as things that it waits for one after the other: latencies,
+// messages that leave a port, elements that cross a link.
 struct Path {
   std::int64_t latencies = 0;
   std::int64_t messages = 0;

@@ -39,8 +39,7 @@ struct Collective {
   // multiplied, and share is 1, unless the group does it (ProcessGroup::averaging).
   ReduceOp op = ReduceOp::sum;
   double share = 1;
-  // Of an all_reduce: the sum is multiplied by it last. Other than 1 only where the group averages
-  // within.
+  // An all_reduce multiplies the sum by it last. It is 1 unless the group averages within.
   double factor = 1;
   int root = -1;
   Tensor input = {}, output = {};
@@ -59,7 +58,7 @@ struct Collective {
 
 // Elements of part i, equal or not, of what goes in or comes out.
 std::int64_t part_count(std::span<const std::int64_t> counts, const Tensor& whole, int i, int size);
-// Where part i begins.
+// The element at which part i begins.
 std::int64_t part_start(std::span<const std::int64_t> counts, const Tensor& whole, int i, int size);
 // Part i as a tensor; an empty one is undefined.
 Tensor part_of(std::span<const std::int64_t> counts, const Tensor& whole, int i, int size);

@@ -1,4 +1,4 @@
-// Where somebody listens: a host's name or address, and a port.
+// An address at which somebody listens: a host's name or address, and a port.
 #pragma once
 
 #include <optional>

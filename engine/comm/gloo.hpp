@@ -24,7 +24,8 @@ enum class Agreement : std::uint8_t { checked, at_deadline };
 
 // How ranks talk. `automatic`: by shared memory where all of them are on one host.
 enum class Transport : std::uint8_t { automatic, gloo, shm };
-// Of "auto", "gloo", "shm", as command lines have them. Throws UsageError for anything else.
+// The transport of "auto", "gloo" or "shm", as command lines have them. Throws UsageError for
+// anything else.
 Transport transport_of(const std::string& name);
 
 struct GlooOptions {
@@ -56,7 +57,7 @@ struct GlooOptions {
 std::unique_ptr<ProcessGroup> make_gloo_group(Store& store, int rank, int size,
                                               const GlooOptions& options = {});
 
-// Whether this build has Gloo, so that ranks of several hosts can talk.
+// True if this build has Gloo, so that ranks of several hosts can communicate.
 bool has_tcp_groups();
 
 }  // namespace lockstep::comm

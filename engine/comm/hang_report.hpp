@@ -24,7 +24,7 @@ enum class CallKind : std::uint8_t {
   barrier
 };
 
-// What a rank called. Ranks are global ones throughout.
+// One call of a rank. Ranks are global ones throughout.
 struct CallRecord {
   CallKind kind = CallKind::barrier;
   int group = 0;            // a place in HangReport::groups
@@ -49,7 +49,7 @@ struct HangReport {
   std::vector<RankRecord> ranks;         // [N] by rank
 };
 
-// What happened. If several fit, the first in this list is meant.
+// The kinds of hangs. If several fit, the first in this list is meant.
 enum class HangKind : std::uint8_t {
   // Ranks wait in the same collective of the same group (by its number), with different calls. Most
   // agree, and the others
@@ -75,8 +75,9 @@ struct Diagnosis {
   // collective that most ranks wait in, the members of its group that have not called it. cycle:
   // all ranks of the cycle. slow: those that compute and are waited for. Ascending.
   std::vector<int> culprits;
-  // Of the collective in which others wait for them, or in which they differ. 0 if others wait for
-  // them in messages only, and always 0 for a cycle, even if other ranks wait for its ranks.
+  // The number of the collective in which others wait for them, or in which they differ. It is 0 if
+  // others wait for them in messages only, and always 0 for a cycle, even if other ranks wait for
+  // its ranks.
   std::int64_t number = 0;
   bool operator==(const Diagnosis&) const = default;
 };

@@ -17,7 +17,7 @@ namespace lockstep::comm {
 
 using OrderedBody = std::function<void()>;
 
-// What the Work of an operation that was not begun throws.
+// The exception that the Work of an operation throws that was never begun.
 inline std::exception_ptr never_began() {
   return std::make_exception_ptr(CommError(
       "the group ended before this operation began; wait for every Work before the group"));

@@ -50,8 +50,8 @@ class NcclPairs {
   mutable std::mutex mutex_;  // guards pairs_
   std::vector<Pair> pairs_;
 };
-// What a pair costs on each of its two GPUs. Modelled: the size of NCCL's buffer between two GPUs
-// as its manual states it (NCCL_BUFFSIZE), once.
+// The memory that a pair takes on each of its two GPUs. It is modelled: the size of NCCL's buffer
+// between two GPUs as its manual states it (NCCL_BUFFSIZE), once.
 //   Source  [NCCL] "Environment Variables"
 inline constexpr std::int64_t nccl_pair_bytes = 4 << 20;
 

@@ -30,13 +30,13 @@ class Peers {
   virtual ~Peers() = default;
   int rank() const { return rank_; }  // in this group
   int size() const { return size_; }
-  // What errors call this group's ranks.
+  // The names of this group's ranks in errors.
   const RankNames& names() const { return names_; }
   std::string own_name() const { return names_.name(rank_); }
-  // What carries the messages.
+  // The name of the library that carries the messages.
   virtual std::string_view backend() const { return "messages"; }
-  // Whether tensors of this device travel as they are. Most groups read and write the memory of
-  // tensors themselves, so the host must be able to.
+  // True if the group carries tensors of this device without a copy to the host. Most groups read
+  // and write the memory of tensors themselves, so the host must be able to.
   virtual bool carries(const Device& device) const { return device.numbers() != Numbers::away; }
   // Throws ContractError, in the name of `operation`, for a tensor that does not.
   void check_carried(std::string_view operation, const Tensor& data) const {

@@ -15,7 +15,7 @@ namespace {
 using Kind = CollectiveKind;
 
 // Who asks for what: the beginning of each complaint.
-struct Asked {
+struct CheckedCall {
   Kind kind;
   const ProcessGroup& group;
   int rank = group.rank(), size = group.size();
@@ -91,21 +91,21 @@ Tensor scaled_copy(const Tensor& data, double share) {
   return copy;
 }
 
-Collective broadcast_of(Asked asked, const Tensor& data, int root) {
-  asked.check_tensor(data);
-  asked.check_root(root);
-  return {.kind = asked.kind,
+Collective broadcast_of(CheckedCall call, const Tensor& data, int root) {
+  call.check_tensor(data);
+  call.check_root(root);
+  return {.kind = call.kind,
           .root = root,
-          .input = asked.rank == root ? data : Tensor(),
+          .input = call.rank == root ? data : Tensor(),
           .output = data};
 }
 
-Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
-  asked.check_tensor(data);
-  asked.check_root(root);
-  const auto [before, within] = asked.share_of(op, data);
-  Collective made{.kind = asked.kind, .op = op, .share = within, .root = root};
-  if (asked.rank != root) {
+Collective reduce_of(CheckedCall call, const Tensor& data, int root, ReduceOp op) {
+  call.check_tensor(data);
+  call.check_root(root);
+  const auto [before, within] = call.share_of(op, data);
+  Collective made{.kind = call.kind, .op = op, .share = within, .root = root};
+  if (call.rank != root) {
     made.input = scaled_copy(data, before);
     return made;
   }
@@ -114,78 +114,78 @@ Collective reduce_of(Asked asked, const Tensor& data, int root, ReduceOp op) {
   return made;
 }
 
-Collective all_reduce_of(Asked asked, const Tensor& data, ReduceOp op) {
-  asked.check_tensor(data);
-  const auto [before, within] = asked.share_of(op, data);
+Collective all_reduce_of(CheckedCall call, const Tensor& data, ReduceOp op) {
+  call.check_tensor(data);
+  const auto [before, within] = call.share_of(op, data);
   if (before != 1) data.scale_(before);
-  return {.kind = asked.kind, .op = op, .share = within, .input = data, .output = data};
+  return {.kind = call.kind, .op = op, .share = within, .input = data, .output = data};
 }
 
-Collective gather_of(Asked asked, const Tensor& mine, const Tensor& all, int root) {
-  asked.check_tensor(mine);
-  asked.check_root(root);
-  if (asked.rank != root) return {.kind = asked.kind, .root = root, .input = mine};
-  asked.check_pair(mine, all, asked.size * mine.numel());
-  return {.kind = asked.kind, .root = root, .input = mine, .output = all};
+Collective gather_of(CheckedCall call, const Tensor& mine, const Tensor& all, int root) {
+  call.check_tensor(mine);
+  call.check_root(root);
+  if (call.rank != root) return {.kind = call.kind, .root = root, .input = mine};
+  call.check_pair(mine, all, call.size * mine.numel());
+  return {.kind = call.kind, .root = root, .input = mine, .output = all};
 }
 
-Collective scatter_of(Asked asked, const Tensor& all, const Tensor& mine, int root) {
-  asked.check_tensor(mine);
-  asked.check_root(root);
-  if (asked.rank != root) return {.kind = asked.kind, .root = root, .output = mine};
-  asked.check_pair(mine, all, asked.size * mine.numel());
-  return {.kind = asked.kind, .root = root, .input = all, .output = mine};
+Collective scatter_of(CheckedCall call, const Tensor& all, const Tensor& mine, int root) {
+  call.check_tensor(mine);
+  call.check_root(root);
+  if (call.rank != root) return {.kind = call.kind, .root = root, .output = mine};
+  call.check_pair(mine, all, call.size * mine.numel());
+  return {.kind = call.kind, .root = root, .input = all, .output = mine};
 }
 
-Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all) {
-  asked.check_pair(mine, all, mine.defined() ? asked.size * mine.numel() : 0);
-  return {.kind = asked.kind, .input = mine, .output = all};
+Collective all_gather_of(CheckedCall call, const Tensor& mine, const Tensor& all) {
+  call.check_pair(mine, all, mine.defined() ? call.size * mine.numel() : 0);
+  return {.kind = call.kind, .input = mine, .output = all};
 }
 
-Collective all_gather_of(Asked asked, const Tensor& mine, const Tensor& all,
+Collective all_gather_of(CheckedCall call, const Tensor& mine, const Tensor& all,
                          ProcessGroup::Counts counts) {
-  asked.check_tensor(mine);
-  asked.check_tensor(all);
-  asked.check_types(mine, all);
-  asked.check_counts("counts", counts, all);
-  const std::int64_t own = counts[static_cast<std::size_t>(asked.rank)];
-  LOCKSTEP_CHECK(mine.numel() == own, "all_gather: ", asked.who(), " gives ", mine.numel(),
+  call.check_tensor(mine);
+  call.check_tensor(all);
+  call.check_types(mine, all);
+  call.check_counts("counts", counts, all);
+  const std::int64_t own = counts[static_cast<std::size_t>(call.rank)];
+  LOCKSTEP_CHECK(mine.numel() == own, "all_gather: ", call.who(), " gives ", mine.numel(),
                  " elements, but its place in the counts says ", own);
-  return {.kind = asked.kind,
+  return {.kind = call.kind,
           .input = mine,
           .output = all,
           .output_counts = {counts.begin(), counts.end()}};
 }
 
-Collective reduce_scatter_of(Asked asked, const Tensor& all, const Tensor& mine, ReduceOp op) {
-  asked.check_pair(mine, all, mine.defined() ? asked.size * mine.numel() : 0);
-  const auto [before, within] = asked.share_of(op, all);
-  return {.kind = asked.kind,
+Collective reduce_scatter_of(CheckedCall call, const Tensor& all, const Tensor& mine, ReduceOp op) {
+  call.check_pair(mine, all, mine.defined() ? call.size * mine.numel() : 0);
+  const auto [before, within] = call.share_of(op, all);
+  return {.kind = call.kind,
           .op = op,
           .share = within,
           .input = scaled_copy(all, before),
           .output = mine};
 }
 
-Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out) {
-  asked.check_tensor(in);
-  asked.check_tensor(out);
-  asked.check_types(in, out);
-  LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % asked.size == 0,
-                 "all_to_all: ", asked.who(), " gives ", in.numel(), " elements and room for ",
-                 out.numel(), "; both must be the same multiple of ", asked.size,
+Collective all_to_all_of(CheckedCall call, const Tensor& in, const Tensor& out) {
+  call.check_tensor(in);
+  call.check_tensor(out);
+  call.check_types(in, out);
+  LOCKSTEP_CHECK(in.numel() == out.numel() && in.numel() % call.size == 0,
+                 "all_to_all: ", call.who(), " gives ", in.numel(), " elements and room for ",
+                 out.numel(), "; both must be the same multiple of ", call.size,
                  ", the number of ranks; pass counts for unequal parts");
-  return {.kind = asked.kind, .input = in, .output = out};
+  return {.kind = call.kind, .input = in, .output = out};
 }
 
-Collective all_to_all_of(Asked asked, const Tensor& in, const Tensor& out,
+Collective all_to_all_of(CheckedCall call, const Tensor& in, const Tensor& out,
                          ProcessGroup::Counts in_counts, ProcessGroup::Counts out_counts) {
-  asked.check_tensor(in);
-  asked.check_tensor(out);
-  asked.check_types(in, out);
-  asked.check_counts("input counts", in_counts, in);
-  asked.check_counts("output counts", out_counts, out);
-  return {.kind = asked.kind,
+  call.check_tensor(in);
+  call.check_tensor(out);
+  call.check_types(in, out);
+  call.check_counts("input counts", in_counts, in);
+  call.check_counts("output counts", out_counts, out);
+  return {.kind = call.kind,
           .input = in,
           .output = out,
           .input_counts = {in_counts.begin(), in_counts.end()},

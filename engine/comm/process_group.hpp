@@ -37,11 +37,12 @@ struct Traffic {
   bool modelled = false;
 };
 
-// Whose seconds a group counts.
+// The clock whose seconds a group counts.
 enum class Clock : std::uint8_t { machine, modelled };
 
-// Where an average multiplies by 1/N: in a pass of its own over a rank's tensor, or while tensors
-// are combined, which needs no pass. The bits are the same.
+// The place at which an average multiplies by 1/N: before the reduction, in a pass of its own over
+// a rank's tensor, or within it, while tensors are combined, which needs no pass. The bits are the
+// same.
 enum class Averaging : std::uint8_t { before, within };
 
 class ProcessGroup : public Peers {
@@ -113,14 +114,14 @@ class ProcessGroup : public Peers {
   // simulated rank, virtual time, in which every operation takes as long as on the modelled device.
   // What is told of a run is measured with it.
   virtual double now_s() const;
-  // What the calling strand does next uses what another strand of its rank did at that moment, so
-  // it is not earlier. Simulated strands have clocks of their own; a machine has one, and nothing
-  // to do.
+  // Moves the calling strand's clock to at least this time. The strand calls it before it uses what
+  // another strand of its rank did then. Simulated strands have clocks of their own; a machine has
+  // one, so nothing needs to be done.
   virtual void wait_until(double /*seconds*/) const {}
   virtual Clock clock() const { return Clock::machine; }
 
-  // Of tensors on that device. Who scales and sums on a group that averages within had better ask
-  // it for the average.
+  // How the group averages tensors on that device. On a group that averages within, asking for the
+  // average is cheaper than scaling and summing.
   virtual Averaging averaging(const Device&) const { return Averaging::before; }
 
   std::string_view backend() const override = 0;

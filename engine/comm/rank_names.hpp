@@ -1,5 +1,5 @@
-// What the ranks of a group are called in sentences. A group that was split off numbers its ranks
-// anew. The launcher, its logs and whoever reads them know the ranks of the world.
+// The names of a group's ranks in sentences. A group that was split off numbers its ranks anew. The
+// launcher, its logs and whoever reads them know the ranks of the world.
 //
 //   the world, or all of it in its order   "rank 1"
 //   a group that was split off             "rank 1 (rank 3 of the world)"
@@ -17,7 +17,7 @@ class RankNames {
   explicit RankNames(std::vector<int> global_ranks);  // by rank
   RankNames(int rank, int global_rank);               // of the others, nothing is known
 
-  // Of the group that these ranks are, in this order.
+  // The names in the group that these ranks form, in this order.
   RankNames of(const std::vector<int>& members) const;
 
   // "rank 1 (rank 3 of the world)"

@@ -9,7 +9,7 @@
 
 namespace lockstep::comm {
 
-// What a backend implements.
+// The part of a Work that a backend implements.
 class Pending {
  public:
   virtual ~Pending() = default;

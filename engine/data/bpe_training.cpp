@@ -27,7 +27,7 @@ Kind kind_of(char c) {
   return Kind::sign;
 }
 
-struct Piece {
+struct TextPiece {
   std::vector<std::int64_t> tokens;
   std::int64_t occurrences = 0;
 };
@@ -38,7 +38,7 @@ class Learner {
     std::map<std::string_view, std::int64_t> occurrences;  // in a fixed order
     for_each_piece(text, [&](std::string_view piece) { ++occurrences[piece]; });
     for (const auto& [piece, count] : occurrences) {
-      Piece added{{}, count};
+      TextPiece added{{}, count};
       for (const char byte : piece) added.tokens.push_back(static_cast<unsigned char>(byte));
       pieces_.push_back(std::move(added));
       add_pairs_of(pieces_.size() - 1, 1);
@@ -77,7 +77,7 @@ class Learner {
 
   // sign +1: the pairs of the piece have come; -1: they go.
   void add_pairs_of(std::size_t index, int sign) {
-    const Piece& piece = pieces_[index];
+    const TextPiece& piece = pieces_[index];
     for (std::size_t i = 0; i + 1 < piece.tokens.size(); ++i) {
       const TokenPair pair{piece.tokens[i], piece.tokens[i + 1]};
       counts_[pair] += sign * piece.occurrences;
@@ -87,7 +87,7 @@ class Learner {
     }
   }
 
-  std::vector<Piece> pieces_;
+  std::vector<TextPiece> pieces_;
   std::vector<std::int64_t> lengths_ = std::vector<std::int64_t>(byte_tokens, 1);  // in bytes
   std::unordered_map<TokenPair, std::int64_t, TokenPairHash> counts_;
   std::unordered_map<TokenPair, std::vector<std::size_t>, TokenPairHash> holders_;

@@ -1,4 +1,4 @@
-// What learning and applying byte pairs share. Internal to engine/data.
+// Helpers that learning and applying byte pairs share. Internal to engine/data.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ namespace lockstep::data {
 // The order in which one epoch reads samples: distributed_indices with that epoch, for example.
 using Sampler = std::function<std::vector<std::int64_t>(int epoch)>;
 
-// Whether the last batch of a rank is kept if it is short. (The sampler's Tail is about something
-// else: it makes the ranks' shares equal.)
+// The treatment of a rank's last batch if it is short. (The sampler's Tail is about something else:
+// it makes the ranks' shares equal.)
 enum class LastBatch : std::uint8_t { keep, drop };
 
 class Loader {

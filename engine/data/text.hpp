@@ -23,10 +23,11 @@ std::string read_text(const std::vector<std::string>& paths);
 // version of the repository.
 std::vector<std::string> course_texts(const std::string& root);
 
-// What to train on, or what to test on: lines are dealt by where they begin, in blocks of 2,000
-// bytes (or of a tenth of a shorter text), and every tenth block is the test. So both are of one
-// kind, whatever the text ends with. A text in which no line begins in a tenth block is cut at nine
-// tenths. The parts do not depend on the tokenizer, which is learnt from the training part alone.
+// The part of a text to train on, or the part to test on. Lines are dealt by the block in which
+// they begin; blocks have 2,000 bytes (or a tenth of a shorter text), and every tenth block is for
+// testing. So both parts are of one kind, whatever the text ends with. A text in which no line
+// begins in a tenth block is cut at nine tenths. The parts do not depend on the tokenizer, which is
+// learnt from the training part alone.
 std::string part_of(std::string_view text, Split split);
 
 // Sample i: tokens [i·S, i·S + T) as inputs [T], and [i·S + 1, i·S + T + 1) as labels [T], both

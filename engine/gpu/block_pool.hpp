@@ -23,7 +23,7 @@
 
 namespace lockstep::gpu {
 
-// Where the blocks come from.
+// The source of the blocks.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;

@@ -9,7 +9,7 @@
 
 namespace lockstep::gpu {
 
-// Whether paper stands in for NVIDIA's libraries: by --paper, or because LD_LIBRARY_PATH names its
+// True if paper stands in for NVIDIA's libraries: by --paper, or because LD_LIBRARY_PATH names its
 // folder.
 bool on_paper();
 

@@ -1,6 +1,6 @@
-// What kernels find wrong in their data: an index outside its table, a value that an element cannot
-// hold. A kernel cannot throw; it leaves the first such fault in a record of the device's memory,
-// and the host throws it when it waits for the device anyway.
+// Reports of kernels about faults in their data: an index outside its table, a value that an
+// element cannot hold. A kernel cannot throw; it leaves the first such fault in a record of the
+// device's memory, and the host throws it when it waits for the device anyway.
 //
 // Invariants
 //   1. The record holds the fault of the earliest check that found one, and of that check the one
@@ -38,7 +38,7 @@ class FaultBox {
   FaultBox(const FaultBox&) = delete;
   FaultBox& operator=(const FaultBox&) = delete;
 
-  // Where kernels write.
+  // The record that kernels write.
   Fault* record() const { return record_.get(); }
   // The number of a check that is about to be launched: of indices, or of values of a dtype.
   std::uint64_t expect(const IndexRule& rule);

@@ -32,8 +32,8 @@ enum class Blocks : std::uint8_t { chosen, kept, returned };
 struct GpuOptions {
   Hardware hardware = Hardware::nvidia;
   Blocks blocks = Blocks::chosen;
-  // Of paper, as engine/paper/settings.hpp names them: {"seed=3", "fail_allocation=7"}. The process
-  // has one paper: what was set stays set.
+  // The settings of paper, as engine/paper/settings.hpp names them: {"seed=3",
+  // "fail_allocation=7"}. The process has one paper: what was set stays set.
   std::vector<std::string> paper = {};
   int device = 0;  // which of the GPUs that CUDA shows: each rank of a machine takes its own
 };
@@ -47,26 +47,26 @@ std::unique_ptr<Device> open_gpu(const GpuOptions& options);
 //   Throws  as open_gpu; where there is none, too
 int count_gpus(const GpuOptions& options);
 
-// Whether the GPU of this process is paper: Hardware::paper was asked for, or LD_LIBRARY_PATH names
+// True if the GPU of this process is paper: Hardware::paper was asked for, or LD_LIBRARY_PATH names
 // paper's folder, so that the loader took it for NVIDIA's libraries. Known once a GPU is open.
 bool on_paper();
 
-// What paper has found since the process began, a sentence a line; empty where nothing is wrong,
-// and where paper was never opened. Kernels that nobody has waited for have not run: settle()
-// first.
+// The findings of paper since the process began, a sentence per line; empty if nothing is wrong or
+// paper was never opened. Kernels that nobody has waited for have not run: settle() first.
 std::string paper_findings();
 
-// What each line of each kernel's source did on paper, where the setting `counters` is 1; for
-// explain/counted.hpp.
+// Counts of what each line of each kernel's source did on paper, if the setting `counters` is 1;
+// for explain/paper_counts.hpp.
 std::string paper_lines();
 
-// What each kernel did on paper since the process began: a table with a headline, a line a kernel.
-// All but launches and instructions are counted where the setting `counters` is 1.
+// Counts of what each kernel did on paper since the process began: a table with a headline and a
+// line per kernel. All but launches and instructions are counted only if the setting `counters` is
+// 1.
 std::string paper_counters();
 
-// What paper has carried out and when, with the setting `history`: a line an operation, in the
-// order in which they ended: the seconds of the machine's steady clock when the host asked for it,
-// when it began and when it ended; the number of its stream; its name.
+// The operations that paper has carried out, with the setting `history`, in the order in which they
+// ended. Each line has the seconds of the machine's steady clock when the host asked for the
+// operation, when it began and when it ended, the number of its stream, and its name.
 std::string paper_history();
 
 }  // namespace lockstep::gpu

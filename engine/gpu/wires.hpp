@@ -1,7 +1,7 @@
-// What NCCL does, as the rest of the engine sees it: communicators of a GPU's process with others,
-// each with a stream of its own, and moments in streams. The interface knows neither CUDA nor NCCL;
-// what stands behind it lies in liblockstep_gpu.so (gpu/nccl/). Who calls what, and who failed, is
-// the business of comm/worlds/nccl.
+// NCCL as the rest of the engine sees it: communicators of a GPU's process with others, each with a
+// stream of its own, and moments in streams. The interface knows neither CUDA nor NCCL; the
+// implementation is in liblockstep_gpu.so (gpu/nccl/). comm/worlds/nccl decides which rank calls
+// what, and which one failed.
 //
 // Thread: everything may be called by any thread. Calls of one communicator come one at a time, but
 // for failure() and abort().
@@ -46,7 +46,8 @@ struct WireCall {
 class Moment {
  public:
   virtual ~Moment() = default;
-  // What the device is asked for from here on comes after it. The host goes on.
+  // Makes the device wait: what it is asked for from here on comes after this moment. The host goes
+  // on.
   virtual void let_device_wait() = 0;
   virtual bool has_come() = 0;  // asks CUDA
 };
@@ -59,9 +60,9 @@ class Communicator {
   // then their tensors must stay, and what is read must not change.
   //   Throws  GpuError; not where what was asked for fails later
   virtual std::shared_ptr<Moment> ask(std::span<const WireCall> calls, Moment& after) = 0;
-  // What NCCL has found wrong since; empty where it is well.
+  // The error that NCCL has found since; empty if all is well.
   virtual std::string failure() = 0;
-  // What was asked for ends, with any values. Nothing may be asked for afterwards.
+  // Ends what was asked for, with any values. Nothing may be asked for afterwards.
   virtual void abort() noexcept = 0;
 };
 
@@ -74,14 +75,14 @@ class Wires {
   // Returns when `size` ranks have joined with this id.
   //   Throws  GpuError
   virtual std::unique_ptr<Communicator> join(const WireId& id, int rank, int size) = 0;
-  // What the device has been asked for so far.
+  // The moment at which the device has done all that it has been asked for so far.
   virtual std::shared_ptr<Moment> now() = 0;
   // Called in each Device::settle() when the device has been waited for, also where that failed,
   // and before anything is thrown or told. What it throws is thrown.
   virtual void when_settled(std::function<void()> check) = 0;
 };
 
-// Of a device of open_gpu's, which outlives it.
+// Opens the wires of a device of open_gpu's, which outlives them.
 //   Throws  GpuError where the device is another one, or the build has no GPU code
 std::unique_ptr<Wires> open_wires(Device& gpu);
 

@@ -16,7 +16,7 @@ class Channel {
 
   // Waits until the kernel has taken it, at most 5 s; after that the channel is lost.
   void send(const nlohmann::json& message);
-  // What has come, without waiting; call it when fd() is readable.
+  // Returns what has come, without waiting; call it when fd() is readable.
   std::vector<nlohmann::json> receive();
   bool lost() const { return connection_.get() < 0; }
   int fd() const { return connection_.get(); }

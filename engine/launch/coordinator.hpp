@@ -1,4 +1,4 @@
-// What all nodes do next, decided in one place, by the launcher of node 0. Pure: it is told what
+// Decides what all nodes do next, in one place: the launcher of node 0. Pure: it is told what
 // happened on each node and answers with a command for all of them; somebody else carries it there.
 //
 //   begin attempt 0 ── a rank fails, a launcher is lost, a person interrupts ──► stop

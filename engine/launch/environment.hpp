@@ -1,11 +1,11 @@
-// What a launched program learns from its environment, read strictly. Three kinds of launcher are
+// Reads what a launched program learns from its environment, strictly. Three kinds of launcher are
 // understood, and looked for in this order:
 //   torchrun's variables  RANK, WORLD_SIZE, … as ./lab run, torchrun or a person sets them
 //   Open MPI's mpirun     OMPI_COMM_WORLD_RANK, …          (schedulers.hpp)
 //   Slurm's srun          SLURM_PROCID in a job step, …    (schedulers.hpp)
 // The engine's only getenv lives here; everything else takes an Environment as a value.
 //
-// Where the store is. ./lab run hosts it and says where in LOCKSTEP_STORE. Nobody else does, so
+// How the store is found. ./lab run hosts it and says where in LOCKSTEP_STORE. Nobody else does, so
 // there rank 0 hosts it: at MASTER_ADDR:MASTER_PORT, or one port further where torchrun's agent
 // serves PyTorch's own store at that port (TORCHELASTIC_USE_AGENT_STORE is True), which speaks
 // another protocol.
@@ -40,7 +40,7 @@ struct Environment {
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 Lookup process_environment();
 
-// Whether a launcher of a kind that read_environment understands started this program.
+// True if a launcher of a kind that read_environment understands started this program.
 bool is_launched(const Lookup& lookup);
 
 // Throws UsageError naming the variable that is missing or malformed, the value seen, and what to

@@ -34,13 +34,14 @@ struct Failure {
 std::string name_of_signal(int number);  // "SIGTERM"
 std::string text_of_status(int status);  // "exited with code 7", "was killed by signal 9 (SIGKILL)"
 
-// Whether others may have failed before it: rule 2.
+// True if others may have failed before it: rule 2.
 bool is_reaction(const Failure& failure);
 
 // By the order above; equal ones stay as they are.
 std::vector<Failure> in_order(std::vector<Failure> failures);
 
-// What a person reads: the first failure with its message and last lines, and a line with the rest.
+// The report for a person: the first failure with its message and last lines, and a line with the
+// rest.
 //   Requires  in_order, and not empty
 std::string report_of(std::span<const Failure> failures, int world_size, int nodes, int stopped);
 

@@ -27,8 +27,8 @@
 
 namespace lockstep::launch {
 
-// Whose lines begin with "[rank 2] ". With `others`, rank 0 writes to the launcher's own stdout and
-// stderr, so that a progress bar on a terminal stays one; with `none` every rank does.
+// The ranks whose lines begin with "[rank 2] ". With `others`, rank 0 writes to the launcher's own
+// stdout and stderr, so that a progress bar on a terminal stays one; with `none` every rank does.
 enum class Prefix : std::uint8_t { all, others, none };
 
 struct NodeOptions {

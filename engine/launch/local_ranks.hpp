@@ -24,7 +24,7 @@ class LocalRanks {
   ~LocalRanks();
 
   int running() const;
-  // Of those, the ranks that have said that the others can do without them.
+  // The running ranks that have said that the others can do without them.
   std::vector<int> running_spares() const;
   // Adds the descriptors that serve() wants to be called for.
   void add_to(std::vector<pollfd>& entries) const;

@@ -1,5 +1,5 @@
-// What a rank's machine offers to a program that sets itself up: a value with five questions, so
-// that setting up can be tried without any machine, and without a network.
+// A rank's machine as a program sees it that sets itself up: a value with five questions, so that
+// setting up can be tried without any machine, and without a network.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace lockstep::launch {
 
-// What carries a group's messages: nccl between GPUs, gloo between processors. A rank can use nccl
-// when a GPU of its machine is its own. All ranks of a group use the same.
+// The library that carries a group's messages: nccl between GPUs, gloo between processors. A rank
+// can use nccl when a GPU of its machine is its own. All ranks of a group use the same.
 enum class Backend : std::uint8_t { gloo, nccl };
 
 // A store that is served as long as this lives. (Others may call it until then, and no longer.)

@@ -1,4 +1,4 @@
-// What launchers say to each other as JSON; one place for both directions.
+// The messages between launchers as JSON, for both directions in one place.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -22,7 +22,7 @@ namespace lockstep::launch {
 // Variables by name, as one process finds them in its environment.
 using WorkerEnv = std::map<std::string, std::string>;
 
-// Where a rank runs.
+// The place where a rank runs.
 struct Place {
   int node = 0;
   int local_rank = 0;

@@ -17,7 +17,7 @@
 
 namespace lockstep::launch {
 
-// What a launcher must know to start its ranks of one attempt.
+// The data with which a launcher starts its ranks of one attempt.
 struct Plan {
   int attempt = 0;
   int max_restarts = 0;
@@ -44,9 +44,9 @@ class Nodes {
   virtual void begun() = 0;
   // Adds the descriptors that serve() wants to be called for.
   virtual void add_to(std::vector<pollfd>& entries) const = 0;
-  // What this node has been told to do since the last call; never waits.
+  // Returns the orders for this node since the last call; never waits.
   virtual std::vector<Order> serve() = 0;
-  // What happened on this node.
+  // Reports of what happened on this node.
   virtual void failed() = 0;
   virtual void interrupted(const std::string& who) = 0;
   virtual void ended(const std::vector<Failure>& failures, int stopped) = 0;

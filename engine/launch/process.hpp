@@ -15,7 +15,7 @@
 
 namespace lockstep::launch {
 
-// Where a stream of the child goes: to ours, or into a pipe that we read.
+// The destination of a child's stream: ours, or a pipe that we read.
 enum class Stream : std::uint8_t { inherit, pipe };
 
 struct ProcessOptions {
@@ -48,7 +48,8 @@ class Process {
   void signal(int number) const;
   // The wait status if it has ended; what is left of its process group is killed then.
   std::optional<int> try_reap();
-  // What it, and what it waited for, used of the machine; nothing until it was reaped.
+  // The resources that it, and the processes that it waited for, have used; zero until it is
+  // reaped.
   const rusage& used() const { return used_; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace lockstep::launch {
 
-// What a program holds while it is distributed. What was opened is closed when this ends: the group
+// The resources of a program while it is distributed. They are closed when this ends: the group
 // first, then the connection to the store, then the store itself.
 struct Session {
   int rank = 0;

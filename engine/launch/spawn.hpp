@@ -21,7 +21,7 @@ struct RanksFailed : CommError {
   using CommError::CommError;
 };
 
-// What one rank does. It returns for success and throws for failure; the world is left for it.
+// The body of one rank. It returns for success and throws for failure; the world is left for it.
 using RankBody = std::function<void(World& world)>;
 
 struct SpawnOptions {

@@ -8,7 +8,7 @@
 
 namespace lockstep::launch {
 
-// What a rank may write for its launcher.
+// The files that a rank may write for its launcher.
 struct RankFiles {
   std::string error;  // why it failed
   std::string spare;  // made, and empty: the others can do without it

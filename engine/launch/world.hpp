@@ -22,9 +22,8 @@ namespace lockstep::launch {
 
 struct JoinOptions {
   double timeout_s = 30;  // for reaching the store, and of its get()
-  // What a rank does when rank 0 has ended; called once, on a thread of the world's own. The
-  // default writes the sentence to stderr and ends this process with code 1: its peers wait for it
-  // no longer.
+  // Called once when rank 0 has ended, on a thread of the world's own. The default writes the
+  // sentence to stderr and ends this process with code 1: its peers wait for it no longer.
   std::function<void(const std::string& sentence)> rank_zero_lost;
 };
 

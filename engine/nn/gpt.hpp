@@ -11,8 +11,8 @@
 namespace lockstep::nn {
 
 enum class OutputHead : std::uint8_t { tied, untied };  // tied: logits = x · wteᵀ
-// What is kept for backward(): what the operations save, or the blocks' inputs only, at the price
-// of a second forward pass ([CXZ16] §3).
+// The tensors that are kept for backward(): all that the operations save, or the blocks' inputs
+// only, at the price of a second forward pass ([CXZ16] §3).
 enum class Keep : std::uint8_t { activations, block_inputs };
 
 struct GptOptions {

@@ -10,7 +10,7 @@
 
 namespace lockstep::nn {
 
-// What a model's parameters are made with.
+// The arguments with which a model's parameters are made.
 struct Made {
   DType dtype;
   Device& device;

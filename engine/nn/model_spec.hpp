@@ -1,5 +1,5 @@
-// What a model is, as a value: enough to make it, to write it into a checkpoint, and to make the
-// same one again in another program.
+// The specification of a model, as a value: enough to make it, to write it into a checkpoint, and
+// to make the same one again in another program.
 #pragma once
 
 #include <map>

@@ -14,10 +14,10 @@ struct Buffer {
   Tensor value;
 };
 
-// Whether dropout acts.
+// Dropout acts in training only.
 enum class Mode : std::uint8_t { training, evaluation };
 
-// What the passes that come next are for. Random numbers are counted from these, so that they
+// The occasion of the passes that come next. Random numbers are counted from these, so that they
 // depend on the run, the step and the sample, and not on the rank that has it: sample i of a batch
 // is number first_sample + i · sample_stride of the global batch.
 struct Occasion {

@@ -28,7 +28,7 @@ struct LossScalerOptions {
   std::int64_t interval = 2000;  // updates in a row without overflow after which the scale grows
 };
 
-// What a checkpoint keeps.
+// The state that a checkpoint keeps.
 struct LossScalerState {
   float scale;
   std::int64_t clean_updates;  // in a row, since the scale last changed; PyTorch's _growth_tracker

@@ -1,5 +1,5 @@
-// What an optimizer is, as a value: enough to make it over any list of parameters, all of a model's
-// or those that one rank updates.
+// The specification of an optimizer, as a value: enough to make it over any list of parameters,
+// whether those are all of a model's or the ones that one rank updates.
 #pragma once
 
 #include <memory>

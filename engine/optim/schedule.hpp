@@ -6,7 +6,7 @@
 
 namespace lockstep::optim {
 
-// What follows the warm-up.
+// The decay that follows the warm-up.
 enum class Decay : std::uint8_t {
   constant,  // the base rate, for ever
   linear,    // a straight line from the base down to `last`

@@ -1,4 +1,4 @@
-// What a kernel did, counted: teaching material, and gates for tests ("4 sectors a request").
+// Counts of what a kernel did: teaching material, and gates for tests ("4 sectors a request").
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Counters {
   std::uint64_t flops = 0;  // a fused multiply-add is two
   std::uint64_t device_requests = 0, sectors = 0;      // of warps; 32 bytes each
   std::uint64_t shared_requests = 0, bank_passes = 0;  // 1 pass a request is free of conflicts
-  // What the same requests would take if the lanes' bytes lay beside each other, and no two of
-  // their words in one bank.
+  // The sectors and passes of the same requests if the lanes' bytes lay beside each other, with no
+  // two of their words in one bank.
   std::uint64_t sectors_needed = 0, passes_needed = 0;
   std::uint64_t barriers = 0;  // a block's, counted once
   std::uint64_t atomics = 0;   // of lanes
@@ -42,7 +42,7 @@ struct Apart {
   Apart& operator+=(const Apart& other);
 };
 
-// What the instructions of a line of a kernel's source did, or one instruction.
+// Counts of the instructions of a line of a kernel's source, or of one instruction.
 struct LineCounters {
   Counters counters;  // without launches and barriers
   Apart device, shared;

@@ -39,7 +39,8 @@ enum class Kind {
 };
 std::string_view name(Kind kind);  // "out of bounds"
 
-// Where it was seen. A finding of the host's calls has no kernel; block and thread are then unused.
+// The place of a finding. A finding of the host's calls has no kernel; block and thread are then
+// unused.
 struct Where {
   std::string kernel;  // demangled
   std::string file;

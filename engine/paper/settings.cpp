@@ -34,14 +34,14 @@ bool read_into(std::string_view text, T& into) {
   return true;
 }
 
-struct Setting {
+struct SettingKey {
   std::string_view key, variable;  // variable: empty where the environment has none
   bool (*read)(std::string_view, Settings&);
   const char* takes;
 };
 
 template <auto member>
-constexpr Setting setting(std::string_view key, std::string_view variable) {
+constexpr SettingKey setting(std::string_view key, std::string_view variable) {
   using T = std::remove_reference_t<decltype(std::declval<Settings&>().*member)>;
   const char* const takes = std::is_same_v<T, bool>          ? "0 or 1"
                             : std::is_same_v<T, std::string> ? "a text"
@@ -83,7 +83,7 @@ constexpr std::array settings{
 
 std::string all_variables() {
   std::string all;
-  for (const Setting& each : settings) {
+  for (const SettingKey& each : settings) {
     if (each.variable.empty()) continue;
     all += (all.empty() ? "" : ", ") + std::string(each.variable);
   }
@@ -93,7 +93,7 @@ std::string all_variables() {
 }  // namespace
 
 bool configure(Settings& into, std::string_view key, std::string_view value) {
-  const auto meant = std::ranges::find(settings, key, &Setting::key);
+  const auto meant = std::ranges::find(settings, key, &SettingKey::key);
   return meant != settings.end() && meant->read(value, into);
 }
 
@@ -104,7 +104,7 @@ Settings settings_of_environment() {
     if (!assignment.starts_with("PAPER_")) continue;
     const std::size_t sign = std::min(assignment.find('='), assignment.size() - 1);
     const std::string variable(assignment.substr(0, sign)), value(assignment.substr(sign + 1));
-    const auto meant = std::ranges::find(settings, variable, &Setting::variable);
+    const auto meant = std::ranges::find(settings, variable, &SettingKey::variable);
     if (meant == settings.end()) {
       refuse("there is no variable " + variable + "; its variables are " + all_variables());
     }

@@ -1,5 +1,5 @@
-// What a run on paper is told: from PAPER_* variables in the environment (paper stands in for
-// NVIDIA's libraries and cannot be told otherwise from outside), or by key and value.
+// The settings of a run on paper. They come from PAPER_* variables in the environment (paper stands
+// in for NVIDIA's libraries and cannot be told otherwise from outside), or by key and value.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ class Fiber {
     void* caught = nullptr;
     unsigned int uncaught = 0;
   };
-  // Who waits in resume().
+  // The context that waits in resume().
   struct Resumer {
     CallStack stack;
     StackNotes notes;

@@ -1,5 +1,5 @@
-// What the sanitizers must be told when a thread changes its stack. Internal to engine/strand; one
-// of stack_notes_{none,address,thread}.cpp stands behind it.
+// Notes to the sanitizers when a thread changes its stack. Internal to engine/strand; one of
+// stack_notes_{none,address,thread}.cpp implements it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// What is known of one stack. Zero-initialised: the stack of the thread itself.
+// The notes on one stack. Zero-initialised, they are those of the thread's own stack.
 struct StackNotes {
   void* handle = nullptr;         // the sanitizer's own
   std::span<std::byte> memory{};  // of the address sanitizer: where it lies

@@ -24,11 +24,12 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 
 Tensor sum(const Tensor& x);  // all elements → [1]
 
-// Of all elements of all tensors, [1] float64. Accumulated in float64, tensor by tensor; of each in
-// sixteen sums, the l-th of elements l, l + 16, l + 32, … in order; then the sixteen in order.
+// The sum of squares of all elements of all tensors, [1] float64. It is accumulated in float64,
+// tensor by tensor; each in sixteen sums, the l-th of elements l, l + 16, l + 32, … in order; then
+// the sixteen in order.
 Tensor sum_of_squares(std::span<const Tensor> xs);
 
-// What bounds a global norm, without the host's knowing it; [1] float64 both.
+// The tensors that bound a global norm without the host's knowing it; [1] float64 both.
 struct Clipping {
   Tensor norm;    // √squares
   Tensor factor;  // max_norm / (norm + 1e-6), where that is below 1 and the norm finite; else 1

@@ -47,14 +47,15 @@ class ContributorWorld {
   void copy(const std::byte* to, const std::byte* from, std::size_t bytes);
   void unite(const std::byte* to, const std::byte* from, std::size_t bytes);
 
-  // Of the tensor that was copied last: runs of bytes, and who is in them.
+  // The runs of bytes of the tensor that was copied last, and the contributors in them.
   struct Run {
     std::int64_t end;  // bytes from the beginning
     RankSet set;
   };
   const std::vector<Run>& last_copied() const { return last_copied_; }
 
-  // What was sent on one route is taken in the same order: the k-th receive gets the k-th message.
+  // A route takes messages in the order in which they were sent: the k-th receive gets the k-th
+  // message.
   using Route = std::array<int, 4>;  // group, source, destination, tag
   void send(const Route& route, const Tensor& data);
   std::uint64_t expect(const Route& route) { return mail_[route].expected++; }

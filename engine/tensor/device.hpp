@@ -1,6 +1,6 @@
-// Where tensors live and what work on them costs. A Device owns the allocator and the counters;
-// every tensor is made on one, explicitly; every operation is carried out by the kernels of the one
-// its operands are on, and charged to it. There is no default device.
+// Devices: where tensors live, and what work on them costs. A Device owns the allocator and the
+// counters; every tensor is made on one, explicitly; every operation is carried out by the kernels
+// of the one its operands are on, and charged to it. There is no default device.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// What a tensor's bytes are for; peak memory is reported by kind.
+// The purpose of a tensor's bytes; peak memory is reported by kind.
 enum class MemoryKind : std::uint8_t {
   parameters,
   gradients,
@@ -29,8 +29,8 @@ namespace kernels {
 struct Products;
 }
 
-// Where the elements of a device's tensors are: in memory that the host reads; in memory that only
-// the device's kernels read; nowhere.
+// The place of the elements of a device's tensors: memory that the host reads; memory that only the
+// device's kernels read; nowhere.
 enum class Numbers : std::uint8_t { on_host, away, none };
 
 // Bytes of memory and of movement are those of tensors: what an allocator adds by rounding is not
@@ -41,7 +41,7 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;
-  // Where its tensors have no elements, allocate() gives nullptr. Asked of every message.
+  // If its tensors have no elements, allocate() returns nullptr. Every message asks for this.
   Numbers numbers() const { return numbers_; }
   bool has_numbers() const { return numbers() != Numbers::none; }
   bool on_host() const { return numbers() == Numbers::on_host; }
@@ -54,8 +54,8 @@ class Device {
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
 
-  // What an operation did: floating-point operations, and bytes read and written.
-  // A simulated device turns this into virtual time.
+  // Charges an operation: floating-point operations, and bytes read and written. A simulated device
+  // turns this into virtual time.
   virtual void charge(double flops, double bytes);
   double flops() const;
   double bytes_moved() const;
@@ -70,8 +70,8 @@ class Device {
   void account(MemoryKind kind, std::int64_t bytes_delta);
   std::int64_t bytes_now(MemoryKind kind) const;
   std::int64_t bytes_peak(MemoryKind kind) const;
-  // Of all kinds together. The peak is the sum's own: less than the sum of the kinds' peaks, which
-  // need not fall together.
+  // The bytes of all kinds together. The peak is that of the sum: less than the sum of the kinds'
+  // peaks, which need not fall together.
   std::int64_t bytes_now() const;
   std::int64_t bytes_peak() const;
   // From here on the peaks are those of what follows; they start at what is there now.

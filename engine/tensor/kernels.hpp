@@ -1,5 +1,6 @@
-// What a device can do with the elements of its tensors. An operation (ops.hpp, tensor.hpp) checks
-// its arguments, makes its result, calls one of these, and charges; a device brings the table.
+// The kernels of a device: what it can do with the elements of its tensors. An operation (ops.hpp,
+// tensor.hpp) checks its arguments, makes its result, calls one of these, and charges; a device
+// brings the table.
 //
 //   cpu/          computes, in the calling thread
 //   no_kernels    does nothing, where tensors have no elements (symbolic.hpp)
@@ -70,8 +71,8 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual std::string_view name() const = 0;  // who multiplies matrices
 
-  // Of every dtype. copy: equal bytes, and the two may overlap. convert as convert.hpp has it: what
-  // it refuses it throws now or at the next settle().
+  // These take every dtype. copy makes equal bytes, and the two may overlap. convert converts as
+  // convert.hpp does; what it refuses, it throws now or at the next settle().
   virtual void copy(const Tensor& from, Out to) const = 0;
   virtual void copy_runs(const Tensor& from, const Runs& runs, InOut to) const = 0;
   virtual void exchange(const Tensor& from, const Exchange& axes, Out to) const = 0;
@@ -99,8 +100,9 @@ class Kernels {
   virtual void sum_to(const Tensor& x, Out total) const = 0;
   // total [1] float64 += Σ x², in the order that ops::sum_of_squares states.
   virtual void add_squares(const Tensor& x, InOut total) const = 0;
-  // Of squares [1]: the norm √squares, and what gradients are multiplied by so that it is max_norm
-  // at most; 1 where max_norm is not positive, and where the norm is not finite. [1] float64 each.
+  // From squares [1], makes the norm √squares, and the factor on gradients that makes it max_norm
+  // at most; the factor is 1 if max_norm is not positive or the norm is not finite. Both are [1]
+  // float64.
   virtual void clip_factor(const Tensor& squares, double max_norm, Out norm, Out factor) const = 0;
 
   virtual void matmul(const Tensor& a, ops::Transpose transpose_a, const Tensor& b,

@@ -1,5 +1,6 @@
-// What every operation begins and ends with: checks that speak one language, a result beside its
-// operands, a charge; between them it calls its device's kernels. Private to the operations.
+// The beginning and end of every operation: checks that speak one language, a result on its
+// operands' device, and a charge. Between them, the operation calls its device's kernels. Private
+// to the operations.
 #pragma once
 
 #include <utility>
@@ -50,10 +51,10 @@ inline void check_vector(const char* operation, const char* what, const Tensor& 
 }
 
 // The last axis of x as columns, everything before it as rows.
-struct Rows {
+struct RowShape {
   std::int64_t count, width;
 };
-inline Rows rows_of(const char* operation, const Tensor& x) {
+inline RowShape rows_of(const char* operation, const Tensor& x) {
   LOCKSTEP_CHECK(!x.shape().empty(), operation, ": a tensor of shape [] has no last axis");
   std::int64_t count = 1;
   for (std::size_t i = 0; i + 1 < x.shape().size(); ++i) count *= x.shape()[i];
@@ -64,7 +65,7 @@ inline Tensor result(const Tensor& like, Shape shape) {
   return empty(std::move(shape), like.dtype(), like.device(), MemoryKind::activations);
 }
 
-// What stands for a whole row or batch is not rounded to a half.
+// The dtype of a value that stands for a whole row or batch: it is not rounded to a half.
 inline DType statistic_of(DType dtype) {
   const bool half = dtype == DType::bfloat16 || dtype == DType::float16;
   return half ? DType::float32 : dtype;

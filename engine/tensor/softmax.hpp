@@ -9,7 +9,7 @@ namespace lockstep::ops {
 
 // e^(x - max) / Σ e^(x - max) over the last axis.
 Tensor softmax(const Tensor& x);
-// Of softmax's output y: y·(grad - Σ grad·y)
+// From softmax's output y: y·(grad - Σ grad·y)
 Tensor softmax_backward(const Tensor& grad, const Tensor& y);
 
 enum class Reduction : std::uint8_t { mean, sum };

@@ -55,7 +55,7 @@ class Tensor {
   Tensor to(DType dtype) const;
   Tensor to(DType dtype, MemoryKind kind) const;
 
-  // What the storage's bytes are for, in the device's account. Changing it costs nothing and
+  // The purpose of the storage's bytes in the device's account. Changing it costs nothing and
   // concerns every tensor that looks at the storage.
   MemoryKind kind() const;
   void relabel(MemoryKind kind) const;
@@ -83,8 +83,8 @@ class Tensor {
   // One element as double, whatever the dtype.
   double item(std::int64_t index = 0) const;
 
-  // Where the device's kernels find the first element. For kernels and transports: unless the
-  // device is the host's, nobody else may look there.
+  // The address at which the device's kernels find the first element. For kernels and transports:
+  // unless the device is the host's, nobody else may look there.
   std::byte* address() const;
 
  private:

@@ -1,4 +1,4 @@
-// What one step of an optimizer does to a parameter. An element's new value depends on its own
+// The update of a parameter in one step of an optimizer. An element's new value depends on its own
 // gradient and state only, so a shard of a parameter (or of all parameters, flattened) is updated
 // by the same call as the whole, to the same bits.
 //   p value, g gradient, lr learning rate, wd weight decay, t updates so far, this one included

@@ -25,8 +25,8 @@ class WaitingDevice final : public SymbolicDevice {
   double owed_s_ = 0;  // too short to sleep
 };
 
-// What products of this machine's kernels reach on one core: 384 rows and columns, float32, the
-// best of 0.2 s.
+// The FLOP/s that products of this machine's kernels reach on one core: 384 rows and columns,
+// float32, the best of 0.2 s.
 double measured_flops_s(Device& device);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// What a timeline comes to, rank by rank.
+// Sums up a timeline, rank by rank.
 #pragma once
 
 #include <cstdint>

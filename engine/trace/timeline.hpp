@@ -1,4 +1,4 @@
-// What happened when: a run as a value that is drawn, summed up and compared.
+// A timeline: what happened in a run, and when, as a value that is drawn, summed up and compared.
 //
 // A rank computes, communicates and waits; each of these is a lane of its own, because they
 // overlap, and how much they do is what one wants to see. Messages join the lanes of two ranks;
@@ -71,7 +71,8 @@ struct Waiting {
   bool operator==(const Waiting&) const = default;
 };
 
-// What went wrong. `ranks` are those involved; of a deadlock, the cycle in order.
+// A finding about a run that went wrong. `ranks` are those involved; of a deadlock, the cycle in
+// order.
 struct Finding {
   std::string verdict, message, where;
   std::vector<int> ranks;

@@ -11,7 +11,7 @@
 
 namespace lockstep::train {
 
-// What the "start" line tells beside the event.
+// The fields of the "start" line besides the event.
 struct RunDescription {
   std::string model{}, data{}, backend{}, device{}, dtype{}, all_reduce{}, optimizer{}, kernels{};
   std::string reduction{};  // of gradients: "during backward", "after backward", or by whom
@@ -26,7 +26,7 @@ struct RunDescription {
   std::uint64_t seed = 0;
 };
 
-// What becomes of a file that is there: a run that goes on adds to the log of the run before.
+// The treatment of an existing file. A run that goes on appends to the log of the run before.
 enum class LogFile : std::uint8_t { replace, append };
 
 class JsonLog final : public Observer {

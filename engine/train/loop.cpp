@@ -35,8 +35,8 @@ std::vector<std::int64_t> deal(const data::SamplerOptions& share, std::int64_t t
 std::unique_ptr<data::Loader> make_loader(Strategy& strategy, const data::Dataset& dataset,
                                           Strands& strands, const TrainOptions& options) {
   data::Sampler sampler = [&dataset, start = options.start, seed = options.seed, how = options.deal,
-                           place = strategy.place()](int epoch) {
-    return deal({dataset.size(), place.share, place.shares, seed, epoch},
+                           position = strategy.position()](int epoch) {
+    return deal({dataset.size(), position.share, position.shares, seed, epoch},
                 epoch == start.epoch ? start.taken : 0, how);
   };
   const data::LoaderOptions of_loader{.batch_size = options.batch_size,
@@ -149,22 +149,22 @@ std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t 
 
 Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers) {
-  const Place place = strategy.place();
-  if (place.role != Role::train) {
-    if (place.role == Role::serve) strategy.serve();
+  const RankPosition position = strategy.position();
+  if (position.role != Role::train) {
+    if (position.role == Role::serve) strategy.serve();
     Summary summary;
     summary.replicas_equal = true;
     return summary;
   }
   comm::ProcessGroup& group = strategy.trainers();
   Device& device = strategy.device();
-  const std::int64_t steps = total_steps(options, train_set.size(), place.shares);
+  const std::int64_t steps = total_steps(options, train_set.size(), position.shares);
 
   const auto threads = make_thread_strands();
   Strands& strands = options.strands != nullptr ? *options.strands : *threads;
   const auto loader = make_loader(strategy, train_set, strands, options);
   PhaseWatch* const phases = options.phases;
-  strategy.tell(phases);
+  strategy.set_phase_watch(phases);
 
   Summary summary;
   summary.replicas_equal = true;
@@ -183,9 +183,9 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       LOCKSTEP_CHECK(options.deal == Deal::uneven || !mine.empty(),
                      "train: the loader ended epoch ", epoch + 1, " after ", at.taken, " of ",
                      train_set.size(), " samples");
-      const double loss = strategy.take(
-          mine, {nn::Mode::training, options.seed, at.step, place.share, place.shares},
-          rate_of(at.step, steps, strategy.rate(), place.shares, options));
+      const double loss = strategy.step(
+          mine, {nn::Mode::training, options.seed, at.step, position.share, position.shares},
+          rate_of(at.step, steps, strategy.rate(), position.shares, options));
       if (phases != nullptr) phases->enter(Phase::other);
       if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
@@ -193,7 +193,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
                          ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
       }
 
-      const std::int64_t samples = samples_of(mine, at, train_set.size(), place.shares, options);
+      const std::int64_t samples = samples_of(mine, at, train_set.size(), position.shares, options);
       const double seconds = group.now_s() - began;
       loss_sum += loss * static_cast<double>(samples);
       epoch_samples += static_cast<double>(samples);

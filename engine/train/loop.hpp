@@ -27,7 +27,7 @@
 
 namespace lockstep::train {
 
-// Where a run is.
+// The position of a run.
 struct Position {
   std::int64_t step = 0;   // optimizer steps taken
   std::int64_t epoch = 0;  // epochs that are over
@@ -35,7 +35,8 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// Of an epoch's order: padded with its own head until all shares have as many, or as it is.
+// How an epoch's order is dealt: padded with its own head until all shares have as many, or as it
+// is.
 enum class Deal : std::uint8_t { padded, uneven };
 
 struct TrainOptions {

@@ -1,4 +1,4 @@
-// What a training run tells whoever watches it: a log, a progress bar, a test.
+// The interface through which a log, a progress bar or a test watches a training run.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct StepReport {
   std::optional<StageTimes> stages = std::nullopt;       // of a pipeline
 };
 
-// Of a run whose workers go at their own pace; empty of any other.
+// Figures of a run whose workers go at their own pace; empty for any other.
 struct Asynchrony {
   std::vector<std::int64_t> staleness;  // how many pushes had a staleness of 0, 1, …
   std::vector<std::string> lost;        // a sentence for each worker that was
@@ -61,7 +61,8 @@ struct Summary {
   collectives::Communication communication{};         // of all steps together
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
   Asynchrony asynchrony{};
-  // Of a pipeline: all steps but the first, which makes what later ones find.
+  // The times of a pipeline's stages, over all steps but the first, which makes what later ones
+  // find.
   std::optional<StageTimes> stages = std::nullopt;
 };
 

@@ -1,4 +1,4 @@
-// What a rank is doing within a step, told to whoever draws it.
+// The phases of a rank's step, as reported to whatever draws them.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,8 @@ struct Piece {
 // Those of a rank that holds all of a model, and of what an optimizer over its parameters keeps.
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer);
 
-// Whether all holders of a parameter's piece hold the same bits; the same answer on every rank.
+// Compares whether all holders of a parameter's piece hold the same bits. Every rank gets the same
+// answer.
 //   Comm  an all-gather of 16 bytes a rank. Where ranks hold different pieces, two more: the
 //         lengths of their lists, and a line of some 40 bytes a piece
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces);

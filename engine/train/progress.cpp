@@ -72,7 +72,7 @@ void Progress::on_step(const StepReport& report) {
   const double weight = steps_seen_++ == 0 ? 1.0 : 0.05;
   smooth_loss_ += weight * (report.loss - smooth_loss_);
   smooth_rate_ += weight * (report.samples_per_s - smooth_rate_);
-  const bool terminal = paper_ == Paper::terminal;
+  const bool terminal = output_ == Output::terminal;
   const double now_s = report.wall_seconds.value_or(report.seconds);
   if (now_s - shown_at_s_ < (terminal ? redraw_s : line_s)) return;
   shown_at_s_ = now_s;
@@ -84,7 +84,7 @@ void Progress::on_step(const StepReport& report) {
 }
 
 void Progress::on_epoch(const EpochReport& report) {
-  if (paper_ == Paper::terminal) out_ << clear_line;
+  if (output_ == Output::terminal) out_ << clear_line;
   out_ << "epoch " << report.epoch << ": train loss " << fixed(report.train_loss, 4)
        << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
        << fixed(100 * report.test_accuracy, 2) << " %";

@@ -8,16 +8,16 @@
 
 namespace lockstep::train {
 
-// Where the words go. A terminal's line is redrawn; a file or a pipe gets whole lines only.
-enum class Paper : std::uint8_t { terminal, plain };
+// The kind of output. A terminal's line is redrawn; a file or a pipe gets whole lines only.
+enum class Output : std::uint8_t { terminal, plain };
 // Hidden where the seconds of this run say nothing about the machine that is meant.
 enum class Rates : std::uint8_t { shown, hidden };
 
 class Progress final : public Observer {
  public:
   // `out` must outlive it.
-  Progress(std::ostream& out, Paper paper, Rates rates = Rates::shown)
-      : out_(out), paper_(paper), rates_(rates) {}
+  Progress(std::ostream& out, Output output, Rates rates = Rates::shown)
+      : out_(out), output_(output), rates_(rates) {}
 
   void on_step(const StepReport& report) override;
   void on_epoch(const EpochReport& report) override;
@@ -25,7 +25,7 @@ class Progress final : public Observer {
 
  private:
   std::ostream& out_;
-  Paper paper_;
+  Output output_;
   Rates rates_;
   double shown_at_s_ = 0;  // when the last line or bar was written
   std::int64_t steps_seen_ = 0;

@@ -1,5 +1,5 @@
-// What several ways to train, and the program, read from one command line in the same manner. As
-// light as the declarations.
+// Options that several ways to train and the program read from one command line in the same manner.
+// The file is as light as the declarations.
 #pragma once
 
 #include <cstdint>

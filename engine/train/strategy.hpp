@@ -1,6 +1,6 @@
-// A strategy: a way to train. The loop (loop.hpp) reads batches, sets rates, watches and saves; how
-// a step is taken, by which ranks, and who holds what is the strategy's. Each is one file of
-// strategies/; which of them combine is said in choice.hpp.
+// A strategy is a way to train. The loop (loop.hpp) reads batches, sets rates, watches and saves.
+// The strategy decides how a step is taken, by which ranks, and which rank holds what. Each is one
+// file of strategies/; which of them combine is said in choice.hpp.
 //   W ranks of the world. Each is in one place: it trains, serves those that train, or stands by.
 //   D shares of a global batch, d the share that a rank reads. D = W where every rank holds a whole
 //   model; ranks that work on one replica together read the same share, and D is smaller.
@@ -36,17 +36,17 @@ namespace lockstep::train {
 
 enum class Role : std::uint8_t { train, serve, stand_by };
 
-// Where a rank is in the run.
-struct Place {
+// The position of a rank in the run.
+struct RankPosition {
   Role role = Role::train;
   int share = 0;   // d, of the ranks that train
   int shares = 1;  // D
-  // Rank among the trainers: it tells, and writes what is saved in whole. -1: a rank that is not
-  // among the trainers of this one.
+  // The reporter's rank among the trainers. It logs and writes unsharded files. -1 if it is not
+  // among the trainers of this rank.
   int reporter = 0;
 };
 
-// What a step of this rank cost.
+// The cost of a step on this rank.
 struct Cost {
   std::int64_t bytes_sent = 0;                 // payload, on all groups of the strategy
   collectives::Communication communication{};  // zeros where that is not measured
@@ -55,7 +55,7 @@ struct Cost {
   std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer
 };
 
-// What is trained, as values: a strategy makes of it what its rank holds.
+// The model and optimizer of a run, as values. From them, a strategy makes what its rank holds.
 struct Recipe {
   nn::ModelSpec model;
   optim::OptimizerSpec optimizer;
@@ -68,13 +68,15 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  virtual Place place() const = 0;
-  // The ranks that train, in the order of their ranks. Not called on a rank that does not.
+  virtual RankPosition position() const = 0;
+  // The group of the ranks that train, in the order of their ranks. Not called on a rank that does
+  // not train.
   virtual comm::ProcessGroup& trainers() = 0;
-  // On it lie the batches, and those numbers of the loop's own that must be as symbolic as they.
+  // The device of the batches, and of those numbers of the loop that must be symbolic if the
+  // batches are.
   virtual Device& device() = 0;
   virtual DType dtype() const = 0;  // of inputs
-  // The optimizer's own learning rate: the base of what each step is given.
+  // The optimizer's own learning rate, from which the rate of each step is computed.
   virtual double rate() const = 0;
 
   // One optimizer step from the global batch: forward, backward, reduction, clipping, update.
@@ -85,38 +87,38 @@ class Strategy {
   //   rate      of the update
   //   Returns   the mean loss over all labels of the global batch, before the update, the same on
   //             every trainer; nan where the device has no numbers
-  virtual double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  virtual double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
                       double rate) = 0;
-  // The epoch's last step, or the run's, is over: trainers agree again where uneven shares had set
-  // them apart.
+  // Called after the last step of an epoch or of the run. Trainers agree again if uneven shares had
+  // set them apart.
   virtual void end_epoch() {}
-  // Of the last step.
+  // The cost of the last step.
   virtual Cost cost() const = 0;
-  // No step follows: what other ranks have still on its way arrives now, so that the model is what
-  // the run ends with. Called once, before the last checkpoint and evaluation.
+  // Called once when no step follows, before the last checkpoint and evaluation. What other ranks
+  // still have in flight arrives now, so that the model is the one that the run ends with.
   virtual void settle() {}
   // The model on the whole dataset, each sample exactly once (evaluate.hpp); the same on every
   // trainer. Not called where the device has no numbers.
   virtual Evaluation evaluate(const data::Dataset& dataset) = 0;
-  // What a rank that serves does until the trainers end. Others are never asked.
+  // Serves until the trainers end. Called only on ranks that serve.
   virtual void serve() {}
   // The last call of a trainer's run; releases those that serve. The model is then as after an
   // evaluation.
   virtual void end() = 0;
-  // After end(), on the rank that reports: what a run without a common pace came to.
+  // After end(), on the reporter: the figures of a run without a common pace.
   virtual Asynchrony asynchrony() const { return {}; }
 
-  // What this rank holds, as views where it lies in tensors: parameters and buffers in the model's
-  // order, then the optimizer's state. May communicate among the trainers. After end() what only
-  // those that serve hold is left out.
+  // The state that this rank holds, as views if it lies in tensors: parameters and buffers in the
+  // model's order, then the optimizer's state. May communicate among the trainers. After end(),
+  // state that only serving ranks hold is left out.
   virtual std::vector<Piece> pieces() = 0;
-  // Takes over what an earlier run saved, of however many ranks: each rank that trains or serves
-  // reads its pieces.
+  // Restores the state that an earlier run saved, on any number of ranks. Each rank that trains or
+  // serves reads its pieces.
   //   Throws  CheckpointError when it is of another model or optimizer
   virtual void restore(const checkpoint::SavedRun& saved) = 0;
 
-  // Told what the rank is doing, from now on; must outlive the steps.
-  virtual void tell(PhaseWatch* watch) = 0;
+  // Reports the phases of each step to `watch` from now on. It must outlive the steps.
+  virtual void set_phase_watch(PhaseWatch* watch) = 0;
 };
 
 }  // namespace lockstep::train

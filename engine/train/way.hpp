@@ -29,7 +29,8 @@ enum class Slot : std::uint8_t {
   axis,       // how one layer is computed by several ranks
 };
 
-// What a way does not combine with, and why. It is told here once and holds in both directions.
+// Something with which a way does not combine, and why. It is declared once and holds in both
+// directions.
 struct Refusal {
   std::string what;  // the stem of another way, for all options that it declares; or an option
   std::string why;   // follows the option that was typed: "belongs to DDP, which …"
@@ -70,7 +71,7 @@ std::vector<const Way*> ways_of(const Arguments& arguments, std::span<const Way>
 // The one that trains.
 const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways);
 
-// What all axes multiply to: the ranks that share one layer.
+// The product of all axes: the number of ranks that share one layer.
 std::int64_t ranks_of_axes(const Arguments& arguments, std::span<const Way> ways);
 // The ranks that the options of all ways ask for together; 1 when they ask for none.
 //   Returns  more than `most`, whatever was typed, when it is

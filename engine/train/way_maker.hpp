@@ -15,7 +15,7 @@
 
 namespace lockstep::train {
 
-// What a strategy is made with, beside its options. Group, device and strands must outlive it.
+// The arguments of a strategy besides its options. Group, device and strands must outlive it.
 struct Making {
   const Arguments& arguments;
   comm::ProcessGroup& group;
@@ -28,7 +28,7 @@ struct Making {
   std::function<void(const std::string&)> tell{};
   // Called once, on a rank that the others do without from then on.
   std::function<void()> on_spare{};
-  // Of the way in the slot hook; a way that has buckets takes it.
+  // The hook of the way in the slot hook; a way that has buckets takes it.
   std::unique_ptr<collectives::CommHook> hook{};
 };
 
@@ -53,7 +53,7 @@ class WayMaker {
   virtual std::unique_ptr<collectives::CommHook> make_hook(const Arguments& arguments,
                                                            std::uint64_t seed) const;
 
-  // What each rank would complain of, said once before any is started.
+  // Throws once, before any rank is started, what each rank would throw.
   //   Throws  UsageError
   virtual void check(const Arguments&, const nn::ModelSpec&, int /*ranks*/) const {}
   // Shares of a global batch (strategy.hpp) that `ranks` read.
@@ -67,12 +67,12 @@ class WayMaker {
   virtual Pace pace() const { return Pace::together; }
   // When gradients travel: "during backward".
   virtual std::string_view reduction() const { return "during backward"; }
-  // What gradients travel as: "topk:0.01".
+  // The form in which gradients travel: "topk:0.01".
   virtual std::string compression(const Arguments&) const { return "none"; }
   // A sentence for the start of a run, and one for the start of a run that goes on; mostly empty.
   virtual std::string note(const Arguments&, const nn::ModelSpec&) const { return ""; }
   virtual std::string note_on_resume(const Arguments&) const { return ""; }
-  // Whether the ranks' memory suffices, where that is known before the first step.
+  // Checks that the ranks' memory suffices, if that is known before the first step.
   //   batches  the samples of each size of batch that the run has
   //   Throws   UsageError with what is missing
   virtual void check_memory(const Arguments&, const Recipe&,

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

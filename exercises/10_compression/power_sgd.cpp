@@ -12,7 +12,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
 #include "engine/parallel/compress/low_rank.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/tensor/broadcast.hpp"
 #include "engine/tensor/matmul.hpp"
 

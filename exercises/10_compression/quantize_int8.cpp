@@ -14,7 +14,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/compress/blocks.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

@@ -10,7 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/compress/entries.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/tensor/gather.hpp"
 
 namespace lockstep::compress {

@@ -15,7 +15,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/compress/entries.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

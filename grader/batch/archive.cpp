@@ -7,7 +7,7 @@
 #include "engine/base/bytes.hpp"
 #include "grader/batch/answer_files.hpp"
 #include "grader/batch/archive_members.hpp"
-#include "grader/batch/crew.hpp"
+#include "grader/batch/worker_processes.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
@@ -35,11 +35,11 @@ void read_archive(const std::filesystem::path& file, const std::vector<const Exe
     submission.cause = "bad_archive";
     submission.reason = "the archive is damaged: " + how;
   };
-  CrewLimits crew;
-  crew.deadline_s = 60;
-  crew.memory_bytes = std::size_t{1} << 30;
-  crew.answer_bytes = 2 * limits.unpacked_bytes;
-  work_through({read}, crew, [&](std::size_t, const Outcome& outcome) {
+  WorkerLimits worker;
+  worker.deadline_s = 60;
+  worker.memory_bytes = std::size_t{1} << 30;
+  worker.answer_bytes = 2 * limits.unpacked_bytes;
+  work_through({read}, worker, [&](std::size_t, const Outcome& outcome) {
     if (outcome.state != Outcome::State::answered) return refuse(outcome.how);
     try {
       read_reply(outcome.answer, limits, submission);

@@ -1,5 +1,5 @@
-// What an archive's bytes say, and how a child process tells it: archive.cpp reads every archive in
-// a child, because archives are made to break what reads them.
+// The members of an archive, and the form in which a child process reports them. archive.cpp reads
+// every archive in a child, because archives are made to break what reads them.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "grader/batch/standing.hpp"
+#include "grader/batch/current_results.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -51,7 +51,7 @@ Budgets::Budgets(double budget_s, const nlohmann::json& plan,
     }
     files_.push_back(std::move(files));
   }
-  for (const auto& [judged, record] : standing_results(records)) {
+  for (const auto& [judged, record] : current_results(records)) {
     charge(judged, record->value("charge_s", 0.0), Figure::final);
   }
 }

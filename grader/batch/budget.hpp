@@ -4,8 +4,8 @@
 // A file is charged its processor seconds (players, compiler, judge). A file that sleeps uses none,
 // and holds up the grader all the same: it is charged a fifth of the time for which processors were
 // idle while it was judged, where that is more. On a machine that is busy with other work none are,
-// and a file that has to wait for a processor is not charged for it. One that gets less than a
-// fiftieth of a processor does not want any.
+// and a file that has to wait for a processor is not charged for it. Below 2 % of a processor, a
+// file counts as sleeping.
 //
 // The student's files are taken in the order of the course. A file is beyond the budget when those
 // before it used all of it, whatever its own verdict is. So the order in which files are judged
@@ -21,16 +21,16 @@
 
 namespace lockstep::grader {
 
-// What judging a file took.
+// The time that judging a file took.
 struct Use {
   double wall_s = 0, processor_s = 0;
   double idle_s = 0;  // of all processors together, meanwhile
 };
 double charge_of(const Use& use);
-// Whether it spent its time asleep, so that no other load of the machine was to blame.
+// True if the file slept, so that no other load of the machine was to blame.
 bool slept(const Use& use);
 
-// Of one student, file by file in the order of the course.
+// The account of one student, charged file by file in the order of the course.
 class Account {
  public:
   explicit Account(double budget_s) : left_s_(budget_s) {}
@@ -54,11 +54,11 @@ class Budgets {
   // By the plan's record (grades.hpp) and the results there are.
   Budgets(double budget_s, const nlohmann::json& plan, const std::vector<nlohmann::json>& records);
 
-  // Of files that will be judged again alone the charge is not final.
+  // The charge of a file that will be judged again alone is provisional.
   enum class Figure : unsigned char { provisional, final };
   void charge(const File& file, double seconds, Figure figure);
 
-  // Whether the file is beyond the budget of each student who handed it in, by final figures alone
+  // True if the file is beyond the budget of each student who handed it in, by final figures alone
   // or by provisional ones, too.
   bool beyond(const File& file, Figure counted) const;
 

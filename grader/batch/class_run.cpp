@@ -32,8 +32,8 @@ class Patience {
 
   enum class Says : unsigned char { enough, wait, in_vain };
   Says look() {
-    if (!surroundings_.look_around || !surroundings_.find_short) return Says::enough;
-    const auto found = surroundings_.find_short(surroundings_.look_around());
+    if (!surroundings_.probe_space || !surroundings_.find_short) return Says::enough;
+    const auto found = surroundings_.find_short(surroundings_.probe_space());
     if (!found) {
       since_.reset();
       return Says::enough;
@@ -62,13 +62,13 @@ class ClassRun {
  public:
   ClassRun(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
            const ClassSurroundings& surroundings, Budgets& budgets,
-           const std::function<void(const json&)>& keep, const Told& told)
+           const std::function<void(const json&)>& keep, const ProgressReport& on_progress)
       : units_(units),
         limits_(limits),
         surroundings_(surroundings),
         budgets_(budgets),
         keep_(keep),
-        told_(told),
+        on_progress_(on_progress),
         patience_(surroundings, limits.patience_s),
         attempts_(units.size(), 0),
         idle_before_(units.size(), 0) {}
@@ -91,11 +91,11 @@ class ClassRun {
       tasks.emplace_back(
           [this, number] { return surroundings_.judge(units_[number].unit, folder_of(number)); });
     }
-    CrewLimits crew;
-    crew.jobs = company == Company::others ? limits_.jobs : 1;
-    crew.deadline_s = limits_.submission_s;
+    WorkerLimits limits;
+    limits.jobs = company == Company::others ? limits_.jobs : 1;
+    limits.deadline_s = limits_.submission_s;
     work_through(
-        tasks, crew,
+        tasks, limits,
         [&](std::size_t task, const Outcome& outcome) { take(numbers[task], outcome, company); },
         [&](std::size_t task) { return turn_of(numbers[task], company); });
   }
@@ -103,7 +103,7 @@ class ClassRun {
   Turn turn_of(std::size_t number, Company company) {
     if (budgets_.beyond(file(number), Budgets::Figure::final)) {
       attempts_[number] = over;
-      told_(++finished_, units_.size(), beyond_budget(number));
+      on_progress_(++finished_, units_.size(), beyond_budget(number));
       return Turn::leave_out;
     }
     if (company == Company::others && budgets_.beyond(file(number), Budgets::Figure::provisional)) {
@@ -178,7 +178,7 @@ class ClassRun {
     attempts_[number] = over;
     budgets_.charge(file(number), charge, Budgets::Figure::final);
     keep_(record);
-    told_(++finished_, units_.size(), record);
+    on_progress_(++finished_, units_.size(), record);
   }
 
   json beyond_budget(std::size_t number) const {
@@ -202,7 +202,7 @@ class ClassRun {
   const ClassSurroundings& surroundings_;
   Budgets& budgets_;
   const std::function<void(const json&)>& keep_;
-  const Told& told_;
+  const ProgressReport& on_progress_;
   Patience patience_;
   std::vector<int> attempts_;  // of each unit; `over` when it has its result or needs none
   std::vector<double> idle_before_;
@@ -215,27 +215,29 @@ class ClassRun {
 
 void run_class(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
                const ClassSurroundings& surroundings, Budgets& budgets,
-               const std::function<void(const json& record)>& keep, const Told& told) {
-  ClassRun(units, limits, surroundings, budgets, keep, told).run();
+               const std::function<void(const json& record)>& keep,
+               const ProgressReport& on_progress) {
+  ClassRun(units, limits, surroundings, budgets, keep, on_progress).run();
 }
 
 void judge_units(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                  const std::vector<PlannedUnit>& units, const ClassLimits& limits,
-                 const std::function<void(const json& record)>& keep, const Told& told,
-                 Budgets budgets, const std::filesystem::path& out) {
+                 const std::function<void(const json& record)>& keep,
+                 const ProgressReport& on_progress, Budgets budgets,
+                 const std::filesystem::path& out) {
   ClassSurroundings surroundings;
   surroundings.scratch = area;
-  surroundings.judge = [&](const Unit& unit, const std::filesystem::path& folder) {
+  surroundings.judge = [&](const GradingUnit& unit, const std::filesystem::path& folder) {
     return judge_unit(lab, sandbox, unit, folder)
         .dump(-1, ' ', false, json::error_handler_t::replace);
   };
-  surroundings.look_around = [&] { return room_left(area, out); };
-  surroundings.find_short = [&](const Room& room) { return shortage(room, {}, area, out); };
+  surroundings.probe_space = [&] { return free_space(area, out); };
+  surroundings.find_short = [&](const FreeSpace& left) { return shortage(left, {}, area, out); };
   surroundings.idle_clock = idle_processor_s;
   surroundings.warn = [](const std::string& sentence) {
     std::cerr << "\r" << sentence << "\n" << std::flush;
   };
-  run_class(units, limits, surroundings, budgets, keep, told);
+  run_class(units, limits, surroundings, budgets, keep, on_progress);
 }
 
 }  // namespace lockstep::grader

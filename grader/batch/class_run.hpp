@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "grader/batch/budget.hpp"
-#include "grader/batch/crew.hpp"
+#include "grader/batch/free_space.hpp"
 #include "grader/batch/journal.hpp"
 #include "grader/batch/plan.hpp"
-#include "grader/batch/room.hpp"
+#include "grader/batch/worker_processes.hpp"
 
 namespace lockstep::grader {
 
@@ -20,15 +20,17 @@ struct ClassLimits {
   double patience_s = 15;     // for space and memory that are short
 };
 
-// What is told after each unit: how many are done, of how many, and the last one's record.
-using Told = std::function<void(std::size_t done, std::size_t of, const nlohmann::json& record)>;
+// Called after each unit with the number of units done, the number of all, and the last one's
+// record.
+using ProgressReport =
+    std::function<void(std::size_t done, std::size_t of, const nlohmann::json& record)>;
 
-// What a class run needs beside its units. A test sets what it is about.
+// The surroundings of a class run besides its units. A test sets those that it is about.
 struct ClassSurroundings {
   std::filesystem::path scratch;  // each unit gets a folder of its own there
-  std::function<std::string(const Unit&, const std::filesystem::path& folder)> judge;
-  std::function<Room()> look_around;  // empty: there is always enough
-  std::function<std::optional<std::string>(const Room&)> find_short;
+  std::function<std::string(const GradingUnit&, const std::filesystem::path& folder)> judge;
+  SpaceProbe probe_space;  // empty: there is always enough
+  std::function<std::optional<std::string>(const FreeSpace&)> find_short;
   std::function<double()> idle_clock;  // idle seconds of all processors; empty: never idle
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
@@ -44,12 +46,14 @@ struct ClassSurroundings {
 //   Throws  what `keep` throws: the run ends, with what was kept
 void run_class(const std::vector<PlannedUnit>& units, const ClassLimits& limits,
                const ClassSurroundings& surroundings, Budgets& budgets,
-               const std::function<void(const nlohmann::json& record)>& keep, const Told& told);
+               const std::function<void(const nlohmann::json& record)>& keep,
+               const ProgressReport& on_progress);
 
 // The same in the sandbox. Grades are written to `out`, which needs room as well.
 void judge_units(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                  const std::vector<PlannedUnit>& units, const ClassLimits& limits,
-                 const std::function<void(const nlohmann::json& record)>& keep, const Told& told,
-                 Budgets budgets = {}, const std::filesystem::path& out = {});
+                 const std::function<void(const nlohmann::json& record)>& keep,
+                 const ProgressReport& on_progress, Budgets budgets = {},
+                 const std::filesystem::path& out = {});
 
 }  // namespace lockstep::grader

@@ -1,5 +1,6 @@
-// What a person should look at after a class was taken in: who handed in nothing, nothing that
-// counts, or what cannot be read; a few lines, also for hundreds of students.
+// Sums up a class that was taken in, for a person: the students who handed in nothing, nothing that
+// counts, or something that cannot be read. The summary has a few lines, even for hundreds of
+// students.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

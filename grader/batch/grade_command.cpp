@@ -166,7 +166,7 @@ Wishes wishes_of(const Journal& journal, const Plan& plan, const GradeRequest& r
   return wishes;
 }
 
-Told told_on_stderr() {
+ProgressReport told_on_stderr() {
   const auto begun = std::chrono::steady_clock::now();
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   const auto progress =

@@ -1,5 +1,5 @@
-// What the command line of ./lab grade and the files that it names say by themselves, before
-// anything is made or opened for writing.
+// Reads the command line of ./lab grade and the files that it names, before anything is made or
+// opened for writing.
 #pragma once
 
 #include <filesystem>

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "engine/base/text.hpp"
-#include "grader/batch/adjusted.hpp"
+#include "grader/batch/adjustments.hpp"
 #include "grader/batch/budget.hpp"
-#include "grader/batch/standing.hpp"
+#include "grader/batch/current_results.hpp"
 #include "grader/batch/submission.hpp"
 #include "grader/export/escaped.hpp"
 
@@ -39,7 +39,7 @@ json row(const json& exercise, const std::string& verdict, const json& points,
           {"max_points", exercise.at("points")}, {"cause", cause},     {"reason", reason}};
 }
 
-json row_of(const json& student, const json& exercise, const StandingResults& results,
+json row_of(const json& student, const json& exercise, const CurrentResults& results,
             Account& account) {
   const std::string whole = student.value("cause", "");
   if (!whole.empty()) {
@@ -94,7 +94,7 @@ json about_of(const json& student, const json& columns) {
 
 json grades_of(const std::vector<json>& records) {
   const json& plan = last_plan(records);
-  const StandingResults results = standing_results(records);
+  const CurrentResults results = current_results(records);
   const Adjustments adjustments(records);
   const json columns = plan.value("columns", json::array());
   const double budget_s = budget_of(last_settings(records));
@@ -166,7 +166,7 @@ std::string totals_csv(const json& grades) {
 }
 
 json student_report(const json& student, const std::vector<json>& records) {
-  const StandingResults results = standing_results(records);
+  const CurrentResults results = current_results(records);
   json report = student;
   for (const json& planned : last_plan(records).at("students")) {
     if (planned.at("student") != student.at("student")) continue;

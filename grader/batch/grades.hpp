@@ -9,7 +9,8 @@
 //     "answers":{address: {"sha256"} | {"cause","reason"} | {"missing": the reason}}}]}
 //   {"record":"result", "exercise", "sha256", "verdict", "points", "max_points", "cause",
 //     "report", "seconds", "charge_s", "attempts"}             of one file's content
-//   {"record":"versions"}, {"record":"regrade"}                what ends results (standing.hpp)
+//   {"record":"versions"}, {"record":"regrade"}                what ends results
+//   (current_results.hpp)
 //   {"record":"late", …late.hpp, "from"}                       what late hand-ins lose
 //   {"record":"hand_in_times", "from",                         when each file was handed in, in
 //     "times":{student: {address: [seconds, sha256]}}}         seconds since 1970
@@ -27,8 +28,8 @@ namespace lockstep::grader {
 
 // {"seed_sha256", "exercises", "columns", "students":[{student, points, max_points, on_roster,
 // about:{column: cell}, reason, comment, rows:[{exercise, verdict, points, max_points, cause,
-// reason, and what adjusted.hpp adds}]}]}: in the order of names and of the course. A reason says
-// why nothing was graded, and what mends it.
+// reason, and what adjustments.hpp adds}]}]}: in the order of names and of the course. A reason
+// says why nothing was graded, and what mends it.
 nlohmann::json grades_of(const std::vector<nlohmann::json>& records);
 
 // A line each student and exercise: student,exercise,verdict,points,max_points,cause,reason,
@@ -37,7 +38,7 @@ std::string grades_csv(const nlohmann::json& grades);
 // A line each student: student,points,max_points,graded,reason and the roster's other columns.
 std::string totals_csv(const nlohmann::json& grades);
 
-// What one student may read: the reports of all that was judged.
+// The document that one student may read: the reports of all that was judged.
 nlohmann::json student_report(const nlohmann::json& student,
                               const std::vector<nlohmann::json>& records);
 

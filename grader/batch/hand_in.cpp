@@ -92,9 +92,9 @@ Answer refused_answer(std::string cause, std::string reason) {
   return {Answer::State::refused, "", std::move(cause), std::move(reason)};
 }
 
-class Places {
+class PathIndex {
  public:
-  explicit Places(const std::vector<Known>& known) {
+  explicit PathIndex(const std::vector<Known>& known) {
     for (const Known& one : known) at_[one.path].push_back(&one);
   }
 
@@ -207,11 +207,11 @@ void take_answers(const std::vector<Entry>& entries, const std::vector<const Exe
     return;
   }
   const auto root = work.empty() ? root_without_work(known) : std::optional(*work.begin());
-  const Places places(known);
+  const PathIndex index(known);
   bool found = false;
   for (const Exercise* exercise : exercises) {
     Answer& answer = submission.answers[exercise->address()];
-    answer = places.answer_at(root.value_or("") + exercise->file(), read);
+    answer = index.answer_at(root.value_or("") + exercise->file(), read);
     answer.reason = sim::printable(answer.reason, 400);
     found = found || answer.state != Answer::State::missing;
   }

@@ -8,8 +8,8 @@
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/digest.hpp"
-#include "grader/batch/moment.hpp"
 #include "grader/batch/spreadsheet.hpp"
 
 namespace lockstep::grader {
@@ -24,10 +24,10 @@ constexpr std::array time_columns{
 
 std::int64_t moment_of_cell(const std::string& written, const std::string& where,
                             const LatePolicy& policy) {
-  const auto moment = moment_in(written, policy.zone_minutes);
+  const auto moment = date_time_in(written, policy.zone_minutes);
   if (moment) return moment->seconds;
-  throw UsageError(
-      text(where, ": expected ", moment_form, ", and it says '", sim::printable(written, 60), "'"));
+  throw UsageError(text(where, ": expected ", date_time_form, ", and it says '",
+                        sim::printable(written, 60), "'"));
 }
 
 // Of a student's whole hand-in; nothing when nobody says it.

@@ -15,8 +15,8 @@ namespace lockstep::grader {
 inline constexpr const char* time_of_files = "mtime";
 inline constexpr const char* time_of_gradescope = "gradescope";
 
-// Where the times come from: `asked` ("mtime", "gradescope" or a column of the roster) or, when
-// that is empty, what the naming and the roster offer.
+// The source of the times: `asked` ("mtime", "gradescope" or a column of the roster) or, when that
+// is empty, what the naming and the roster offer.
 //   Throws  UsageError when there is no such column, or nothing is offered
 std::string time_source(const std::string& asked, const std::string& naming, const Roster& roster);
 

@@ -1,6 +1,7 @@
-// What has been graded, written so that it survives anything: one line a record, a checksum before
-// it, on the disk before the next one is begun. A line that was cut off by a crash, and whatever
-// follows it, is dropped when the journal is opened again. Final grades are a function of it alone.
+// The journal of a grading run, which survives a crash at any moment: one line a record, a checksum
+// before it, on the disk before the next one is begun. A line that was cut off by a crash, and
+// whatever follows it, is dropped when the journal is opened again. Final grades are a function of
+// it alone.
 #pragma once
 
 #include <filesystem>

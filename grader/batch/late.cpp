@@ -6,7 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/batch/moment.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/readable_name.hpp"
 #include "grader/course/toml_file.hpp"
 
@@ -27,8 +27,9 @@ class LateTable {
   }
   std::int64_t moment(const std::string& key, int* zone = nullptr) const {
     const json& value = table_.at(key);
-    const auto found = value.is_string() ? moment_in(value.get<std::string>()) : std::nullopt;
-    if (!found || !found->zone_minutes) refuse_key(key, std::string(moment_form) + ", with a zone");
+    const auto found = value.is_string() ? date_time_in(value.get<std::string>()) : std::nullopt;
+    if (!found || !found->zone_minutes)
+      refuse_key(key, std::string(date_time_form) + ", with a zone");
     if (zone != nullptr) *zone = *found->zone_minutes;
     return found->seconds;
   }

@@ -1,4 +1,4 @@
-// What a late hand-in loses, as the instructor's file says it:
+// The points that a late hand-in loses, by the instructor's file:
 //
 //   deadline = 2026-11-20T23:59:00+01:00
 //   loss_per_day = 10          # percent of the points, for each day begun

@@ -1,4 +1,4 @@
-// What the instructor decides by hand: points or a comment for a student's exercise, or a comment
+// The instructor's decisions by hand: points or a comment for a student's exercise, or a comment
 // for the student, with the reason. A table with the headings student, exercise, points, comment,
 // reason, in any order:
 //

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "grader/batch/current_results.hpp"
 #include "grader/batch/digest.hpp"
-#include "grader/batch/standing.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -68,7 +68,7 @@ std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercise
                                     const std::vector<Submission>& submissions,
                                     const std::vector<json>& records, const std::string& secret) {
   std::set<std::pair<std::string, std::string>> known;
-  for (const auto& [file, record] : standing_results(records)) {
+  for (const auto& [file, record] : current_results(records)) {
     if (record->at("verdict") != "infrastructure") known.insert(file);
   }
   std::vector<PlannedUnit> left;

@@ -1,4 +1,5 @@
-// What is to be judged: each different file of each exercise once, whoever handed it in.
+// The plan of a grading run: each different file of each exercise is judged once, whoever handed it
+// in.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/batch/grading_unit.hpp"
 #include "grader/batch/submission.hpp"
-#include "grader/batch/unit.hpp"
 
 namespace lockstep::grader {
 
@@ -22,7 +23,7 @@ nlohmann::json with_others(nlohmann::json plan, const nlohmann::json& before,
                            const std::set<std::string>& only, const Roster& roster);
 
 struct PlannedUnit {
-  Unit unit;
+  GradingUnit unit;
   std::string sha256;
 };
 

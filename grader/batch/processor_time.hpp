@@ -16,9 +16,9 @@ void adopt_orphans();
 void reap_children(double seconds_max);
 
 double processor_s_of(const rusage& used);
-// Of all children that were waited for, and of theirs.
+// The processor seconds of all children that were waited for, and of theirs.
 double processor_s_of_children();
-// Of `root` and its descendants as they are now. 0 when /proc does not tell.
+// The processor seconds of `root` and its present descendants. 0 if /proc does not tell.
 double processor_s_of_tree(pid_t root);
 
 }  // namespace lockstep::grader

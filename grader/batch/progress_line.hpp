@@ -13,7 +13,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(Watcher watcher) : watcher_(watcher) {}
 
-  // What is printed when `done` of `of` files are judged, `seconds` after the first was begun, if
+  // The line to print when `done` of `of` files are judged, `seconds` after the first was begun, if
   // anything. `last` is what was just judged, for a terminal.
   std::optional<std::string> after(std::size_t done, std::size_t of, double seconds,
                                    const std::string& last);

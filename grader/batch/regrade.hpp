@@ -20,7 +20,7 @@ struct Regrade {
 //   Throws  UsageError when an exercise is unknown or a name is missing
 std::vector<Regrade> read_regrades(const std::string& list, const Course& course);
 
-// The record (standing.hpp) for a plan's files.
+// The record (current_results.hpp) for a plan's files.
 //   Throws  UsageError when there is no such student, or nothing of theirs to judge
 nlohmann::json regrade_record(const std::vector<Regrade>& asked, const nlohmann::json& plan);
 

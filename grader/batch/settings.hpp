@@ -1,5 +1,5 @@
-// What a run's verdicts depend on besides its submissions: limits, and this build of the lab. The
-// journal remembers it, so that results of different settings are never mixed.
+// The settings on which a run's verdicts depend, besides its submissions: limits, and this build of
+// the lab. The journal remembers it, so that results of different settings are never mixed.
 #pragma once
 
 #include <map>

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "engine/base/bytes.hpp"
-#include "grader/batch/crew.hpp"
 #include "grader/batch/hand_in.hpp"
+#include "grader/batch/worker_processes.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -175,9 +175,9 @@ std::vector<HandInName> by_expression(const std::string& pattern,
     for (const std::string& name : names) all.push_back(matched(expression, name));
     return packed_names(all);
   };
-  CrewLimits crew;
-  crew.deadline_s = matching_s;
-  work_through({match_all}, crew, [&](std::size_t, const Outcome& outcome) {
+  WorkerLimits limits;
+  limits.deadline_s = matching_s;
+  work_through({match_all}, limits, [&](std::size_t, const Outcome& outcome) {
     if (outcome.state != Outcome::State::answered) return;
     ByteReader in(std::as_bytes(std::span(outcome.answer)));
     for (std::size_t i = 0; i < names.size(); ++i) {

@@ -38,8 +38,8 @@ std::vector<HandInName> names_by(const std::string& pattern, const std::filesyst
 // A file that belongs to the platform's export, not to a student.
 bool is_of_export(const std::string& pattern, const std::string& entry);
 
-// What Gradescope's submission_metadata.yml says of each folder. It reads the form that Gradescope
-// writes, a line a key, and leaves out what has another.
+// The entry of Gradescope's submission_metadata.yml for each folder. The reader takes the form that
+// Gradescope writes, one key per line, and leaves out any other.
 struct GradescopeHandIn {
   std::string folder;
   std::vector<std::string> students;

@@ -1,4 +1,5 @@
-// What students handed in, read once and held in memory: from then on no file of theirs is opened.
+// The submissions of students, read once and held in memory. After that, no file of theirs is
+// opened.
 //
 // A student is an entry of the submissions' folder: a folder, or an archive (zip, tar, tar.gz, …)
 // named after the student, or by a pattern (student_name.hpp). Which of its files count is said in
@@ -39,7 +40,7 @@ struct Submission {
   std::map<std::string, Answer> answers;  // by address
 };
 
-// Whether the cause says that there is nothing, and not that something was refused.
+// True if the cause says that there is nothing, and not that something was refused.
 bool is_nothing(const std::string& cause);
 
 struct SubmissionLimits {

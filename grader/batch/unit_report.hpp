@@ -1,6 +1,6 @@
-// What leaves the process in which a unit was judged. It quotes strangers: their compiler messages,
-// their answers, what they threw and printed. This is the one place where all of it is made fit to
-// be read by people, terminals and programs.
+// The report that leaves the process in which a unit was judged. It quotes strangers: their
+// compiler messages, their answers, what they threw and printed. This is the one place where all of
+// it is made fit to be read by people, terminals and programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

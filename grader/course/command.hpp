@@ -14,7 +14,7 @@ struct CommandLimits {
   // anywhere, and this is the processor time that they may use in all.
   double work_s = 0;
   std::size_t output_bytes = 256 << 10;  // more is read and thrown away
-  // Of each of its processes; 0: no limit.
+  // The limits of each of its processes; 0: no limit.
   std::size_t memory_bytes = 0;  // address space
   std::size_t cpu_s = 0;         // processor time
   std::size_t file_bytes = 0;    // of a file it writes

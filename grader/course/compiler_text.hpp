@@ -1,6 +1,5 @@
-// What compilers, linkers and nm print, made fit for someone who has just made a beginner's
-// mistake: every sentence that the lab says about a file that cannot be built. Pure functions of
-// text.
+// Turns the output of compilers, linkers and nm into sentences for beginners. Every sentence that
+// the lab says about a file that cannot be built is here. Pure functions of text.
 #pragma once
 
 #include <optional>
@@ -23,25 +22,25 @@ std::string readable_diagnostics(const std::string& output, const std::string& f
 // in the student's file where there is one; with what is likely to mend it, where that is known.
 std::string first_error(const std::string& compiler_output, const std::string& file);
 
-// Whether an error lies in `file`, in what it instantiates or in what it includes.
+// True if an error lies in `file`, in what it instantiates or in what it includes.
 bool finds_errors_in(const std::string& compiler_output, const std::string& file);
 
-// What mends an error, by its text: "; likely a ; is missing …". Empty where that is not known.
+// Advice on an error, by its text: "; likely a ; is missing …". Empty if none is known.
 std::string advice_for(std::string_view error);
 
 // 2. The linker and nm (linker_text.cpp).
 
-// What keeps a file from being linked, and what to do: the first symbol that is defined twice or
-// nowhere, as mold and GNU ld name it.
+// Says what keeps a file from being linked, and what to do: the first symbol that is defined twice
+// or nowhere, as mold and GNU ld name it.
 std::string link_error(const std::string& linker_output);
 
-// Of `symbols`, those that a file has to define, the first one that the output of `nm -C` lacks:
-// which file, what it defines instead, and the header with the declaration. nullopt: none.
+// Reports the first of `symbols`, which a file has to define, that the output of `nm -C` lacks: the
+// file, what it defines instead, and the header with the declaration. nullopt: none is missing.
 std::optional<std::string> missing_symbol(const std::string& nm_output,
                                           std::span<const std::string> symbols,
                                           const std::string& file, const std::string& header);
 
-// Whether a line of `nm -C` output defines the symbol for other files to see.
+// True if a line of `nm -C` output defines the symbol for other files to see.
 bool defines(const std::string& nm_output, const std::string& symbol);
 
 // When the object defines a function of that name which does not match, the words that say so.
@@ -53,8 +52,9 @@ std::string readable_symbol(const std::string& symbol);
 
 // 3. Either's text.
 
-// Whether it says that the machine or the compiler itself gave up: no space, no memory, a signal,
-// an internal error. It may be the file's doing all the same, and then says nothing of the machine.
+// True if the output says that the machine or the compiler itself gave up: no space, no memory, a
+// signal, an internal error. The file may have caused that, and then it says nothing about the
+// machine.
 bool gave_up(const std::string& output);
 
 // Without the terminal's colour sequences (ESC [ … letter).

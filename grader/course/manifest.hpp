@@ -44,7 +44,7 @@ struct Exercise {
   bool core = false;               // on the shortest path through the course
   std::vector<std::string> after;  // exercises to solve before
   std::string reading;             // folder of the lesson that leads to it: its own, or another
-  // Of a code exercise:
+  // Fields of a code exercise:
   std::string header;                  // the contract
   std::vector<std::string> symbols;    // what the file must define, as `nm -C` prints it
   std::string family;                  // the kind of exam
@@ -58,7 +58,7 @@ struct Exercise {
 
   std::string address() const { return lesson + "/" + name; }
   std::string file() const { return address() + (kind == Kind::quiz ? ".toml" : ".cpp"); }
-  // What a person types: the name where it is unique, the address for a quiz.
+  // The name that a person types: the name if it is unique, the address for a quiz.
   std::string handle() const { return kind == Kind::quiz ? address() : name; }
 };
 

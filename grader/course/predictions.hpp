@@ -1,5 +1,5 @@
-// What a lesson asks before each of its runs: predict.toml beside its README.md has one [[run]] for
-// each ```sh run block there, in the same order.
+// The questions of a lesson before each of its runs. predict.toml beside its README.md has one
+// [[run]] for each ```sh run block there, in the same order.
 //
 //   question = "…"           what is asked before the run
 //   why = "…"                two or three sentences, shown after it
@@ -47,7 +47,7 @@ struct PredictedRun {
   Prediction prediction;
 };
 
-// Of the lesson in that folder; empty where it has no predict.toml.
+// The questions of the lesson in that folder; empty if it has no predict.toml.
 //   Throws  UsageError as above, and when there are not as many as runs
 std::vector<PredictedRun> predicted_runs(const std::filesystem::path& folder);
 
@@ -60,7 +60,7 @@ struct PredictedValue {
 // "b", or the number with or without its unit; nullopt when it is neither.
 std::optional<PredictedValue> answer_of(const Prediction& prediction, const std::string& typed);
 
-// What the output of the run says. Of a long output the end is searched.
+// Reads the value from the output of the run. In a long output, the end is searched.
 //   Throws  Error when it holds none of the choices or several, or no number
 PredictedValue value_in(const Prediction& prediction, const std::string& output);
 

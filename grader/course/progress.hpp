@@ -1,4 +1,5 @@
-// What the student has done: work/.progress, plain text, one fact a line, fields between tabs.
+// The record of the student's progress: work/.progress, plain text, one fact a line, fields between
+// tabs.
 //
 //   begun     address  stub  time                 the file was copied from this stub
 //   judged    address  content  stub  verdict  points  time  cause  message

@@ -24,10 +24,10 @@ namespace lockstep::grader {
 struct QuizRules {
   std::uint64_t seed = 1;           // of the points a formula is sampled at
   std::optional<std::string> only;  // judge the question with this id alone
-  // What the judge counted for a question (by id) at a point; empty: formulas are only compared.
+  // The judge's count for a question (by id) at a point; empty: formulas are only compared.
   std::function<double(const std::string& question, const Point& point)> measured;
-  // Who touches the student's text; none: this process. What messages call the file; empty: its
-  // path.
+  // The reader that touches the student's text; null: this process. `shown` is the name of the file
+  // in messages; empty: its path.
   const QuizReader* reader = nullptr;
   std::string shown;
 };

@@ -28,8 +28,8 @@
 
 namespace lockstep::grader {
 
-// What each question is judged by, in the form of quiz_rules.hpp, with its `answer` and, for a
-// formula, `also`: {"question": [...]}.
+// The rules by which each question is judged, in the form of quiz_rules.hpp, with its `answer` and,
+// for a formula, `also`: {"question": [...]}.
 //   Throws  Error, one sentence with file and line, when the file is not as above: a question that
 //           is there twice, a wrong answer without a reason, a reason for a letter that is no
 //           option, an answer that its own rules reject or that one of its mistakes equals

@@ -34,7 +34,7 @@ std::string hashed_key(const std::filesystem::path& key);
 Reason judge_hashed(const nlohmann::json& key, const std::string& answer, const QuizRules& rules,
                     const QuizReader& reader);
 
-// What both sides share.
+// Shared by both sides.
 
 // Which cell of the grid a number lies in: cells are equal in the logarithm.
 struct Grid {
@@ -52,7 +52,7 @@ struct HiddenReason {
 };
 HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt);
 
-// What an answer opens: hashed once, tried on many.
+// Opens what an answer opens. The answer is hashed once and tried on many.
 class Opener {
  public:
   Opener(const std::string& answer, const std::string& salt);

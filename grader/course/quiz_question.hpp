@@ -17,7 +17,7 @@ class QuizTable {
   int line(const std::string& key) const;  // of the table itself where it lacks the key
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
-  // What must be there, of that type and not empty.
+  // The entry that must be there, of that type and not empty.
   const nlohmann::json& entry(const char* key) const;
   std::string words(const char* key) const;
   double number(const char* key) const;
@@ -31,7 +31,7 @@ class QuizTable {
   const nlohmann::json& table_;
 };
 
-// What judges the question, in the form of quiz_rules.hpp.
+// The rules that judge the question, in the form of quiz_rules.hpp.
 //   Throws  Error when a key is missing, unknown or of another form; when the answer's line does
 //           not part what students see from what they do not
 nlohmann::json rules_of_question(const QuizTable& question);

@@ -1,6 +1,6 @@
-// What a student wrote into a quiz: read, and computed where it is a formula. This is all of
-// grading a quiz that touches a student's text; it knows nothing of the key, so that it can be done
-// where nothing could be learnt or broken (grader/sandbox/confined_quiz.hpp).
+// Reads a student's answers to a quiz, and computes formulas. Of grading a quiz, only this file
+// touches a student's text; it knows nothing of the key, so that it can be done where nothing could
+// be learnt or broken (grader/sandbox/confined_quiz.hpp).
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ class QuizReader {
   virtual std::vector<GivenAnswer> answers(const std::string& content,
                                            const std::string& name) const;
 
-  // What the formula is at each point; the points have the same variables.
+  // Computes the formula at each point; the points have the same variables.
   virtual FormulaValues values(const std::string& formula, const std::vector<Point>& points) const;
 };
 

@@ -51,7 +51,7 @@ struct Said {
 };
 Said said_by(const std::string& answer, const nlohmann::json& key, std::vector<Point> points,
              const QuizReader& reader);
-// What the judge counts, where it differs.
+// The reason if an answer differs from what the judge counts.
 Reason differs_from_measured(const nlohmann::json& key, const Said& said, const QuizRules& rules);
 
 // Whole numbers, as ranks and parameters are: each variable at point k lies in its range of the

@@ -22,7 +22,8 @@ enum class Paint : unsigned char { plain, colour };
 // built at the same place, can tell.
 enum class Blame : unsigned char { the_file, unclear };
 
-// What came of it. A player when `cause` is empty; otherwise the student's file cannot be built.
+// The outcome of a build. There is a player if `cause` is empty; otherwise the student's file
+// cannot be built.
 struct StudentBuild {
   std::filesystem::path object, player;
   std::string cause;  // "syntax", "missing_symbol", "link", "compile_time", "compiler_gave_up"
@@ -40,9 +41,9 @@ StudentBuild build_student(const Places& places, const Exercise& exercise,
                            const std::filesystem::path& source, Paint paint,
                            PlayerKind kind = PlayerKind::usual);
 
-// Who runs the compiler, nm and the linker: the command, and what it reads beside the source and
-// the engine's headers. It runs in a folder where the source lies by the name that messages give
-// it. A sandbox shows the command those and nothing else (grader/sandbox).
+// Runs the compiler, nm or the linker. The arguments are the command, and what it reads besides the
+// source and the engine's headers. It runs in a folder where the source lies by the name that
+// messages give it. A sandbox shows the command those and nothing else (grader/sandbox).
 using BuildTool = std::function<CommandResult(const std::vector<std::string>& argv,
                                               const std::vector<std::filesystem::path>& reads)>;
 

@@ -1,4 +1,4 @@
-// What students' files are compiled with already read, besides the contracts of their lesson
+// The headers that are precompiled for students' files, besides the contracts of their lesson
 // (cmake/parts.cmake). A file still includes what it uses; this only makes the compiler quick.
 #pragma once
 

@@ -1,7 +1,7 @@
-// What a TOML parser should not be given: a text in another encoding, one so deeply nested that the
-// parser's recursion would use up the stack, or one with letters beyond ASCII outside quotes and
-// comments. No TOML has the latter, and toml++ 3.3 runs into undefined behaviour on most of them
-// (is_non_ascii_horizontal_whitespace).
+// Refuses texts that a TOML parser should not be given: a text in another encoding, one so deeply
+// nested that the parser's recursion would use up the stack, or one with letters beyond ASCII
+// outside quotes and comments. No TOML has the latter, and toml++ 3.3 runs into undefined behaviour
+// on most of them (is_non_ascii_horizontal_whitespace).
 #pragma once
 
 #include <optional>

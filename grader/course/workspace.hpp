@@ -1,4 +1,4 @@
-// Where the files of an exercise lie, and the student's copies in work/.
+// The paths of an exercise's files, and of the student's copies in work/.
 //
 //   exercises/ pristine stubs, tasks and hints     solutions/ references, and quizzes with answers
 //   work/      the student's copies, not tracked   build/<preset>/ recipes and players
@@ -17,18 +17,18 @@ struct Places {
   std::filesystem::path build;  // the folder CMake configured
 
   std::filesystem::path manifest() const { return root / "exercises" / "course.toml"; }
-  // Of a code exercise.
+  // The manifest of a code exercise.
   std::filesystem::path manifest(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".toml");
   }
-  // Of a quiz only in the students' edition; elsewhere pristine() makes it.
+  // The stub. That of a quiz is only in the students' edition; elsewhere pristine() makes it.
   std::filesystem::path stub(const Exercise& e) const { return root / "exercises" / e.file(); }
   std::filesystem::path task(const Exercise& e) const {
     return root / "exercises" / (e.address() + ".md");
   }
   std::filesystem::path common_hints() const { return root / "exercises" / "common_hints.md"; }
   std::filesystem::path solution(const Exercise& e) const { return root / "solutions" / e.file(); }
-  // What a quiz is judged by: its file or, where that is not handed out, hashes.
+  // The key of a quiz: its file or, if that is not handed out, hashes.
   std::filesystem::path quiz_key(const Exercise& e) const {
     return std::filesystem::exists(solution(e)) ? solution(e) : hashed_key(e);
   }
@@ -50,7 +50,7 @@ struct Places {
   std::filesystem::path hashed_key(const Exercise& e) const {
     return build / "keys" / (e.address() + ".json");
   }
-  // The program that judges it (grader/judge/call.hpp).
+  // The program that judges it (grader/judge/judge_call.hpp).
   std::filesystem::path judge(const Exercise& e) const {
     return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
   }
@@ -59,7 +59,7 @@ struct Places {
     return build / "bin" / ("impostor-" + kind);
   }
   std::filesystem::path traces() const { return root / "build" / "traces"; }
-  // What was recorded of the last check.
+  // The recording of the last check.
   std::filesystem::path timeline(const Exercise& e) const {
     return traces() / (e.name + ".timeline");
   }
@@ -78,7 +78,7 @@ std::string reference_answer(const Places& places, const Exercise& exercise);
 // Copies the stubs that work/ lacks and returns them, in course order. Never overwrites.
 std::vector<const Exercise*> copy_missing_stubs(const Places& places, const Course& course);
 
-// Whether work/ has the exercise's file exactly as it is handed out.
+// True if work/ has the exercise's file exactly as it is handed out.
 bool is_pristine(const Places& places, const Exercise& exercise);
 
 // Puts the pristine stub in place. What was there is moved aside to the first free one of

@@ -9,7 +9,7 @@ namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 bool begins(const std::string& path, const std::string& with) { return path.rfind(with, 0) == 0; }
 
@@ -38,24 +38,24 @@ std::string tests_folder(const std::string& path) {
 
 // Tests that start programs: of the grader, which stand on the engine, and of the engine alone.
 // Nothing that they start is in their #include lines.
-Names tests_of_programs(const std::string& path) {
+NameSet tests_of_programs(const std::string& path) {
   if (begins(path, "tests/")) return {};
   if (begins(path, "grader/")) return {"tests/hostile", "tests/lab"};
   return {"tests/apps", "tests/bench", "tests/hostile", "tests/lab", "tests/launch", "tests/train"};
 }
 // What the GPU's tests open, and is in no #include line of theirs.
-Names tests_that_open(const std::string& path) {
+NameSet tests_that_open(const std::string& path) {
   const bool opened = begins(path, "engine/gpu/") || begins(path, "engine/paper/");
   const bool source = is_cpp(path) || path.ends_with(".cu") || path.ends_with(".cuh");
-  return opened && source ? Names{"tests/gpu", "tests/paper"} : Names{};
+  return opened && source ? NameSet{"tests/gpu", "tests/paper"} : NameSet{};
 }
 // These read every file there is.
-const Names tests_of_texts{"tests/house", "tests/lessons", "tests/course"};
+const NameSet tests_of_texts{"tests/house", "tests/lessons", "tests/course"};
 
 class Graph {
  public:
   Graph(const IncludeLines& files, const Course& course) {
-    std::map<std::string, Names> orphans;  // by folder
+    std::map<std::string, NameSet> orphans;  // by folder
     for (const auto& [path, includes] : files) {
       const std::string unit = unit_of(path);
       if (begins(path, "tests/")) tests_[tests_folder(path)].insert(unit);
@@ -73,8 +73,8 @@ class Graph {
   }
 
   // Every unit that is built of `unit`, itself too.
-  Names users_of(const std::string& unit) const {
-    Names reached{unit};
+  NameSet users_of(const std::string& unit) const {
+    NameSet reached{unit};
     std::vector<std::string> open{unit};
     while (!open.empty()) {
       const auto found = users_.find(open.back());
@@ -87,8 +87,8 @@ class Graph {
     return reached;
   }
 
-  Names labels_of(const Names& units) const {
-    Names labels;
+  NameSet labels_of(const NameSet& units) const {
+    NameSet labels;
     for (const auto& [folder, sources] : tests_) {
       if (std::ranges::any_of(sources, [&](auto& s) { return units.contains(s); })) {
         labels.insert("tests/" + folder);
@@ -104,7 +104,7 @@ class Graph {
 
  private:
   void add_exercise(const Exercise& exercise) {
-    Names& roots = proofs_[exercise.address()];
+    NameSet& roots = proofs_[exercise.address()];
     const bool quiz = exercise.kind == Kind::quiz;
     roots.insert(quiz ? "grader/dev/quiz_proof" : "grader/dev/proof");
     if (quiz) return;
@@ -115,9 +115,9 @@ class Graph {
     users_[solution].insert(unit_of(exercise.header));
   }
 
-  std::map<std::string, Names> users_;   // unit → those that include it
-  std::map<std::string, Names> tests_;   // folder → its units
-  std::map<std::string, Names> proofs_;  // address → the units it is built of
+  std::map<std::string, NameSet> users_;   // unit → those that include it
+  std::map<std::string, NameSet> tests_;   // folder → its units
+  std::map<std::string, NameSet> proofs_;  // address → the units it is built of
 };
 
 // "tests/exercises/06_all_reduce/ring_all_reduce/mutants.toml" and the like → the address.
@@ -134,7 +134,7 @@ const Exercise* exercise_of(const std::string& path, const Course& course) {
   return nullptr;
 }
 
-std::string listed(const Names& labels) {
+std::string listed(const NameSet& labels) {
   std::string all;
   for (const std::string& label : labels) all += (all.empty() ? "" : ", ") + label;
   return all.empty() ? "the texts" : all;
@@ -172,7 +172,7 @@ Affected affected_by(const std::vector<std::string>& changed, const IncludeLines
   const Graph graph(files, course);
   affected.labels = tests_of_texts;
   for (const std::string& path : changed) {
-    Names labels;
+    NameSet labels;
     if (const Exercise* exercise = exercise_of(path, course)) {
       labels.insert("proof of " + exercise->address());
     }

@@ -1,5 +1,5 @@
-// Whether manifest, solutions, stubs, tasks, players and proofs tell the same story: nothing
-// missing, nothing stray, every stub fresh.
+// Checks that manifest, solutions, stubs, tasks, players and proofs agree: nothing is missing,
+// nothing is stray, and every stub is fresh.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/dev/seed_trials.hpp"
-#include "grader/judge/call.hpp"
+#include "grader/judge/judge_call.hpp"
 #include "grader/lab/ready.hpp"
 
 namespace lockstep::grader {

@@ -21,7 +21,7 @@ void make_impostors_ready(const Lab& lab, const std::vector<const Exercise*>& ex
 Report judge_impostor(const Lab& lab, const Exercise& exercise, const std::filesystem::path& player,
                       Battery battery, std::uint64_t seed);
 
-// Whether the report gives an impostor anything, be it for a wasteful pass.
+// True if the report gives an impostor any points, even for a wasteful pass.
 bool is_taken_in(const Report& report);
 
 Exit impostors_command(const Lab& lab, const Words& words);  // [NAME…] [--seeds N]

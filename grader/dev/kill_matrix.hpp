@@ -22,7 +22,7 @@ struct ExerciseKills {
   std::vector<std::string> checks;  // sentences; a quiz's questions
   std::vector<MutantRow> mutants;
   std::vector<std::string> alternatives;  // names of those that passed
-  // Whether each check fails the part that returns at once; empty where that does not compile.
+  // For each check, true if it fails the part that returns at once; empty if that does not compile.
   std::vector<bool> fails_nothing_done;
 
   int kills_of(std::size_t check) const;

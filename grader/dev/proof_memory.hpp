@@ -23,7 +23,7 @@ struct ProofInputs {
   std::string words;                           // what is no file: the address
 };
 
-// What the proof of a code exercise depends on. Files that are not there belong to it, too.
+// The inputs on which the proof of a code exercise depends. Missing files belong to them, too.
 ProofInputs inputs_of_proof(const Lab& lab, const Exercise& exercise);
 
 std::string digest_of(const ProofInputs& inputs);

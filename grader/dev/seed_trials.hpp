@@ -1,5 +1,5 @@
-// What every exam must hold whatever the seed: each exercise is tried with the seeds 1 to N,
-// exercises side by side.
+// Trials of every exam under many seeds: each exercise is tried with the seeds 1 to N, exercises
+// side by side.
 #pragma once
 
 #include <functional>

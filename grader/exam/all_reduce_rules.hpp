@@ -1,5 +1,4 @@
-// What every all-reduce over messages is asked; an exam adds the closed forms that make it what it
-// is.
+// The checks of every all-reduce over messages. An exam adds the closed forms of its algorithm.
 #pragma once
 
 #include "grader/exam/collective_rules.hpp"

@@ -24,12 +24,12 @@ Chain make_chain(std::uint64_t salt, int parts, std::vector<int> rows);
 // The same with finer numbers, which float64 holds exactly and float32 does not.
 Chain with_fine_inputs(Chain chain);
 Chain with_fine_coefficients(Chain chain);
-// Whether this is the right number with the digits that float32 has.
+// True if this is the right number with the digits that float32 has.
 bool is_rounded(double seen, double right);
 // m of them, multiples of 1/64, none of them 0 and not all equal; their sum is 1.
 std::vector<double> make_weights(std::uint64_t salt, int micro_batches);
 
-// What a rank holds that has these parts.
+// The share of a rank that has these parts.
 ChainShare share_of(const Chain& chain, const std::vector<int>& mine);
 
 struct ChainResult {

@@ -1,4 +1,4 @@
-// What a wrong element of a collective's result tells. Internal to grader/exam.
+// Finds likely causes of a wrong element in a collective's result. Internal to grader/exam.
 #pragma once
 
 #include "grader/exam/collective_rules.hpp"
@@ -6,7 +6,8 @@
 
 namespace lockstep::grader {
 
-// Of element `at` of a buffer of `rank` after call number `call`, of which `seen` is all.
+// Finds the likely cause for element `at` of a buffer of `rank` after call number `call`. `seen` is
+// the whole buffer.
 Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t call, std::size_t rank,
                    std::size_t buffer, std::span<const double> seen, std::size_t at);
 

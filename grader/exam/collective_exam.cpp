@@ -94,10 +94,10 @@ std::string described(const CollectiveContract& contract, const CollectiveProble
 
 using Problems = std::vector<CollectiveProblem>;
 
-using Judge = std::function<void(Bench&, const CollectiveProblem&)>;
+using ProblemCheck = std::function<void(Bench&, const CollectiveProblem&)>;
 
 // A check that judges problem after problem, and makes one that fails smaller.
-Check check_of(std::string name, std::function<Problems(Bench&)> problems, Judge judge) {
+Check check_of(std::string name, std::function<Problems(Bench&)> problems, ProblemCheck judge) {
   return {std::move(name), [problems, judge](Bench& bench) {
             for (const CollectiveProblem& p : problems(bench)) {
               bench.examine<CollectiveProblem>(
@@ -245,10 +245,10 @@ Exam collective_exam(const CollectiveContract& contract) {
   const Oracle oracle = [contract](const CollectiveProblem& p, std::uint64_t salt, int call) {
     return p.elements == Elements::none ? sizes_of(contract, p) : contract.oracle(p, salt, call);
   };
-  const Judge values = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
+  const ProblemCheck values = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
     play_collective(bench, p, described(contract, p), oracle);
   };
-  const Judge cost = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
+  const ProblemCheck cost = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
     std::int64_t bytes_peak = 0;
     const auto played = play_collective(bench, p, described(contract, p), oracle, &bytes_peak);
     if (played) check_price(bench, *played, p, contract.price(p), bytes_peak);

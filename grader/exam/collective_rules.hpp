@@ -1,4 +1,4 @@
-// What is asserted of every collective over messages: each buffer of each rank holds what it must
+// The assertions about every collective over messages: each buffer of each rank holds what it must
 // after each call, and the wire saw what the closed forms say. An exam adds its oracle (Scene) and
 // its closed forms (Price).
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
@@ -74,8 +74,9 @@ struct Scene {
 };
 using Oracle = std::function<Scene(const CollectiveProblem&, std::uint64_t salt, int call)>;
 
-// What makes integers of a dtype large, and odd: int64 that a double cannot hold, int32 that a
-// float cannot, uint8 whose sum over two ranks int8 cannot. Sums over five ranks stay in range.
+// The offset that makes integers of a dtype large, and odd: int64 that a double cannot hold, int32
+// that a float cannot, uint8 whose sum over two ranks int8 cannot. Sums over five ranks stay in
+// range.
 std::int64_t large_offset(DType dtype);
 
 // " beyond 2^53": what the offset of a problem makes of its dtype. Empty without one.
@@ -102,7 +103,7 @@ struct Range {
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
 };
 
-// What one call may cost, in elements and messages.
+// The cost that one call may have, in elements and messages.
 struct Price {
   std::string shape;                               // "a binomial tree", as a sentence names it
   std::vector<Range> sent, received;               // elements, by rank; empty: not asked
@@ -148,7 +149,7 @@ struct CollectiveContract {
   std::int64_t large = 1 << 16;
 };
 
-// What every collective is asked: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
+// The checks of every collective: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
 // has one, groups that are not the world, float32 beside integers, integers that no float holds,
 // two calls in one run; operators and schedules where it reduces; its cost, one call at a time,
 // also of 10⁹ elements; and a rank that dies.

@@ -16,7 +16,7 @@ struct HiddenSamples {
 
   double input(std::int64_t sample, std::int64_t i) const;
   std::int64_t label(std::int64_t sample, std::int64_t t) const;
-  // Of the samples in the order of `indices`.
+  // The inputs of the samples in the order of `indices`.
   std::vector<double> inputs_of(std::span<const std::int64_t> indices) const;
   std::vector<std::int64_t> labels_of(std::span<const std::int64_t> indices) const;
 };

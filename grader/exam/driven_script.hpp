@@ -55,7 +55,7 @@ class ScriptService final : public TypedService<EventCall> {
     ScriptedEvent scripted;
     double asked_s = 0, given_s = 0;
   };
-  // Of a rank of the group, in order. Each event was asked for before the next.
+  // The notes of a rank of the group, in order. Each event was asked for before the next.
   const std::vector<Note>& notes(int rank) const { return notes_[static_cast<std::size_t>(rank)]; }
   //   Throws  MalformedMessage when a rank did not ask for all of its events
   void require_all() const;

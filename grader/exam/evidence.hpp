@@ -1,5 +1,5 @@
-// What a log of reports must hold. Rules that walk a log hold of an empty one: before they are
-// asked, an exam demands that every report is there, in its order, and no other.
+// Checks that a log of reports is complete. Rules that walk a log hold for an empty one, so an exam
+// first demands that every report is there, in its order, and no other.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// What the core found of an all-reduce, in the words of a plan of buckets. The core sees elements
-// and times; which bucket has that many, and in which pass that time lies, an exam knows.
+// Translates what the core found about an all-reduce into the words of a plan of buckets. The core
+// sees elements and times. An exam knows which bucket has that many, and in which pass that time
+// lies.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ struct PlannedBuckets {
   std::string text_of(std::size_t bucket) const;
 };
 
-// Where in its passes a rank is at a time: at the last event that it was given.
+// The position of a rank in its passes at a time: the last event that it was given.
 struct ReachedPass {
   std::size_t pass = 0;
   std::vector<std::size_t> ready;  // parameters whose gradients had come in it, in this order

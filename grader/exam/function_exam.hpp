@@ -11,7 +11,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -20,15 +20,15 @@ template <typename Question, typename Answer>
 struct FunctionContract {
   // A question, for a person: "97 samples on 4 ranks".
   std::function<std::string(const Question&)> text_of;
-  // What is wrong with `seen`, the answer to asked.back(); nothing when it is right. Before it
-  // stand the questions that were answered before, and right: an answer may have been kept from
-  // one of them. The kit fills in where it happened.
+  // Finds what is wrong with `seen`, the answer to asked.back(); nothing if it is right. Before it
+  // stand the questions that were answered before, and right: an answer may have been kept from one
+  // of them. The kit fills in where it happened.
   std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)> wrong;
 
-  // Of a part that refuses what makes no sense.
+  // The refusals of a part that refuses what makes no sense.
   struct Refusals {
     std::function<bool(const Question&)> valid;
-    // What is said of a valid question that was refused, and of the answer to another one.
+    // The failure for a valid question that was refused, and for the answer to an invalid one.
     std::function<Failure(const Question&)> refused;
     std::function<Failure(const Question&, const Answer&)> accepted;
   };
@@ -39,7 +39,8 @@ struct FunctionContract {
   std::function<std::vector<Question>(const Question&)> smaller{};
 };
 
-// Of one call: whether its ending was what the question asks for, so that an answer counts.
+// Checks, for one call, that its ending is what the question asks for. Returns true if the answer
+// counts.
 //   Throws  Failure when it was not
 template <typename Question, typename Answer>
 bool answers(Bench& bench, const Played& played, const FunctionContract<Question, Answer>& contract,
@@ -103,7 +104,7 @@ void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
       smaller);
 }
 
-// Of each question before the last, what was right: right_of(question).
+// The right answers to all questions but the last: right_of(question).
 template <typename Question, typename Right>
 auto earlier_answers(std::span<const Question> asked, const Right& right_of) {
   std::vector<decltype(right_of(asked.front()))> earlier;

@@ -1,5 +1,5 @@
-// What the exams of parts that combine the gradients of ranks have in common: gradients to draw,
-// and rules that hold whatever the right values are.
+// Shared by exams of parts that combine the gradients of ranks: gradients to draw, and rules that
+// hold whatever the right values are.
 #pragma once
 
 #include <functional>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/gradients.hpp"
 
 namespace lockstep::grader {
 
-// What all ranks have in common.
+// The data that all ranks share.
 struct GradientPlan {
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;
@@ -28,7 +28,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
 // All of a rank's, for its case.
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale = 1);
 
-// What a parameter's gradient must have become, and how a wrong one is explained.
+// The value that a parameter's gradient must have become, and how a wrong one is explained.
 struct ExpectedGradient {
   std::vector<double> values, tolerance;
   std::string name;  // "the mean over 4 ranks"
@@ -43,7 +43,7 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
 // The gradients went over the wire once: 2(N-1)/N of their bytes from the busiest rank.
 void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks);
 
-// Whether |seen - expected| is within 1e-4 of expected everywhere: enough to recognise a mistake.
+// True if |seen - expected| is within 1e-4 of expected everywhere: enough to recognise a mistake.
 bool resembles(std::span<const double> seen, std::span<const double> expected);
 bool all_finite(std::span<const double> values);
 

@@ -37,7 +37,8 @@ struct LossyProblem {
 template <typename Settings>
 struct LossyContract {
   using Problem = LossyProblem<Settings>;
-  // What a rank brings to a call, and what it keeps of a bucket at first. Rounded to the dtype.
+  // The gradient that a rank brings to a call, and the state of a bucket that it keeps at first.
+  // Both are rounded to the dtype.
   std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t call)> gradient;
   std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t bucket)> state{};
   std::function<void(Bench&, const Played&, const Problem&, const LossySeen&, const LossyNotes&)>

@@ -26,11 +26,11 @@ struct LossySeen {
 
   int ranks() const { return members.size(); }
   std::size_t calls() const { return gradients.size(); }
-  // What a rank kept of the bucket of this call, before the call.
+  // The state that a rank kept of the bucket of this call, before the call.
   const Numbers& state_before(std::size_t call, int rank) const;
 };
 
-// What some numbers must be, and what is said of those that are not.
+// The values that some numbers must have, and what is said of those that differ.
 struct Right {
   std::string name;       // "the mean over 4 ranks in float16"
   Numbers values{};       // NaN and infinities are themselves
@@ -43,7 +43,7 @@ struct Right {
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right);
-// What a rank keeps of the bucket of a call.
+// Checks what a rank keeps of the bucket of a call.
 void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right);
 
@@ -56,7 +56,7 @@ std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_
 void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
                         const std::string& allowed);
 
-// What a call may send from each rank, and the collectives it is made of.
+// The bytes that a call may send from each rank, and the collectives that it consists of.
 struct Wire {
   double bytes = 0;     // of the busiest rank
   std::string formula;  // "2(N-1)/N of 400 elements of 2 bytes"
@@ -71,7 +71,8 @@ void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const
 void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
                      const LossyNotes& notes);
 
-// Of a rank that crashed in the wait() of a call: what the function that ran there can have lost.
+// Explains a crash of a rank in the wait() of a call: what the function that ran there can have
+// lost.
 void explain_crash(Failure& found, int calls, const LossyNotes& notes);
 
 }  // namespace lockstep::grader

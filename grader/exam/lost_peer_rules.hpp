@@ -1,16 +1,16 @@
-// What is asked of ranks when one of them dies: a contract that throws CommError when a peer is
-// lost promises that no caller mistakes a partial result for a complete one.
+// The rules for ranks when one of them dies. A contract that throws CommError when a peer is lost
+// promises that no caller mistakes a partial result for a complete one.
 #pragma once
 
 #include <optional>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {
 
-// What is wrong with how `rank` ended; nothing where it threw CommError because a rank was killed,
-// or returned without having been told of a death (then its result is to be looked at).
+// Finds what is wrong with how `rank` ended; nothing if it threw CommError because a rank was
+// killed, or returned without having been told of a death (then its result is to be looked at).
 std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Results& results);
 
 // Plays a case in which a rank dies. What the core finds in it is said as the part's failure, not

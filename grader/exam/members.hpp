@@ -1,4 +1,4 @@
-// Who forms the group of a case: some ranks of the world, in an order that need not be theirs.
+// The members of a case's group: some ranks of the world, in an order that need not be theirs.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a collective over messages cost beside the closed form of its part
+// Compares the cost of a collective over messages with the closed form of its part
 // (engine/collectives/cost.hpp).
 #pragma once
 

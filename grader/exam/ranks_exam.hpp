@@ -12,7 +12,7 @@
 
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 
@@ -21,7 +21,7 @@ namespace lockstep::grader {
 // member hands back; Services, if any, what the judge serves to the ranks of a case.
 template <typename Problem, typename Case, typename Report, typename... Services>
 struct RanksContract {
-  // What the member `rank` of the group is given; the salt is drawn anew for each case. A rank
+  // Makes the case of the member `rank` of the group; the salt is drawn anew for each case. A rank
   // that sits out gets a Case without anything.
   std::function<Case(const Problem&, std::uint64_t salt, int rank)> case_of;
   // Reports by rank of the group, and what the services have seen. Throws Failure through the

@@ -1,4 +1,4 @@
-// What ranks bring to a reduction, what comes of it, and what a wrong sum tells.
+// The inputs of a reduction, its right result, and the likely causes of a wrong sum.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include "engine/sim/core/core.hpp"
 #include "grader/exam/evidence.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/ask.hpp"
 
 namespace lockstep::grader {
@@ -51,7 +51,7 @@ class ReportedService final : public TypedService<Report> {
     double at_s = 0;
     Report report;
   };
-  // What a rank told of a step, in order.
+  // The reports of a rank about a step, in order.
   const std::vector<Note>& told(std::uint32_t step, int rank) const {
     static const std::vector<Note> nothing;
     const auto found = notes_.find({step, rank});
@@ -122,7 +122,7 @@ void require_reports(const View& view, const Orders&... allowed) {
   require_order(view.name(), seen, orders);
 }
 
-// What is wrong with one of them; view.name() is "rank 2 of 4, attempt 1".
+// Finds what is wrong with one of them; view.name() is "rank 2 of 4, attempt 1".
 template <typename View>
 [[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
                        const std::string& message, std::string expected, std::string seen,

@@ -1,5 +1,5 @@
-// What exams ask of a pipeline's schedule. The judge puts the stages' lists together, carries them
-// out on paper with costs that only it knows, and draws what it saw.
+// The checks of a pipeline's schedule. The judge puts the stages' lists together, carries them out
+// on paper with costs that only it knows, and draws what it saw.
 #pragma once
 
 #include "engine/parallel/pipeline/drawing.hpp"
@@ -38,7 +38,7 @@ struct ScheduleRules {
   // The likely cause of a plan that takes too long, or keeps too much on a stage.
   std::function<Cause(const JudgedPlan&)> slow{};
   std::function<Cause(const JudgedPlan&, int stage)> large{};
-  // What else a valid plan that is quick enough must be.
+  // A further rule for a plan that is valid and quick enough.
   std::function<std::optional<Failure>(const JudgedPlan&)> order{};
 };
 

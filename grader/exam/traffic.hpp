@@ -1,10 +1,10 @@
-// What a case cost on the wire, from what the judge itself routed and priced.
+// The cost of a case on the wire, from what the judge itself routed and priced.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 
@@ -29,11 +29,11 @@ std::string whole_bytes(double bytes);
 Failure wasteful(std::string cause, double sent, double allowed, const std::string& by,
                  std::string message);
 
-// What a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
+// The bytes that a ring all-reduce of `bytes` costs one rank: 2(N-1)/N · bytes.
 double ring_bytes(std::int64_t bytes, int ranks);
 
-// What a part may ask its group for beside messages. Bytes alone show neither a barrier nor many
-// small collectives.
+// The operations that a part may ask its group for besides messages. Bytes alone show neither a
+// barrier nor many small collectives.
 struct Operations {
   std::int64_t collectives = 0;  // that carry data; reduce_scatter and all_gather together are one
   std::int64_t barriers = 0;

@@ -1,10 +1,10 @@
-// What is said of a part that should have thrown, and returned, or threw something else.
+// The failure of a part that should have thrown, but returned or threw something else.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/play/ending.hpp"
 
 namespace lockstep::grader {

@@ -64,7 +64,7 @@ bool is_open(const json& row) {
   return row.at("verdict") == "infrastructure" && row.at("by_hand") == false;
 }
 
-std::string said_of_open(const json& rows) {
+std::string note_on_open_rows(const json& rows) {
   std::string names;
   for (const json& row : rows) {
     if (is_open(row)) names += (names.empty() ? "" : ", ") + handle_of(row.at("exercise"));
@@ -72,12 +72,12 @@ std::string said_of_open(const json& rows) {
   return names.empty() ? "" : names + ": no points yet, since the lab itself failed there";
 }
 
-Fate fate_of(const json& row) {
-  if (is_open(row)) return Fate::open;
+RowStatus status_of(const json& row) {
+  if (is_open(row)) return RowStatus::open;
   const int points = row.at("points"), most = row.at("max_points");
-  if (points >= most && most > 0) return Fate::full;
-  if (points > 0) return Fate::part;
-  return row.at("verdict") == "missing" ? Fate::missing : Fate::nothing;
+  if (points >= most && most > 0) return RowStatus::full;
+  if (points > 0) return RowStatus::part;
+  return row.at("verdict") == "missing" ? RowStatus::missing : RowStatus::nothing;
 }
 
 const json* first_failing(const json& row) {

@@ -31,12 +31,12 @@ std::string file_stem(const std::string& student);
 
 // How a row fared, for people: it earned all, some or none of its points, or was not handed in. A
 // row is open if the lab failed and no points were set by hand; it is exported without points.
-enum class Fate : unsigned char { full, part, nothing, missing, open };
-Fate fate_of(const nlohmann::json& row);
+enum class RowStatus : unsigned char { full, part, nothing, missing, open };
+RowStatus status_of(const nlohmann::json& row);
 bool is_open(const nlohmann::json& row);
 
 // Names the open rows of a student; empty when there is none.
-std::string said_of_open(const nlohmann::json& rows);
+std::string note_on_open_rows(const nlohmann::json& rows);
 
 // The first check that failed, or nullptr: nothing was judged, or all passed.
 const nlohmann::json* first_failing(const nlohmann::json& row);

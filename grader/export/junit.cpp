@@ -21,7 +21,7 @@ std::string attribute(const char* name, const std::string& value) {
 }
 
 std::string outcome(const json& row, Suite& suite) {
-  if (row.at("verdict") == "missing" && fate_of(row) == Fate::missing) {
+  if (row.at("verdict") == "missing" && status_of(row) == RowStatus::missing) {
     ++suite.skipped;
     return text("<skipped>", escaped_markup(sentence_of(row)), "</skipped>");
   }
@@ -31,7 +31,7 @@ std::string outcome(const json& row, Suite& suite) {
     return text("<error", attribute("message", sentence), attribute("type", "infrastructure"), ">",
                 escaped_markup(sentence), "</error>");
   }
-  if (fate_of(row) == Fate::full) return "";
+  if (status_of(row) == RowStatus::full) return "";
   ++suite.failures;
   std::string more = text(row.at("points").get<int>(), " of ", row.at("max_points").get<int>(),
                           " points\n", sentence);

@@ -16,39 +16,39 @@ using nlohmann::json;
 
 // Of one exercise or lesson, over all students.
 struct Tally {
-  std::array<int, 5> fates{};  // by Fate
+  std::array<int, 5> by_status{};  // by RowStatus
   int points = 0, max_points = 0;
   void add(const json& row) {
-    ++fates[static_cast<std::size_t>(fate_of(row))];
+    ++by_status[static_cast<std::size_t>(status_of(row))];
     if (is_open(row)) return;
     points += row.at("points").get<int>();
     max_points += row.at("max_points").get<int>();
   }
-  int rows() const { return std::accumulate(fates.begin(), fates.end(), 0); }
-  int of(Fate fate) const { return fates[static_cast<std::size_t>(fate)]; }
+  int rows() const { return std::accumulate(by_status.begin(), by_status.end(), 0); }
+  int of(RowStatus status) const { return by_status[static_cast<std::size_t>(status)]; }
 };
 
-constexpr std::array<std::pair<const char*, const char*>, 5> shown_fates{
+constexpr std::array<std::pair<const char*, const char*>, 5> shown_statuses{
     {{"good", "all points"},
      {"part", "some points"},
      {"bad", "no points"},
      {"none", "not handed in"},
-     {"open", "not judged yet"}}};  // in the order of Fate
+     {"open", "not judged yet"}}};  // in the order of RowStatus
 
 std::string bar_of(const Tally& tally) {
   std::string out = "<div class=\"bar\">";
-  for (std::size_t i = 0; i < shown_fates.size(); ++i) {
-    if (tally.fates[i] == 0) continue;
-    out += text("<i class=\"", shown_fates[i].first,
-                "\" style=\"width:", percent(tally.fates[i], tally.rows()), "%\" title=\"",
-                tally.fates[i], " ", shown_fates[i].second, "\"></i>");
+  for (std::size_t i = 0; i < shown_statuses.size(); ++i) {
+    if (tally.by_status[i] == 0) continue;
+    out += text("<i class=\"", shown_statuses[i].first,
+                "\" style=\"width:", percent(tally.by_status[i], tally.rows()), "%\" title=\"",
+                tally.by_status[i], " ", shown_statuses[i].second, "\"></i>");
   }
   return out + "</div>";
 }
 
 std::string key_of_bars() {
   std::string out = "<ul class=\"key\">";
-  for (const auto& [colour, meaning] : shown_fates) {
+  for (const auto& [colour, meaning] : shown_statuses) {
     out += text("<li><i class=\"", colour, "\"></i>", meaning, "</li>");
   }
   return out + "</ul>\n";
@@ -88,8 +88,9 @@ std::string exercises_table(const ClassBook& book, const std::map<std::string, T
     out += text("<tr><td><code>", escaped_markup(name_in(address)), "</code></td><td ",
                 "class=\"number\">", exercise.at("points").get<int>(), "</td><td class=\"number\">",
                 percent(tally.points, tally.max_points), " %</td><td class=\"number\">",
-                tally.of(Fate::full), "</td><td class=\"number\">",
-                tally.rows() - tally.of(Fate::missing), "</td><td>", bar_of(tally), "</td></tr>\n");
+                tally.of(RowStatus::full), "</td><td class=\"number\">",
+                tally.rows() - tally.of(RowStatus::missing), "</td><td>", bar_of(tally),
+                "</td></tr>\n");
   }
   return out + "</table>\n";
 }

@@ -31,14 +31,14 @@ std::string told_of(const json& row) {
 std::string said_of_all(const json& report) {
   std::string out = std::to_string(report.at("points").get<int>()) + " of " +
                     std::to_string(report.at("max_points").get<int>()) + " points";
-  for (const std::string& said :
-       {said_of_open(report.at("rows")), report.value("reason", ""), report.value("comment", "")}) {
+  for (const std::string& said : {note_on_open_rows(report.at("rows")), report.value("reason", ""),
+                                  report.value("comment", "")}) {
     if (!said.empty()) out += "\n" + said;
   }
   return out;
 }
 
-bool is_full(const json& row) { return fate_of(row) == Fate::full; }
+bool is_full(const json& row) { return status_of(row) == RowStatus::full; }
 
 // Why nothing of the hand-in could be graded; empty when something was.
 std::string why_not_gradable(const json& report) {
@@ -47,7 +47,8 @@ std::string why_not_gradable(const json& report) {
     const std::string verdict = row.at("verdict");
     if (verdict != "missing" && verdict != "refused" && !is_open(row)) return "";
   }
-  for (const std::string& said : {report.value("reason", ""), said_of_open(report.at("rows"))}) {
+  for (const std::string& said :
+       {report.value("reason", ""), note_on_open_rows(report.at("rows"))}) {
     if (!said.empty()) return said;
   }
   return "nothing that counts was handed in";

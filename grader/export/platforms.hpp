@@ -11,8 +11,8 @@ namespace lockstep::grader {
 //   Source  https://gradescope-autograders.readthedocs.io/en/latest/specs/
 std::string gradescope_json(const nlohmann::json& report);
 
-// What an autograder prints: a line for formatted feedback and, last, the line with the scores. The
-// problems of the lab have the names of the exercises; a quiz is NN_lesson/quiz.
+// The output of an autograder: a line for formatted feedback and, last, the line with the scores.
+// The problems of the lab have the names of the exercises; a quiz is NN_lesson/quiz.
 //   Source  https://docs.autolabproject.com/lab/ and /features/formatted-feedback/
 std::string autolab_output(const nlohmann::json& report);
 

@@ -11,17 +11,17 @@ namespace {
 
 using nlohmann::json;
 
-const char* class_of(Fate fate) {
-  switch (fate) {
-    case Fate::full:
+const char* class_of(RowStatus status) {
+  switch (status) {
+    case RowStatus::full:
       return "good";
-    case Fate::part:
+    case RowStatus::part:
       return "part";
-    case Fate::nothing:
+    case RowStatus::nothing:
       return "bad";
-    case Fate::missing:
+    case RowStatus::missing:
       return "none";
-    case Fate::open:
+    case RowStatus::open:
       return "open";
   }
   return "none";
@@ -94,7 +94,7 @@ std::string row_markup(const json& row, const std::string& whole) {
   std::string out =
       text("<tr><td><code>", escaped_markup(name_in(row.at("exercise"))),
            "</code></td><td class=\"number\">", points_of(row), "</td><td class=\"",
-           class_of(fate_of(row)), "\">", escaped_markup(row.at("verdict")), "</td></tr>\n");
+           class_of(status_of(row)), "\">", escaped_markup(row.at("verdict")), "</td></tr>\n");
   if (!detail.empty()) {
     out += "<tr class=\"detail\"><td colspan=\"3\">" + detail_markup(detail) + "</td></tr>\n";
   }
@@ -103,7 +103,8 @@ std::string row_markup(const json& row, const std::string& whole) {
 
 // On the whole hand-in.
 std::array<std::string, 3> remarks_in(const json& report) {
-  return {text_of(report, "comment"), text_of(report, "reason"), said_of_open(report.at("rows"))};
+  return {text_of(report, "comment"), text_of(report, "reason"),
+          note_on_open_rows(report.at("rows"))};
 }
 
 std::size_t handed_in(const json& report) {

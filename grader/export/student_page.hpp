@@ -1,5 +1,5 @@
-// What one student is handed back: points, the first failing check of each exercise, and how to
-// see it again. Nothing of other students, and nothing of references.
+// The page that one student is handed back: points, the first failing check of each exercise, and
+// how to see it again. It shows nothing of other students or of references.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What all pages have in common: one file, light or dark as the reader's system is.
+// The frame of all pages: one file each, light or dark as the reader's system is.
 #pragma once
 
 #include <string>

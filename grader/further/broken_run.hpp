@@ -7,7 +7,7 @@
 
 namespace lockstep::grader {
 
-// What ./lab train --break does; with 'list' in place of a name it lists them.
+// Runs ./lab train --break; with 'list' in place of a name, it lists the mistakes.
 //   options  of the trainer
 //   typed    a command line with --break, read and not yet checked: the mistake brings options of
 //            its own, which those that were typed override

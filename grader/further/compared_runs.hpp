@@ -9,7 +9,7 @@
 
 namespace lockstep::grader {
 
-// Whether the broken run shows what its manifest says it shows, and the sound run does not.
+// True if the broken run shows what its manifest says it shows, and the sound run does not.
 bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wrong);
 
 // Both losses as a chart, a table of both runs, and the manifest's explanation.

@@ -23,7 +23,7 @@ std::vector<std::string> relinked(const std::string& commands,
                                   const std::vector<Exchange>& exchanges,
                                   const std::filesystem::path& output);
 
-// Whether the line links the reference of `part`.
+// True if the line links the reference of `part`.
 bool links_part(const std::string& commands, const Exercise& part);
 
 }  // namespace lockstep::grader

@@ -20,7 +20,7 @@ class StudentProgram {
   //   Throws  Error when the build knows no program of that name
   StudentProgram(const Lab& lab, std::string name);
 
-  // Whether it links the reference of `part`.
+  // True if it links the reference of `part`.
   bool has(const Exercise& part) const;
 
   // Compiles these files with the engine's optimisation and links them in.

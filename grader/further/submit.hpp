@@ -1,4 +1,4 @@
-// What a student hands in: ./lab submit writes it, ./lab grade reads it.
+// The archive that a student hands in: ./lab submit writes it, ./lab grade reads it.
 //
 // A zip archive. At its root, and nowhere else:
 //   NN_lesson/part.cpp, NN_lesson/quiz.toml   the files of work/ that the manifest names, as they

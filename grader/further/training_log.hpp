@@ -1,4 +1,4 @@
-// What a training run left: its log, read back, and its last words when it ended early.
+// The remains of a training run: its log, read back, and its last words when it ended early.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct WithWork {
   std::set<std::string> added;  // options that the trainer needs so that these parts are called
 };
 
-// Whose the parts of a linked program are.
+// Says whose parts a linked program has.
 struct PartsTold {
   struct Told {
     std::string part, why;

@@ -35,7 +35,8 @@ class Dice {
 // The result of a case.
 Bytes impostors_result(std::span<const std::byte> input, Dice& dice);
 
-// What `read` finds in the input when it reads all of it; nothing when the input is another case.
+// The value that `read` finds in the input if it reads all of it; nothing if the input is another
+// case.
 template <typename Read>
 auto case_in(std::span<const std::byte> input, Read read)
     -> std::optional<decltype(read(std::declval<ByteReader&>()))> {

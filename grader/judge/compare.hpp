@@ -18,7 +18,7 @@ namespace lockstep::grader {
 // Elements of a raw buffer as doubles. int64 beyond 2^53 is compared by as_integers instead.
 //   Throws  MalformedMessage, as as_integers does, when the last element is cut off
 std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes);
-// Of several buffers, one after the other.
+// The elements of several buffers, one after the other.
 std::vector<double> as_doubles(DType dtype, const std::vector<Bytes>& buffers);
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes);
 Bytes to_bytes(DType dtype, std::span<const double> values);
@@ -29,8 +29,8 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
                                             std::span<const double> expected,
                                             std::span<const double> tolerance);
 
-// Whether a number is the expected one up to a few operations on double in any order, which move
-// it by some 1e-16 of it each.
+// True if a number is the expected one up to a few operations on double in any order, which move it
+// by some 1e-16 of it each.
 bool near(double seen, double expected);
 
 // The first index where a and b differ in their bits or in their length; a NaN equals itself.

@@ -1,8 +1,8 @@
-// Bench::examine: how a failing case is made smaller. Included by bench.hpp alone.
+// Bench::examine: how a failing case is made smaller. Included by case_runner.hpp alone.
 #pragma once
 
 #include "engine/base/error.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -64,7 +64,7 @@ class Judgement {
     if (options_.only_case && bench_.played() == 0) no_such_case();
     if (report_.verdict == Verdict::pass) show_output(bench_.printed().output);
     report_.inputs = bench_.inputs();
-    if (options_.world == World::processes) {
+    if (options_.world == PlayerWorld::processes) {
       report_.aside = "values only, on real processes: no points";
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
@@ -111,7 +111,7 @@ class Judgement {
   std::string why_not(std::size_t i) const {
     if (options_.battery == Battery::whole) return {};
     if (stopped_) return text("not run: ", *stopped_);
-    if (options_.world == World::processes && checks_[i].asks == Asks::cost) {
+    if (options_.world == PlayerWorld::processes && checks_[i].asks == Asks::cost) {
       return "not run: the traffic of real processes is not measured";
     }
     const auto& chosen = checks_[i].builds_on;

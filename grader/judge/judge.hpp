@@ -61,21 +61,23 @@ Tally tally_of(const Report& report);
 // same. brief: as graded, but a failing case stays as it was drawn.
 enum class Battery : unsigned char { graded, whole, brief };
 
-// Where the ranks talk: in the judge's world, which measures; or among real processes, which only
-// confirms values: nothing is known of what went over the wire, so there are no points.
-enum class World : unsigned char { judges, processes };
+// The world in which the ranks communicate. `judges` is the judge's world, which measures.
+// `processes` are real processes, which only confirm values: the judge sees nothing of the wire, so
+// there are no points.
+enum class PlayerWorld : unsigned char { judges, processes };
 
 struct JudgeOptions {
   std::uint64_t seed = 1;
   Battery battery = Battery::graded;
-  std::optional<CaseAddress> only_case;  // --case K
-  std::string replay_with;               // what a replay line needs besides, "--from solutions"
-  World world = World::judges;           // as the player was linked
+  std::optional<CaseAddress> only_case;     // --case K
+  std::string replay_with;                  // what a replay line needs besides, "--from solutions"
+  PlayerWorld world = PlayerWorld::judges;  // as the player was linked
   std::optional<sim::DebuggedPlayer> debugged;
   sim::PlayerLimits limits;
   int max_points = 10;
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
-  std::string timeline_file;  // where a judge that is called (call.hpp) writes it; empty: nowhere
+  std::string
+      timeline_file;  // where a judge that is called (judge_call.hpp) writes it; empty: nowhere
 };
 
 }  // namespace lockstep::grader

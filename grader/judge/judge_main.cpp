@@ -12,8 +12,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/trace/data.hpp"
-#include "grader/judge/bench.hpp"
-#include "grader/judge/call.hpp"
+#include "grader/judge/case_runner.hpp"
+#include "grader/judge/judge_call.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -86,7 +86,7 @@ int answer_judge_call() {
   const Bytes request = read_all(from);
   const auto call = judge_call_of(request);
   if (call.options.debugged) ::signal(SIGINT, leave_it_to_gdb);
-  if (call.options.world == World::judges) stay_on_this_core();
+  if (call.options.world == PlayerWorld::judges) stay_on_this_core();
   return write_all(to, to_bytes(answer_to(call))) ? 0 : 4;
 }
 

@@ -1,5 +1,5 @@
-// Of all the cases that an exam plays, the one that is worth looking at: the last that failed, or
-// else the largest. Costs nothing when nobody asks for it.
+// Keeps the run of the one case that is worth looking at: the last that failed, or else the
+// largest. It costs nothing if nobody asks for it.
 #pragma once
 
 #include "engine/trace/timeline.hpp"
@@ -10,7 +10,7 @@ class KeptRun {
  public:
   explicit KeptRun(trace::Timeline* kept) : kept_(kept) {}
 
-  // Where the core writes the next case; nullptr when nobody asks.
+  // The timeline in which the core writes the next case; nullptr if nobody asks.
   trace::Timeline* next(const std::string& title);
   // The last case was found wanting, by the core or by the judge, and is kept: with these words,
   // and with who waited, which only the core knows.

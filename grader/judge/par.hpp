@@ -15,7 +15,7 @@ struct ParCounter {
   double ratio() const { return seen / best; }
 };
 
-// Whether it is as good as the best, up to rounding.
+// True if it is as good as the best, up to rounding.
 bool at_par(const ParCounter& counter);
 
 inline constexpr double near_par = 1.25;

@@ -1,6 +1,6 @@
-// What the ranks of a case returned, and how much of it has been read. Silence is no evidence, and
-// neither is what nobody looks at: the bench takes a result that a check has not read to its end
-// for one that cannot be read. Where a rank has nothing to return, its result must be empty.
+// The results of a case's ranks, and how much of each has been read. A result that nobody looks at
+// is no evidence, so a result that a check has not read to its end counts as unreadable. If a rank
+// has nothing to return, its result must be empty.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What is said of an answer: what the simulator found in its run, or what only a grader can know,
+// The verdict on an answer: what the simulator found in its run, or what only a grader can know,
 // such as a wrong answer or one that does not compile.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What one wrong number tells by itself, whatever function it is the answer of: an answer to an
-// earlier question, one that lost digits in a float, one that an int was too small for. An exam
-// says what is special to its function, and asks here for the rest.
+// Likely causes of one wrong number, whatever function returned it: an answer to an earlier
+// question, one that lost digits in a float, one that an int was too small for. An exam says what
+// is special to its function, and asks here for the rest.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ Cause known_or_likely(Cause own, const Number& number) {
   return likely_cause(number).value_or(std::move(own));
 }
 
-// What is left of a number in an int.
+// The value that is left of a number in an int.
 constexpr std::int64_t in_32_bits(std::int64_t number) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
 }

@@ -1,4 +1,4 @@
-// What a wrong result tells by its values alone: which of the usual mistakes gives just these
+// Likely causes of a wrong result, by its values alone: the usual mistakes that give exactly these
 // numbers. Pure functions of what a rank handed back, what it should have, and what the ranks
 // brought; the exams say what is special to their parts, and ask here for the rest.
 //
@@ -26,11 +26,11 @@ struct WrongValues {
 // belongs, or the other way round. The exam says which of them can be.
 bool is_scaled(const WrongValues& values, double factor);
 
-// What this rank brought, and nothing of the others'.
+// Finds a result that is what this rank brought, with nothing of the others' data.
 std::optional<Cause> own_data_only(const WrongValues& values);
 // The sum lacks what one rank brought, or has it twice.
 std::optional<Cause> one_rank_wrong(const WrongValues& values);
-// What was right in the call before.
+// Finds a result that was right in the call before.
 std::optional<Cause> stale(const WrongValues& values);
 // Right values in N equal blocks that stand in wrong places: one place on, or in another order.
 std::optional<Cause> blocks_moved(const WrongValues& values);

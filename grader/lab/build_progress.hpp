@@ -12,13 +12,13 @@ class BuildProgress {
   enum class Shown : unsigned char { on_a_terminal, in_a_log };
   explicit BuildProgress(Shown shown) : shown_(shown) {}
 
-  // What is printed at one of ninja's lines; "" for nothing. "[12/80] Building CXX object
+  // The text to print at one of ninja's lines; "" for nothing. "[12/80] Building CXX object
   // engine/comm/…" is a step that has ended. Other lines count for nothing, and nor does "[0/2] …",
   // a look at what there is.
   std::string heard(const std::string& line);
-  // What is printed after that many seconds: the first step may take long.
+  // The text to print after that many seconds, because the first step may take long.
   std::string waited(double seconds);
-  // What is printed at the end of the build.
+  // The text to print at the end of the build.
   std::string ended() const;
 
  private:

@@ -123,7 +123,7 @@ PlayerKind kind_of_player(const Arguments& arguments, JudgeOptions& judging) {
     return PlayerKind::sanitized;
   }
   if (!processes) return PlayerKind::usual;
-  judging.world = World::processes;
+  judging.world = PlayerWorld::processes;
   const bool paper = arguments.flag("paper");
   judging.replay_with +=
       text(judging.replay_with.empty() ? "" : " ", "--world ", world, paper ? " --paper" : "");
@@ -186,7 +186,7 @@ Exit check_command(const Lab& lab, const Words& words) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave out --case");
     }
-    if (judging.world == World::processes && !exercise->among_processes) {
+    if (judging.world == PlayerWorld::processes && !exercise->among_processes) {
       throw UsageError(
           exercise->handle() +
           " runs only under the judge: results from real processes do not show what it does");

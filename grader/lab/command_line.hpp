@@ -21,7 +21,7 @@ inline Arguments parsed(const Options& options, const Words& words) {
   return options.parse(static_cast<int>(argv.size()), argv.data());
 }
 
-// Of a part of a command line: what does not combine is not refused yet.
+// Reads a part of a command line. Options that do not combine are not refused yet.
 inline Arguments read_words(const Options& options, const Words& words) {
   const auto argv = argv_of(words);
   return options.read(static_cast<int>(argv.size()), argv.data());

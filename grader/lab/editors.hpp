@@ -1,4 +1,4 @@
-// What editors need to understand the files in work/: work/compile_commands.json, by which clangd
+// Lets editors understand the files in work/: writes work/compile_commands.json, by which clangd
 // and others know how each file is compiled.
 #pragma once
 

@@ -4,7 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/sanitizer_text.hpp"
-#include "grader/judge/call.hpp"
+#include "grader/judge/judge_call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
 namespace lockstep::grader {

@@ -1,4 +1,4 @@
-// What the commands of ./lab share: where everything lies, the course, and how to paint.
+// Shared by the commands of ./lab: the paths, the course, and the colours of output.
 #pragma once
 
 #include <string>
@@ -54,8 +54,8 @@ State state_of(const Lab& lab, const Exercise& exercise, const Progress& progres
 const Exercise* next_exercise(const Lab& lab, const Progress& progress,
                               const Exercise* after = nullptr);
 
-// What the student is at: the exercise whose file was edited last, or the next one behind it when
-// that is solved. nullptr when all are.
+// The exercise that the student works at: the one whose file was edited last, or the next one
+// behind it when that is solved. nullptr when all are.
 const Exercise* exercise_at_hand(const Lab& lab, const Progress& progress);
 
 // Puts the student's file there where it is missing.

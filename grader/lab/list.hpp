@@ -27,7 +27,7 @@ Totals totals_of(const std::vector<Row>& rows);
 // "easy", "medium", "hard"
 std::string difficulty_text(const Exercise& exercise);
 
-// What should be solved before this exercise and is not.
+// The exercises that should be solved before this one and are not.
 std::vector<std::string> open_before(const Exercise& exercise, const std::vector<Row>& rows);
 
 // "solved", "not judged yet", "wrong answer", "changed since", …

@@ -1,4 +1,4 @@
-// What the judge counts when the reference runs, for the questions of quizzes that ask for it.
+// Measures a run of the reference under the judge, for quiz questions that ask for its counts.
 #pragma once
 
 #include <string>

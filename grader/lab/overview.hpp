@@ -1,4 +1,4 @@
-// Where the student is, and what comes next, in words.
+// Says in words where the student is, and what comes next.
 #pragma once
 
 #include <cstdint>

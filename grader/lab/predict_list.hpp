@@ -22,7 +22,7 @@ struct PredictionRow {
   std::string name() const { return text(lesson->number(), ".", number); }  // "06.2"
 };
 
-// Of all lessons, or of one: "06", "6", "06_all_reduce".
+// The rows of all lessons, or of one: "06", "6", "06_all_reduce".
 //   Throws  UsageError when a predict.toml is wrong, or there is no such lesson
 std::vector<PredictionRow> prediction_rows(const Lab& lab, const std::string& lesson = "");
 

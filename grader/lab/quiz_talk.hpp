@@ -28,7 +28,7 @@ class QuizTalk {
   //   Returns  what is said to it
   std::string heard(const std::string& line);
 
-  // Whether the last line was no right answer: the question stands above, and is not asked anew.
+  // True if the last line was no right answer. The question stands above, and is not asked anew.
   bool tries_again() const { return tries_again_; }
   bool over() const { return at_ >= questions_.size(); }
 

@@ -21,9 +21,8 @@ class SaveWatch {
   // Takes what fd() has to read. True when it was about the file.
   bool stirred();
 
-  // Whether the content differs from that of the last call; false while the file is not there.
-  // Where a file system tells nothing (a network's, another system's), calling it now and then is
-  // enough.
+  // True if the content differs from that of the last call; false while the file is missing. Where
+  // a file system tells nothing (a network's, another system's), calling it now and then is enough.
   bool changed();
 
   // When the file was written, as the file system says.

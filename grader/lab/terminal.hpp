@@ -14,7 +14,8 @@ namespace lockstep::grader {
 // Signals that a loop reads between other things, instead of being interrupted by them.
 class Signals {
  public:
-  // Of this process; without a list SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP and SIGCONT.
+  // Watches signals of this process; without a list, these are SIGINT, SIGTERM, SIGHUP, SIGWINCH,
+  // SIGTSTP and SIGCONT.
   Signals();
   explicit Signals(std::initializer_list<int> heard);
   ~Signals();

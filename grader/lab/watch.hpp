@@ -69,7 +69,7 @@ std::string times_text(double total_s, const nlohmann::json& seconds);
 
 enum class Keys : unsigned char { none, there };
 
-// What is said after a pass: what was earned, and what comes next (nullptr: nothing).
+// The sentence after a pass: what was earned, and what comes next (nullptr: nothing).
 std::string praise(const Exercise& exercise, int points, const Exercise* next, Keys keys);
 
 }  // namespace lockstep::grader

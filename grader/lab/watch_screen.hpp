@@ -1,4 +1,4 @@
-// What ./lab watch shows: a page, and below it how far the student is and which keys there are.
+// The screen of ./lab watch: a page, and below it how far the student is and which keys there are.
 // Pure functions.
 #pragma once
 

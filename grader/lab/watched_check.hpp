@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-// What came of it. The standing is noted already.
+// The outcome of a check. The standing is noted already.
 struct Outcome {
   std::string words;        // as ./lab check prints them, for any width
   nlohmann::json document;  // as ./lab check --json has it

@@ -11,10 +11,10 @@ namespace lockstep::grader {
 // has.
 std::size_t columns_of(const std::string& line);
 
-// What is longer than `columns` goes on in the next line, below the column where its words began:
-// behind the indent and, where the line begins with a short label and at least two spaces, behind
-// those ("  where     4 ranks"). A word that alone is too long stays whole, and so do lines that
-// quote source text (a compiler's, with its bar: "   12 | int x"). 0 columns: nothing is broken.
+// Wraps words to `columns`. The next line goes on below the column at which the words began: behind
+// the indent and, where the line begins with a short label and at least two spaces, behind those ("
+// where     4 ranks"). A word that alone is too long stays whole, and so do lines that quote source
+// text (a compiler's, with its bar: "   12 | int x"). 0 columns: nothing is broken.
 std::string wrapped(const std::string& words, std::size_t columns);
 
 // The same for a text in Markdown whose paragraphs were broken for another width: their lines are

@@ -1,4 +1,4 @@
-// What the build made, copied to where it lies in the students' edition: at the same place below
+// Copies what the build made to its place in the students' edition: at the same place below
 // build/release, without debug information and without the names that no linker needs.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whether a folder shows what students are to write: no six tokens in a row of a marked region of
+// Finds in a folder what students are to write: no six tokens in a row of a marked region of
 // solutions/ may stand in a file of it, as text or among the strings of a program.
 //
 // Six tokens of C++ are often nobody's. Those do not count that are punctuation, keywords and names
@@ -25,7 +25,7 @@ std::vector<std::string> marked_regions(const std::string& source);
 
 class Shingles {
  public:
-  // What the regions of root's solutions/ have, without what the course tells.
+  // The token sequences of the regions of root's solutions/, without those that the course tells.
   explicit Shingles(const std::filesystem::path& root);
 
   // The tokens of a region that a text has, with the region's file: "" for none.
@@ -53,7 +53,7 @@ class Shingles {
   std::string told_by_;
 };
 
-// Of an edition that shows nothing, nothing.
+// Does nothing for an edition that shows nothing.
 //   Throws  UsageError that names each file of `folder` that shows a reference, what it shows of
 //           which solution, and the way out; the same where the course itself tells too much
 void refuse_leaks(const Shingles& shingles, const std::filesystem::path& folder);

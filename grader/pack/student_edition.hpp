@@ -16,7 +16,7 @@
 
 namespace lockstep::grader {
 
-// What the build makes for it.
+// The targets that the build makes for the edition.
 std::set<std::string> targets_of_edition(const Lab& lab);
 
 // Writes it into the empty `folder`.

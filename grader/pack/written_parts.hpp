@@ -1,6 +1,6 @@
-// What a student wrote of a file, for a program that compares files: the marked regions, and lines
-// outside of them that the stub does not have. A part is given to every student; only the rest can
-// be copied.
+// Extracts what a student wrote in a file, for a program that compares files: the marked regions,
+// and lines outside of them that the stub does not have. A part is given to every student; only the
+// rest can be copied.
 #pragma once
 
 #include <string>

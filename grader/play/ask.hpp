@@ -1,5 +1,5 @@
-// What adapters ask of the judge by themselves: services, and time. The call of a service is a
-// struct with a list of fields, which names the service:
+// Requests that adapters make of the judge by themselves: services, and time. The call of a service
+// is a struct with a list of fields, which names the service:
 //
 //   struct DatasetCall {
 //     static constexpr const char* service = "dataset";
@@ -13,7 +13,7 @@
 
 namespace lockstep::grader {
 
-// Of a call whose answer says nothing. Throws Error with the service's reason when it refuses.
+// Makes a call whose answer says nothing. Throws Error with the service's reason when it refuses.
 template <typename Call>
 sim::Reply tell(sim::Port& port, const Call& call) {
   const Bytes argument = fields_to_bytes(call);

@@ -1,6 +1,7 @@
-// Where a case is played: the device on which its tensors lie, and the ranks' group. Which world it
-// is, the file that is linked says: the judge's own (simulated_world.cpp), processes that share
-// memory (shared_memory_world.cpp), or processes that have a GPU each (gpu_world.cpp).
+// The world in which a case is played: the device on which its tensors lie, and the ranks' group.
+// The file that is linked decides which world it is: the judge's own (simulated_world.cpp),
+// processes that share memory (shared_memory_world.cpp), or processes that have a GPU each
+// (gpu_world.cpp).
 #pragma once
 
 #include <cstring>

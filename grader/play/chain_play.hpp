@@ -22,7 +22,7 @@
 
 namespace lockstep::grader {
 
-// What a rank holds of the chain.
+// The part of the chain that a rank holds.
 struct ChainShare {
   int parts = 0;  // of the whole chain
   int width = 0;
@@ -32,7 +32,7 @@ struct ChainShare {
   std::vector<std::vector<double>> matrices{};  // of these, [W, W]
   std::vector<std::vector<double>> inputs{};    // [b, W], by micro-batch; who has the first part
   std::vector<std::vector<double>> coefficients{};  // [b, W]; who has the last: loss = Σ c · y
-  // Whether parts keep the tensors themselves, and not copies of their numbers. Then what is held
+  // True if parts keep the tensors themselves, and not copies of their numbers. If so, what is held
   // for others cannot be measured.
   bool holds = true;
 };
@@ -105,7 +105,7 @@ class HeldChain {
     }
     double loss = 0;
     for (std::size_t i = 0; i < y.size(); ++i) loss += share_.coefficients.at(m)[i] * y[i];
-    // Of another kind, so that it counts as the stage's.
+    // The memory is of another kind, so that it counts as the stage's.
     const Tensor made = full({1}, loss, DType::float64, device_, MemoryKind::buffers);
     kept.loss = {made, loss};
     return made;
@@ -183,7 +183,7 @@ class HeldChain {
   std::int64_t rows_of(int micro_batch) const {
     return share_.rows.at(static_cast<std::size_t>(micro_batch));
   }
-  // Of what goes from the part before `part` to it.
+  // The shape of what goes from the part before `part` to it.
   Shape shape_before(int part, int micro_batch) const {
     const std::int64_t rows = rows_of(micro_batch), width = share_.width;
     const int which = part % share_.shapes;

@@ -22,7 +22,8 @@ struct CollectiveCall {
   GroupChoice in_node, across;                   // of a part that takes a group for each level
 };
 
-// Whether buffers have elements, or only a count: then a case may have more of them than memory.
+// `given`: buffers have elements. `none`: they have only a count, so a case may have more elements
+// than memory.
 enum class Elements : std::uint8_t { given, none };
 
 struct CollectiveCase {

@@ -26,7 +26,7 @@ struct DrivenEvent {
     remake,          // the part ends, and a new one begins
     done,
   };
-  // Where backward makes a gradient. `elsewhere`: grad is another tensor than before.
+  // The place at which backward makes a gradient. `elsewhere`: grad is another tensor than before.
   enum class Made : std::uint8_t { in_place, elsewhere, not_at_all };
   Kind kind = Kind::done;
   std::uint32_t parameter = 0;

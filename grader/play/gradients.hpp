@@ -34,7 +34,7 @@ inline Shape shape_of_parameter(std::int64_t size) {
   return {size};
 }
 
-// What became of one parameter.
+// A report on one parameter.
 struct GradientReport {
   bool defined = false;
   DType dtype = DType::float32;     // of the gradient
@@ -47,7 +47,7 @@ void fields(Archive& archive, GradientReport& report) {
   archive(report.defined, report.dtype, report.shape, report.grad, report.value);
 }
 
-// Of all parameters of a rank.
+// The reports on all parameters of a rank.
 using GradientReports = std::vector<GradientReport>;
 
 // The parameters themselves. Values are 1.

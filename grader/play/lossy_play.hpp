@@ -11,7 +11,7 @@
 
 namespace lockstep::grader {
 
-// What a rank does of a call.
+// An action of a rank in a call.
 struct LossyNote {
   static constexpr const char* service = "calls";
   enum class Kind : std::uint8_t { called, returned, waited };
@@ -34,8 +34,8 @@ struct LossyCase {
   Settings settings{};
   DType dtype = DType::float32;
   std::vector<Bytes> gradients{};  // of this rank, for each call
-  // What this rank keeps of each bucket at first. Call c is about bucket c modulo their number.
-  // None for a part that keeps nothing.
+  // The state that this rank keeps of each bucket at first. Call c is about bucket c modulo their
+  // number. Empty for a part that keeps nothing.
   std::vector<Bytes> states{};
   double gap_s = 0;  // what backward takes before a call, and between its return and the wait
 };

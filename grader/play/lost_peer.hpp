@@ -60,7 +60,7 @@ class LostPeer {
   sim::PlayerCase watched_;
 };
 
-// What a rank reports of a case in which a peer may die: how run(watched case) ended, and no
+// The report of a rank on a case in which a peer may die: how run(watched case) ended, and no
 // result.
 inline Bytes play_with_a_lost_peer(sim::PlayerCase& played, const auto& run) {
   LostPeer lost(played);

@@ -1,5 +1,5 @@
-// Where the ranks of a real world meet: a folder that the judge names as the program's first
-// argument. Of what they say to each other it sees nothing.
+// The folder in which the ranks of a real world meet. The judge names it as the program's first
+// argument, and sees nothing of what the ranks say to each other.
 #pragma once
 
 #include <fstream>

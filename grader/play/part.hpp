@@ -1,6 +1,7 @@
-// What an adapter defines: it unpacks one case, calls the student's part, packs what came out.
-// A player is linked from player_main.cpp, one adapter, and the student's object. It is untrusted:
-// it holds no expected answers, and what it reports about itself can only lower a verdict.
+// The function that an adapter defines: it unpacks one case, calls the student's part, and packs
+// the results. A player is linked from player_main.cpp, one adapter, and the student's object. It
+// is untrusted: it holds no expected answers, and what it reports about itself can only lower a
+// verdict.
 #pragma once
 
 #include "engine/base/fields.hpp"
@@ -12,7 +13,7 @@ namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played);
 
-// Whether a rank dies during the case, so that the others have to say how their calls ended.
+// `lost`: a rank dies during the case, so that the others have to say how their calls ended.
 enum class Peer : std::uint8_t { stays, lost };
 
 // The group a case is about: the world, or one split off it.

@@ -20,8 +20,8 @@
 #include "engine/tensor/device.hpp"
 #include "grader/play/case_world.hpp"
 
-// Of the sanitizer's runtime. Under --sanitize it is in the player, though only the student's file
-// is compiled for it.
+// Functions of the sanitizer's runtime. Under --sanitize it is in the player, though only the
+// student's file is compiled for it.
 extern "C" __attribute__((weak)) void __asan_poison_memory_region(const volatile void*,
                                                                   std::size_t);
 extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void*,

@@ -1,4 +1,5 @@
-// What came of a call for which all ranks must come, as a report that the judge understands.
+// Reports the outcome of a call for which all ranks must come, in a form that the judge
+// understands.
 #pragma once
 
 #include "engine/base/error.hpp"

@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-// What a rank knows of the dataset without asking: I inputs and T labels of a sample.
+// The shape of the dataset, which a rank knows without asking: I inputs and T labels of a sample.
 struct DatasetShape {
   std::int64_t size = 0, inputs = 1, labels = 1, classes = 2;
 };
@@ -20,7 +20,7 @@ void fields(Archive& archive, DatasetShape& shape) {
   archive(shape.size, shape.inputs, shape.labels, shape.classes);
 }
 
-// What a batch of samples holds, as it is answered: inputs and labels, flat.
+// The values of a batch of samples, as they are answered: inputs and labels, flat.
 struct SampleValues {
   std::vector<double> inputs;
   std::vector<std::int64_t> labels;

@@ -11,7 +11,7 @@ namespace lockstep::grader {
 
 class ConfinedQuizReader final : public QuizReader {
  public:
-  // What is to be read is put into `folder`.
+  // The files to be read are put into `folder`.
   ConfinedQuizReader(const Places& places, const std::filesystem::path& folder);
 
   // A reader that crashed, or used up its time or memory, found an UnreadableQuiz.
@@ -28,8 +28,8 @@ class ConfinedQuizReader final : public QuizReader {
   mutable std::string name_ = "the quiz";  // as last read
 };
 
-// What goes between the two. Reading throws MalformedMessage, and never allocates more than is
-// there.
+// The messages between the two processes. Reading throws MalformedMessage, and never allocates more
+// than is there.
 struct FormulaQuestion {
   std::string formula;
   std::vector<Point> points;

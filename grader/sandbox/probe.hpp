@@ -21,7 +21,7 @@ struct Layer {
   bool holds = false;
 };
 
-// What the probing player reported: 0 where it came through, else the error's number.
+// The report of the probing player: 0 if the attempt came through, else the error's number.
 using Attempts = std::map<std::string, int>;
 
 // Plays lab-probe under `launcher` (empty: unconfined).
@@ -33,15 +33,15 @@ Attempts attempt(const Places& places, const std::filesystem::path& area,
 Attempts attempt_as_compiler(const Places& places, const Sandbox& sandbox,
                              const std::filesystem::path& area, Sandbox::Filter filter);
 
-// What the attempts with the filter and without it show of each layer.
+// The layers, as shown by the attempts with the filter and without it.
 std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const Attempts& bare);
 
 // The layers around the compiler, shown with two small files.
 std::vector<Layer> compiler_layers(const Places& places, const Sandbox& sandbox,
                                    const std::filesystem::path& area, const std::string& compiler);
 
-// What a process that has given up everything still comes through with; a player's attempts where
-// they make sense.
+// Makes those of a player's attempts that make sense for a process that has given up everything,
+// and returns what came of them.
 Attempts attempt_as_reader();
 
 // No profile holds here: the reasons and the mends.

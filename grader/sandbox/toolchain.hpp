@@ -1,5 +1,5 @@
-// What has to be seen to compile and link one file: not all of /usr, where interpreters, other
-// compilers and perhaps a course lie.
+// The files that must be visible to compile and link one file: not all of /usr, where interpreters,
+// other compilers and perhaps a course lie.
 #pragma once
 
 #include <filesystem>

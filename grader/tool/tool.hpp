@@ -1,5 +1,5 @@
-// What the programs behind ./lab share: the course is read, the command is found, and whatever goes
-// wrong is said in a sentence with its exit code.
+// The frame of the programs behind ./lab: it reads the course, finds the command, and says whatever
+// goes wrong in a sentence with its exit code.
 #pragma once
 
 #include <map>

@@ -1,9 +1,9 @@
 // Task: one round of negotiation. Every rank tells rank 0 which gradients are ready there. Rank 0
 // finds those that are ready on all ranks, and decides what is reduced, in which order, what is
 // refused, and what has stalled. It tells every rank, so that all return the same list. The
-// contract is in engine/parallel/horovod/negotiate.hpp. engine/parallel/horovod/told.hpp turns
-// lists into bytes, and reasons into sentences; bytes_of_ranks.hpp beside it carries bytes to and
-// from rank 0.
+// contract is in engine/parallel/horovod/negotiate.hpp. engine/parallel/horovod/ready_list.hpp
+// turns lists into bytes, and reasons into sentences; bytes_of_ranks.hpp beside it carries bytes to
+// and from rank 0.
 #include "engine/parallel/horovod/negotiate.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/horovod/bytes_of_ranks.hpp"
-#include "engine/parallel/horovod/told.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 
@@ -26,7 +26,7 @@ struct Asked {
 };
 
 // The names of rank 0 first, in its order, then those that only later ranks have.
-std::vector<Asked> asked_of(const std::vector<Told>& told) {
+std::vector<Asked> asked_of(const std::vector<ReadyList>& told) {
   std::vector<Asked> all;
   std::map<std::string, std::size_t> place;
   for (int rank = 0; rank < std::ssize(told); ++rank) {
@@ -63,10 +63,10 @@ std::string stall_text(const Asked& asked, int ranks) {
 }
 
 // Step b.
-std::vector<Response> decide(const std::vector<Told>& told, double stall_limit_s) {
+std::vector<Response> decide(const std::vector<ReadyList>& told, double stall_limit_s) {
   std::vector<Response> responses, refused, stalled;
   const auto all_wait =
-      std::ranges::all_of(told, [](const Told& one) { return one.outlook == Outlook::waits; });
+      std::ranges::all_of(told, [](const ReadyList& one) { return one.outlook == Outlook::waits; });
   const std::vector<Asked> all = asked_of(told);
   for (const Asked& asked : all) {
     if (asked.by_rank.size() != told.size()) continue;
@@ -104,13 +104,13 @@ std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Reque
                    "; names must be unique, or two tensors would be taken for one");
   }
   // >>> your code
-  const Told mine{options.outlook, {ready_here.begin(), ready_here.end()}};
+  const ReadyList mine{options.outlook, {ready_here.begin(), ready_here.end()}};
   if (group.size() == 1) return decide({mine}, options.stall_limit_s);
   const std::vector<Bytes> brought = gather_bytes(group, bytes_of(mine));
   Bytes decided;
   if (group.rank() == 0) {
-    std::vector<Told> told;
-    for (const Bytes& bytes : brought) told.push_back(told_from(bytes));
+    std::vector<ReadyList> told;
+    for (const Bytes& bytes : brought) told.push_back(ready_list_from(bytes));
     decided = bytes_of(decide(told, options.stall_limit_s));
   }
   return responses_from(broadcast_bytes(group, 0, std::move(decided)));

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

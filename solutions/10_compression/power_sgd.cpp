@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/base/random.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/low_rank.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/tensor/broadcast.hpp"
 #include "engine/tensor/matmul.hpp"
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "engine/parallel/compress/blocks.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/entries.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/tensor/gather.hpp"
 
 namespace lockstep::compress {

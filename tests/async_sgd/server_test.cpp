@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"
 #include "tests/async_sgd/ranks.hpp"
 #include "tests/catch.hpp"
@@ -54,7 +54,7 @@ struct ServerHere {
   std::vector<comm::ProcessGroup*> groups;
   std::optional<async_sgd::ParameterServer> server;
 
-  ServerHere(const async_sgd::Pairs& pairs, Strands& strands, Device& device, const Task& task,
+  ServerHere(const async_sgd::PairGroups& pairs, Strands& strands, Device& device, const Task& task,
              Outcome& outcome)
       : parameters(full({task.count}, 10, DType::float64, device)) {
     for (const auto& group : pairs.to_workers) groups.push_back(group.get());
@@ -103,7 +103,7 @@ Outcome run(const Task& task) {
       static_cast<int>(task.workers.size()),
       [&](comm::ProcessGroup& world, sim::FiberRank& self) {
         CpuDevice device;
-        async_sgd::Pairs pairs = async_sgd::connect(world, 1, self.strands);
+        async_sgd::PairGroups pairs = async_sgd::connect(world, 1, self.strands);
         std::optional<ServerHere> here;
         if (self.rank == 0) here.emplace(pairs, self.strands, device, task, outcome);
         outcome.workers[static_cast<std::size_t>(self.rank)] =

@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/current_results.hpp"
 #include "grader/batch/grades.hpp"
 #include "grader/batch/overrides.hpp"
 #include "grader/batch/plan.hpp"
 #include "grader/batch/pseudonyms.hpp"
 #include "grader/batch/regrade.hpp"
-#include "grader/batch/standing.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -165,7 +165,7 @@ TEST_CASE("regrade: names files of a student, or everybody's, and ends their res
 
   std::vector<json> records = two_judged_as();
   records.push_back(regrade_record(read_regrades("bob/tree_all_reduce", the_course()), plan));
-  CHECK(standing_results(records).size() == 2);
+  CHECK(current_results(records).size() == 2);
   CHECK(row_in(records, 1, 1).at("cause") == "not_judged");
   records.push_back(judged_as(tree_part, "3", 10));
   CHECK(row_in(records, 1, 1).at("points") == 10);
@@ -178,9 +178,9 @@ TEST_CASE("versions: results of another version of an exercise end, and only tho
                 {"exercises", {{ring_part, of_ring}, {tree_part, of_tree}}}};
   };
   records.insert(records.begin(), version("a", "b"));
-  CHECK(standing_results(records).size() == 3);
+  CHECK(current_results(records).size() == 3);
   records.push_back(version("a", "c"));
-  CHECK(standing_results(records).size() == 1);
+  CHECK(current_results(records).size() == 1);
   CHECK(mixed_exercises(read_regrades("*/tree_all_reduce", the_course()), {tree_part}).empty());
   CHECK(mixed_exercises(read_regrades("*", the_course()), {ring_part, tree_part}).empty());
   CHECK(mixed_exercises(read_regrades("amy", the_course()), {tree_part}).size() == 1);

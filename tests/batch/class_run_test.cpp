@@ -34,7 +34,7 @@ struct SmallClass {
     limits.submission_s = 200;
     surroundings.idle_clock = [this] { return idle_share * monotonic_s(); };
     surroundings.scratch = scratch.path();
-    surroundings.judge = [this](const Unit& unit, const std::filesystem::path&) {
+    surroundings.judge = [this](const GradingUnit& unit, const std::filesystem::path&) {
       return judge(unit);
     };
   }
@@ -114,7 +114,7 @@ struct SmallClass {
     for (volatile unsigned turns = 0; ::clock() < end;) turns = turns + 1;
   }
 
-  std::string judge(const Unit& unit) const {
+  std::string judge(const GradingUnit& unit) const {
     const std::string& does = unit.content;
     const int time = time_of(does);
     if (does == "throws") throw Error("\x1b[31m/tmp/lockstep-grade-aB3dE6/unit-3/player is gone");
@@ -254,14 +254,14 @@ TEST_CASE("class: a unit waits for room, and where there is none the lab failed,
   int looked = 0, warned = 0;
   const int until = GENERATE(3, 1'000'000);
   all.limits.patience_s = until == 3 ? 60 : 1;
-  all.surroundings.look_around = [&] {
-    Room room{1 << 30, 1000, 1 << 30, 1000, std::uintmax_t{1} << 32};
+  all.surroundings.probe_space = [&] {
+    FreeSpace left{1 << 30, 1000, 1 << 30, 1000, std::uintmax_t{1} << 32};
     const int turn = ++looked;
-    if (turn >= 2 && turn < until) room.scratch_bytes = 5 << 20;  // from the second unit on
-    return room;
+    if (turn >= 2 && turn < until) left.scratch_bytes = 5 << 20;  // from the second unit on
+    return left;
   };
-  all.surroundings.find_short = [](const Room& room) {
-    return shortage(room, {}, "/tmp/lockstep-grade-x", "out");
+  all.surroundings.find_short = [](const FreeSpace& left) {
+    return shortage(left, {}, "/tmp/lockstep-grade-x", "out");
   };
   all.surroundings.warn = [&](const std::string& sentence) {
     ++warned;

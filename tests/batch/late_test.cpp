@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "grader/batch/date_time.hpp"
 #include "grader/batch/hand_in_times.hpp"
-#include "grader/batch/moment.hpp"
 #include "grader/batch/overrides.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -28,36 +28,37 @@ LatePolicy policy_of(const std::string& toml) {
   return read_late(file, whole_course());
 }
 
-std::int64_t time_at(const std::string& written) { return moment_in(written).value().seconds; }
+std::int64_t time_at(const std::string& written) { return date_time_in(written).value().seconds; }
 
 const std::string late_part = "06_all_reduce/ring_all_reduce";
 const std::string late_begin = "deadline = 2026-11-20T23:59:00+01:00\nloss_per_day = 10\n";
 
 }  // namespace
 
-TEST_CASE("moment: the forms that platforms write are read, with their zone or another's") {
+TEST_CASE("date_time: the forms that platforms write are read, with their zone or another's") {
   const std::int64_t evening = 1795215540;  // date -ud '2026-11-20 22:59' +%s is 1795215540
   for (const char* written :
        {"2026-11-20T23:59:00+01:00", "2026-11-20 23:59 +0100", "2026-11-20 22:59:00.861687000 Z",
         "2026-11-20T22:59Z", "2026-11-20 22:59:00 UTC", "2026-11-20 14:59:00 -0800",
         "Friday, 20 November 2026, 10:59 PM", "20 Nov 2026, 22:59"}) {
     INFO(written);
-    REQUIRE(moment_in(written));
-    CHECK(moment_in(written)->seconds == evening);
+    REQUIRE(date_time_in(written));
+    CHECK(date_time_in(written)->seconds == evening);
   }
-  CHECK(moment_in("2026-11-20 23:59", 60)->seconds == evening);
-  CHECK_FALSE(moment_in("2026-11-20 23:59")->zone_minutes);
-  CHECK(moment_in("Friday, 20 November 2026, 12:05 AM")->seconds == time_at("2026-11-20T00:05Z"));
-  CHECK(moment_in("20 November 2026, 12:05 pm")->seconds == time_at("2026-11-20T12:05Z"));
-  CHECK(written_moment(evening, 60) == "2026-11-20 23:59:00 +01:00");
-  CHECK(written_moment(evening, -210) == "2026-11-20 19:29:00 -03:30");
-  CHECK(moment_in("2024-02-29T00:00Z"));
+  CHECK(date_time_in("2026-11-20 23:59", 60)->seconds == evening);
+  CHECK_FALSE(date_time_in("2026-11-20 23:59")->zone_minutes);
+  CHECK(date_time_in("Friday, 20 November 2026, 12:05 AM")->seconds ==
+        time_at("2026-11-20T00:05Z"));
+  CHECK(date_time_in("20 November 2026, 12:05 pm")->seconds == time_at("2026-11-20T12:05Z"));
+  CHECK(written_date_time(evening, 60) == "2026-11-20 23:59:00 +01:00");
+  CHECK(written_date_time(evening, -210) == "2026-11-20 19:29:00 -03:30");
+  CHECK(date_time_in("2024-02-29T00:00Z"));
   for (const char* none :
        {"", "soon", "2026-11-20", "11/20/2026 23:59", "2026-02-29T00:00Z", "2026-11-20T24:00Z",
         "2026-11-20T23:60Z", "2026-11-20T23:59+99:00", "2026-11-20T23:59 later",
         "20 Foo 2026, 1:00", "20 November 2026, 13:05 PM"}) {
     INFO(none);
-    CHECK_FALSE(moment_in(none));
+    CHECK_FALSE(date_time_in(none));
   }
 }
 

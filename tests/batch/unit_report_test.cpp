@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/room.hpp"
+#include "grader/batch/free_space.hpp"
 #include "grader/batch/settings.hpp"
 #include "tests/catch.hpp"
 
@@ -64,25 +64,25 @@ TEST_CASE("a report: only what has the form of one is one") {
   }
 }
 
-TEST_CASE("room: what is short is said in bytes, with what to type") {
-  const Room enough{1 << 30, 1000, 1 << 30, 1000, std::uintmax_t{1} << 32};
-  const auto says = [](const Room& room) {
-    return shortage(room, {}, "/tmp/lockstep-grade-a", "/home/out").value_or("");
+TEST_CASE("free_space: what is short is said in bytes, with what to type") {
+  const FreeSpace enough{1 << 30, 1000, 1 << 30, 1000, std::uintmax_t{1} << 32};
+  const auto says = [](const FreeSpace& left) {
+    return shortage(left, {}, "/tmp/lockstep-grade-a", "/home/out").value_or("");
   };
   CHECK(says(enough).empty());
-  Room room = enough;
-  room.out_bytes = 1 << 20;
-  CHECK(says(room) ==
+  FreeSpace left = enough;
+  left.out_bytes = 1 << 20;
+  CHECK(says(left) ==
         "/home/out has 1 MiB left, and a file needs 2 MiB: df -h /home/out shows the "
         "disk; free some space there");
-  room = enough;
-  room.scratch_inodes = 3;
-  CHECK_THAT(says(room),
+  left = enough;
+  left.scratch_inodes = 3;
+  CHECK_THAT(says(left),
              test::contains("/tmp has room for 3 more files, and 64 are needed: df -i"));
-  room = enough;
-  room.memory_bytes = 100 << 20;
-  CHECK_THAT(says(room), test::contains("100 MiB of memory available, and a file needs 512 MiB"));
-  const Room here = room_left("/tmp", ".");
+  left = enough;
+  left.memory_bytes = 100 << 20;
+  CHECK_THAT(says(left), test::contains("100 MiB of memory available, and a file needs 512 MiB"));
+  const FreeSpace here = free_space("/tmp", ".");
   CHECK(here.scratch_bytes > 0);
   CHECK(here.memory_bytes > 0);
 }

@@ -3,7 +3,7 @@
 
 #include "engine/collectives/choose_all_reduce.hpp"
 #include "tests/catch.hpp"
-#include "tests/collectives/counted.hpp"
+#include "tests/collectives/simulated_counters.hpp"
 
 using namespace lockstep;
 using lockstep::test::counted, lockstep::test::element_bytes, lockstep::test::Values;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/catch.hpp"
-#include "tests/collectives/counted.hpp"
+#include "tests/collectives/simulated_counters.hpp"
 
 using namespace lockstep;
 using collectives::Cost;

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <vector>
 
-#include "engine/comm/worlds/shm/handover.hpp"
+#include "engine/comm/worlds/shm/descriptor_passing.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/shm_ranks.hpp"
 
@@ -262,15 +262,15 @@ TEST_CASE(
     if (rank == 1) {
       return error_of([&] { shm::take_file(store.get("socket"), deadline); });
     }
-    shm::Handover handover;
+    shm::DescriptorSender sender;
     const Descriptor file(dup(STDIN_FILENO));
     const Descriptor next(dup(STDIN_FILENO));  // the lowest that is free
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = static_cast<rlim_t>(next.get()) + 1;
     setrlimit(RLIMIT_NOFILE, &limit);
-    store.set("socket", handover.name());
-    return error_of([&] { handover.give(file, 1, deadline); });
+    store.set("socket", sender.name());
+    return error_of([&] { sender.give(file, 1, deadline); });
   });
   CHECK(failures(outcomes) == "");
   CHECK_THAT(outcomes[0].message, contains("cannot hand it over (Too many open files)"));

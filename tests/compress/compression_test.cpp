@@ -1,8 +1,8 @@
 // The choice of a compression, as typed, and what all hooks do alike.
 #include "engine/parallel/compress/compression.hpp"
 
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/residuals.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "tests/compress/fixtures.hpp"
 #include "tests/train/fiber_ranks.hpp"

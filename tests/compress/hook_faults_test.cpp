@@ -2,7 +2,7 @@
 #include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/parallel/compress/cast.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"

@@ -5,8 +5,8 @@
 
 #include "engine/nn/mlp.hpp"
 #include "engine/parallel/compress/cast.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/quantize.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/parallel/compress/top_k.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "tests/catch.hpp"

@@ -64,7 +64,7 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   const auto test_set = data::make_text(some_text(2, 1), *bytes, 16, 16);
   const train::Recipe recipe = recipe_of(task);
   const auto strategy = make(group, device, recipe, task);
-  const std::int64_t batches = strategy->place().shares * task.accumulate;
+  const std::int64_t batches = strategy->position().shares * task.accumulate;
   LOCKSTEP_CHECK(global_batch % batches == 0, "a global batch of ", global_batch,
                  " samples is not dealt evenly into ", batches, " batches");
   train::TrainOptions options;
@@ -75,7 +75,7 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   options.seed = 3;
   Course course;
   options.save = [&](const train::Position&) {
-    const auto tensors = train::gather_whole(strategy->trainers(), strategy->place().reporter,
+    const auto tensors = train::gather_whole(strategy->trainers(), strategy->position().reporter,
                                              strategy->pieces(), strategy->device());
     for (const train::WholeTensor& tensor : tensors) {
       if (tensor.kind != train::PieceKind::parameter) continue;

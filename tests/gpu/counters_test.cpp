@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
 #include "tests/gpu/programs.hpp"
 
 using namespace lockstep;
@@ -74,7 +74,7 @@ using Figures = std::map<std::string, gpu::Figures>;  // by kernel
 
 Figures figures_now() {
   Figures all;
-  for (const gpu::CountedKernel& kernel : gpu::read_counted(gpu::paper_lines())) {
+  for (const gpu::CountedKernel& kernel : gpu::read_paper_counts(gpu::paper_lines())) {
     all[kernel.name] = kernel.whole();
   }
   return all;

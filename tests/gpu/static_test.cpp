@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/built.hpp"
+#include "engine/gpu/explain/ptxas_report.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -52,7 +52,7 @@ int last_argument(const std::string& name) {
 
 std::vector<BuiltKernel> built_kernels() {
   std::vector<BuiltKernel> all;
-  for (const gpu::BuiltKernel& built : gpu::read_built(LOCKSTEP_CUDA_OBJECTS)) {
+  for (const gpu::BuiltKernel& built : gpu::read_ptxas_reports(LOCKSTEP_CUDA_OBJECTS)) {
     const std::string name = demangled(built.symbol);
     all.push_back({built, short_name(name), last_argument(name)});
   }

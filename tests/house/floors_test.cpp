@@ -96,7 +96,7 @@ TEST_CASE("floors: a player includes nothing of the trusted side, nobody include
 
 TEST_CASE("floors: no folder of the grader includes one above it") {
   CHECK(forbidden("grader/lab/check.cpp", "grader/judge/judge.hpp") == 0);
-  CHECK(forbidden("grader/lab/check.cpp", "grader/batch/crew.hpp") == 1);
+  CHECK(forbidden("grader/lab/check.cpp", "grader/batch/worker_processes.hpp") == 1);
   CHECK(forbidden("grader/judge/judge.cpp", "grader/exam/traffic.hpp") == 1);
   CHECK(forbidden("grader/attic/box.cpp", "grader/judge/judge.hpp") == 1);
   const std::string ring = "grader/parts/06_all_reduce/ring/";

@@ -5,7 +5,7 @@
 
 #include "engine/sim/wire/printable.hpp"
 #include "grader/exam/evidence.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 #include "tests/catch.hpp"
 

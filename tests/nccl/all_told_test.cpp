@@ -1,7 +1,7 @@
 // Faults that some ranks alone would find: ranks that wait in the wrong half of their group, and
 // groups in different orders. All ranks are told. And what groups that were split call their ranks.
 #include "tests/catch.hpp"
-#include "tests/nccl/told.hpp"
+#include "tests/nccl/failure_reports.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;

@@ -7,7 +7,7 @@
 #include "engine/comm/stores/memory_store.hpp"
 #include "engine/gpu/wires.hpp"
 #include "tests/catch.hpp"
-#include "tests/nccl/told.hpp"
+#include "tests/nccl/failure_reports.hpp"
 #include "tests/shared_memory.hpp"
 
 using namespace lockstep;

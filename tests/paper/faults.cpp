@@ -33,7 +33,7 @@ Seen seen_with(const std::string& body, const Fault& fault, std::uint64_t seed) 
   Settings settings;
   settings.seed = seed;
   settings.instructions_max = 100'000;
-  Desk desk(kernel_of(body), settings);
+  PaperDevice desk(kernel_of(body), settings);
   std::vector<std::uint32_t> words(128);
   std::iota(words.begin(), words.end(), 0U);
   const std::uint64_t gone = desk.upload(words), data = desk.upload(words);

@@ -6,7 +6,7 @@
 
 #include "engine/paper/findings.hpp"
 #include "engine/paper/machine/machine.hpp"
-#include "tests/paper/desk.hpp"
+#include "tests/paper/paper_device.hpp"
 
 namespace lockstep::paper::test {
 

@@ -117,7 +117,7 @@ TEST_CASE("paper: the quick way through the shadow finds what the slow one does"
 Counters counted(const std::string& body) {
   Settings settings;
   settings.counters = true;
-  Desk desk(kernel_of(body), settings);
+  PaperDevice desk(kernel_of(body), settings);
   const std::uint64_t data = desk.upload(std::vector<std::uint32_t>(1024, 1));
   CHECK(desk.launch("k", {2, 1, 1}, {64, 1, 1}, 0, data, data) == Outcome::done);
   CHECK(desk.findings.report() == "");
@@ -152,7 +152,7 @@ TEST_CASE("paper: the order of warps and blocks comes of the seed, and of the se
   const auto tickets = [&](std::uint64_t seed) {
     Settings settings;
     settings.seed = seed;
-    Desk desk(kernel_of(draws), settings);
+    PaperDevice desk(kernel_of(draws), settings);
     const std::uint64_t data = desk.upload(std::vector<std::uint32_t>(512, 0));
     const std::uint64_t other = desk.upload(std::vector<std::uint32_t>(1, 0));
     CHECK(desk.launch("k", {4, 1, 1}, {128, 1, 1}, 0, data, other) == Outcome::done);

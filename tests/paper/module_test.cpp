@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
-#include "tests/paper/desk.hpp"
+#include "tests/paper/paper_device.hpp"
 
 namespace lockstep::paper::test {
 namespace {
@@ -16,7 +16,7 @@ const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 // Runs `text`'s kernel k on one warp; the kernel writes to its only parameter.
 Numbers written_by(const std::string& text, std::size_t count, std::size_t dynamic_shared = 0) {
-  Desk desk(head + text);
+  PaperDevice desk(head + text);
   const std::uint64_t out = desk.upload(Numbers(count, 0));
   const Outcome outcome = desk.launch("k", {1, 1, 1}, {32, 1, 1}, dynamic_shared, out);
   INFO(desk.findings.report());
@@ -51,7 +51,7 @@ TEST_CASE("paper: special registers say where a thread is") {
     lines += std::string("mov.u32 %a2, %") + names[i] + ";\nst.global.u32 [%out+" +
              std::to_string(4 * i) + "], %a2;\n";
   }
-  Desk desk(head + kernel_k(lines));
+  PaperDevice desk(head + kernel_k(lines));
   const std::size_t threads = grid.volume() * block.volume();
   const std::uint64_t out = desk.upload(Numbers(threads * names.size(), 0));
   CHECK(desk.launch("k", grid, block, 64, out) == Outcome::done);
@@ -187,7 +187,7 @@ TEST_CASE("paper: a kernel keeps to its launch bounds, and its arguments are lai
       head +
       ".visible .entry k(.param .u8 a, .param .u64 b, .param .u16 c,\n"
       ".param .align 16 .b8 d[20], .param .u32 e)\n.maxntid 64, 1, 1\n{\nret;\n}\n";
-  Desk desk(text);
+  PaperDevice desk(text);
   std::vector<std::size_t> offsets;
   for (const ptx::Parameter& parameter : desk.module.kernels.at("k").parameters)
     offsets.push_back(parameter.offset);

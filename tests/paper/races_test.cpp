@@ -111,7 +111,7 @@ TEST_CASE("paper: blocks of a launch meet in atomics only") {
 
 // Two launches of one kernel, and whether anything orders them.
 std::string two_launches(const char* body, bool ordered) {
-  Desk desk(kernel_of(body));
+  PaperDevice desk(kernel_of(body));
   const std::uint64_t data = desk.upload(std::vector<std::uint32_t>(128, 1));
   const std::uint64_t other = desk.upload(std::vector<std::uint32_t>(128, 1));
   if (!ordered) desk.orders.unordered.insert({desk.operation + 1, desk.operation + 2});
@@ -135,7 +135,7 @@ TEST_CASE("paper: operations that meet in memory are ordered") {
 }
 
 TEST_CASE("paper: a copy that nothing orders is a race, and reads what is written only") {
-  Desk desk(kernel_of("st.global.u32 [%own], %tid;\n"));
+  PaperDevice desk(kernel_of("st.global.u32 [%own], %tid;\n"));
   const std::uint64_t data = desk.memory.allocate(128 * 4), other = desk.memory.allocate(128 * 4);
   CHECK(desk.memory.touch_range(Touch::read, other, 512, desk.operation, "cudaMemcpy"));
   CHECK(desk.findings.report() ==
@@ -158,7 +158,8 @@ TEST_CASE("paper: a copy that nothing orders is a race, and reads what is writte
 TEST_CASE("paper: without checks, bounds are still kept, and races are not looked for") {
   Settings settings;
   settings.checks = false;
-  Desk desk(kernel_of("st.global.u32 [%data], %tid;\nst.global.u32 [%own+4], %tid;\n"), settings);
+  PaperDevice desk(kernel_of("st.global.u32 [%data], %tid;\nst.global.u32 [%own+4], %tid;\n"),
+                   settings);
   const std::uint64_t data = desk.upload(std::vector<std::uint32_t>(128, 1));
   CHECK(desk.launch("k", {2, 1, 1}, {64, 1, 1}, 0, data, data) == Outcome::illegal_address);
   CHECK(desk.findings.size() == 1);

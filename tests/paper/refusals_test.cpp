@@ -86,7 +86,7 @@ TEST_CASE("paper: a launch that no GPU takes is a finding with the limit") {
   };
   for (const Wrong& wrong : launches) {
     INFO(wrong.why);
-    Desk desk(kernel_of("st.global.u32 [%own], %tid;\nmov.u64 %x, board;\n"));
+    PaperDevice desk(kernel_of("st.global.u32 [%own], %tid;\nmov.u64 %x, board;\n"));
     const std::uint64_t data = desk.upload(std::vector<std::uint32_t>(128, 1));
     CHECK(desk.launch("k", wrong.grid, wrong.block, wrong.shared, data, data) ==
           Outcome::invalid_configuration);

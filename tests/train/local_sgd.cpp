@@ -12,7 +12,7 @@ class LocalSgd final : public WholeModel {
   LocalSgd(comm::ProcessGroup& group, Replica replica, double clip_norm, std::int64_t every)
       : WholeModel(group, std::move(replica), clip_norm), every_(every) {}
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     optimizer_->set_learning_rate(rate);
     optimizer_->zero_grad();

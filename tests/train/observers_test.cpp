@@ -94,7 +94,7 @@ TEST_CASE("log: a file that cannot be written is refused before training begins"
 
 TEST_CASE("progress: on plain paper whole lines only, and not one a step") {
   std::ostringstream out;
-  train::Progress progress(out, train::Paper::plain);
+  train::Progress progress(out, train::Output::plain);
   for (int k = 1; k <= 40; ++k) progress.on_step({k, 40, 1, 2.25, 100'000, 0.25 * k, 0});
   CHECK(out.str() ==
         "step 20/40  loss 2.2500  100,000 samples/s\nstep 40/40  loss 2.2500  100,000 samples/s\n");
@@ -110,7 +110,7 @@ TEST_CASE("progress: on plain paper whole lines only, and not one a step") {
 
 TEST_CASE("progress: of virtual time it says so, and the pace is the machine's") {
   std::ostringstream out;
-  train::Progress progress(out, train::Paper::plain);
+  train::Progress progress(out, train::Output::plain);
   for (int k = 1; k <= 40; ++k) {
     progress.on_step({k, 40, 1, 2.25, 100'000, 100.0 * k, 0, {}, 0.25 * k});
   }
@@ -124,7 +124,7 @@ TEST_CASE("progress: of virtual time it says so, and the pace is the machine's")
 
 TEST_CASE("progress: a terminal gets a bar that is redrawn in place") {
   std::ostringstream out;
-  train::Progress progress(out, train::Paper::terminal);
+  train::Progress progress(out, train::Output::terminal);
   progress.on_step({20, 40, 1, 2.25, 100'000, 0.5, 0});
   CHECK(out.str() ==
         "\r\x1b[K[############............] step 20/40  loss 2.2500  100,000 samples/s");
@@ -135,7 +135,7 @@ TEST_CASE("progress: a terminal gets a bar that is redrawn in place") {
 
 TEST_CASE("progress: replicas that differ are named loudly, one replica is no comparison") {
   std::ostringstream out;
-  train::Progress progress(out, train::Paper::plain);
+  train::Progress progress(out, train::Output::plain);
   progress.on_epoch(unequal_epoch);
   CHECK_THAT(out.str(), contains("THE REPLICAS DIFFER: rank 2"));
   out.str("");

@@ -27,7 +27,7 @@ class OneServer final : public train::Strategy {
     optimizer_->step();
   }
 
-  train::Place place() const override {
+  train::RankPosition position() const override {
     if (serves()) return {train::Role::serve, 0, server(), 0};
     return {train::Role::train, group_.rank(), server(), 0};
   }
@@ -36,7 +36,7 @@ class OneServer final : public train::Strategy {
   DType dtype() const override { return recipe_.model.dtype; }
   double rate() const override { return recipe_.optimizer.learning_rate(); }
   train::Cost cost() const override { return {}; }
-  void tell(train::PhaseWatch*) override {}
+  void set_phase_watch(train::PhaseWatch*) override {}
   void restore(const checkpoint::SavedRun& saved) override { saved.load(*model_, *optimizer_); }
   std::vector<train::Piece> pieces() override {
     std::vector<train::Piece> pieces = train::whole_pieces(*model_, *optimizer_);
@@ -47,7 +47,7 @@ class OneServer final : public train::Strategy {
     return pieces;
   }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     for (Parameter* p : model_->parameters()) p->grad = {};
     model_->prepare(occasion);

@@ -89,9 +89,9 @@ std::string two_steps(comm::ProcessGroup& group, int failing, const std::functio
   std::vector<std::int64_t> indices(rows);
   std::iota(indices.begin(), indices.end(), 0);
   const std::array batches{dataset->batch(indices, DType::float32, device)};
-  strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
-  if (group.rank() == failing) strategy->tell(&watch);
-  strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
+  strategy->step(batches, {.mode = nn::Mode::training}, 0.01);
+  if (group.rank() == failing) strategy->set_phase_watch(&watch);
+  strategy->step(batches, {.mode = nn::Mode::training}, 0.01);
   return "went on";
 }
 

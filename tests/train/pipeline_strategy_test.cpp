@@ -207,7 +207,7 @@ TEST_CASE("pipeline: the memory that is counted before a run is that of the run"
       std::iota(indices.begin(), indices.end(), 0);
       const std::array batches{dataset->batch(indices, DType::float64, device)};
       for (int step = 0; step < 3; ++step)
-        strategy->take(batches, {.mode = nn::Mode::training}, 0.01);
+        strategy->step(batches, {.mode = nn::Mode::training}, 0.01);
       const train::StageMemory& stage = counted[static_cast<std::size_t>(group.rank())];
       CAPTURE(static_cast<int>(options.schedule), group.rank());
       const auto seen = [&](MemoryKind kind) {

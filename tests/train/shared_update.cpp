@@ -27,7 +27,7 @@ class SharedUpdate final : public train::WholeModel {
                double clip_norm)
       : WholeModel(group, replica_of(group, device, recipe), clip_norm) {}
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const auto parameters = model_->parameters();
     for (Parameter* p : parameters) p->grad = {};

@@ -13,16 +13,16 @@ class SomeStandBy final : public train::Strategy {
     if (trainers_) inner_ = make(*trainers_);
   }
 
-  train::Place place() const override {
-    return inner_ ? inner_->place() : train::Place{train::Role::stand_by, 0, 1, 0};
+  train::RankPosition position() const override {
+    return inner_ ? inner_->position() : train::RankPosition{train::Role::stand_by, 0, 1, 0};
   }
   comm::ProcessGroup& trainers() override { return training().trainers(); }
   Device& device() override { return training().device(); }
   DType dtype() const override { return training().dtype(); }
   double rate() const override { return training().rate(); }
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
-    return training().take(batches, occasion, rate);
+    return training().step(batches, occasion, rate);
   }
   train::Cost cost() const override { return training().cost(); }
   train::Evaluation evaluate(const data::Dataset& dataset) override {
@@ -32,7 +32,7 @@ class SomeStandBy final : public train::Strategy {
   void end() override { training().end(); }
   std::vector<train::Piece> pieces() override { return training().pieces(); }
   void restore(const checkpoint::SavedRun& saved) override { training().restore(saved); }
-  void tell(train::PhaseWatch* watch) override { training().tell(watch); }
+  void set_phase_watch(train::PhaseWatch* watch) override { training().set_phase_watch(watch); }
 
  private:
   train::Strategy& training() const {

@@ -58,9 +58,9 @@ struct Task {
 // Saves in whole on the rank that reports, and goes on where the last checkpoint ends.
 void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
                std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
+  const auto contents = train::gather_contents(strategy.trainers(), strategy.position().reporter,
                                                strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.place().reporter) return;
+  if (strategy.trainers().rank() != strategy.position().reporter) return;
   checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
 }
 
@@ -77,7 +77,7 @@ Losses run_on(int ranks, const Task& task) {
     if (!task.folder.empty()) {
       if (const auto latest = checkpoint::latest_in(task.folder)) {
         const checkpoint::SavedRun saved(*latest);
-        if (strategy->place().role != train::Role::stand_by) strategy->restore(saved);
+        if (strategy->position().role != train::Role::stand_by) strategy->restore(saved);
         options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
       }
       options.save = [&](const train::Position& at) {
@@ -335,8 +335,8 @@ TEST_CASE("strategies: with nothing to reduce, ddp is the plain way") {
           engine_of(accumulate, 0)(group, device, recipe_of(optim::OptimizerKind::sgd));
       const std::array two{batch, batch};
       const nn::Occasion occasion{.mode = nn::Mode::training};
-      if (accumulate > 1) CHECK_NOTHROW(strategy->take(two, occasion, 0.1));
-      if (accumulate == 1) CHECK_THROWS_AS(strategy->take(two, occasion, 0.1), ContractError);
+      if (accumulate > 1) CHECK_NOTHROW(strategy->step(two, occasion, 0.1));
+      if (accumulate == 1) CHECK_THROWS_AS(strategy->step(two, occasion, 0.1), ContractError);
     }
   });
 }

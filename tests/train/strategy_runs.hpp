@@ -34,9 +34,9 @@ inline train::Recipe small_recipe(optim::OptimizerKind optimizer, std::uint64_t 
 
 inline void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
                       std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.place().reporter,
+  const auto contents = train::gather_contents(strategy.trainers(), strategy.position().reporter,
                                                strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.place().reporter) return;
+  if (strategy.trainers().rank() != strategy.position().reporter) return;
   checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
 }
 

@@ -22,21 +22,21 @@ class TwoStages final : public train::Strategy {
                               units_of(recipe.model, group.rank()))),
         optimizer_(optim::make_optimizer(recipe.optimizer, model_->parameters())) {}
 
-  train::Place place() const override { return {train::Role::train, 0, 1, 0}; }
+  train::RankPosition position() const override { return {train::Role::train, 0, 1, 0}; }
   comm::ProcessGroup& trainers() override { return group_; }
   Device& device() override { return device_; }
   DType dtype() const override { return recipe_.model.dtype; }
   double rate() const override { return recipe_.optimizer.learning_rate(); }
   train::Cost cost() const override { return {}; }
   void end() override {}
-  void tell(train::PhaseWatch*) override {}
+  void set_phase_watch(train::PhaseWatch*) override {}
   std::vector<train::Piece> pieces() override { return train::whole_pieces(*model_, *optimizer_); }
   void restore(const checkpoint::SavedRun& saved) override {
     saved.load_part(*model_, *optimizer_);
   }
 
   // All micro-batches forward, then all of them backward.
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     optimizer_->set_learning_rate(rate);
     optimizer_->zero_grad();

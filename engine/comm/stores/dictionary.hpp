@@ -1,5 +1,5 @@
-// What every store holds: keys with values, and what each operation does to them. Here the meaning
-// is written once; a store adds how others reach it and how they wait.
+// The contents of every store, keys with values, and the meaning of each operation on them. This
+// file defines the meaning once; a store adds how others reach it and how they wait.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Dictionary {
 void require_fits(const char* verb, const std::string& key, std::size_t value_bytes);
 // A deadline is a number of seconds that a clock can hold (ContractError).
 void require_seconds(const char* verb, double timeout_s);
-// What a deadline that has passed says; `place` is where the store is: "at HOST:PORT".
+// Throws the error of a deadline that has passed. `place` says where the store is: "at HOST:PORT".
 [[noreturn]] void refuse_late(const char* verb, const std::string& key, const std::string& place,
                               double waited_s);
 

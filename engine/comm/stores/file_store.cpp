@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr char mark[] = "lockstep store 1\n";
 constexpr off_t mark_bytes = sizeof mark - 1;
 constexpr std::size_t head_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);
-enum class Kind : std::uint8_t { put, gone };
+enum class RecordKind : std::uint8_t { put, gone };
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw CommError(text("store in the file ", path, ": ", why));
@@ -170,18 +170,18 @@ class FileStore final : public LocalStore {
     const auto body = bytes.subspan(head_bytes, size);
     if (checksum_of(body) != checksum) refuse_damaged();
     ByteReader record(body);
-    const Kind kind = record.get<Kind>();
+    const RecordKind kind = record.get<RecordKind>();
     const std::string key = record.get_text();
     const std::string value = record.get_text();
-    if (kind == Kind::put) all_.set(key, value);
-    if (kind == Kind::gone) all_.erase(key);
+    if (kind == RecordKind::put) all_.set(key, value);
+    if (kind == RecordKind::gone) all_.erase(key);
     return head_bytes + size;
   }
 
   void add_record(const LockedFile& file, const std::string& key,
                   const std::optional<std::string>& value) {
     const Bytes body = ByteWriter()
-                           .put(value ? Kind::put : Kind::gone)
+                           .put(value ? RecordKind::put : RecordKind::gone)
                            .put_text(key)
                            .put_text(value.value_or(""))
                            .take();

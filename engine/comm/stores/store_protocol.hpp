@@ -1,4 +1,4 @@
-// What travels between the store's client and server. A frame is a 32-bit length and a body.
+// The messages between the store's client and server. A frame is a 32-bit length and a body.
 //   Request  command, then: set key value | add key amount | append key value | check key |
 //            compare_set key expected desired | delete_key key | count_keys prefix |
 //            wait seconds key… | get seconds key, which is a wait and then a fetch

@@ -41,7 +41,7 @@ std::string text_of(const MessageCall& call, const RankNames& names);
 //   Thread  any
 class FirstFailure {
  public:
-  // Whether this was the first.
+  // Returns true if this was the first.
   bool set(const std::string& cause) {
     const std::scoped_lock lock(mutex_);
     if (!cause_.empty()) return false;
@@ -104,13 +104,13 @@ class OrderedCalls {
   void drain() { worker_.drain(); }
 
   // Throws CommError when the group has failed before.
-  template <typename Asked>
-  void check_alive(const Asked& call) const {
+  template <typename AnyCall>
+  void check_alive(const AnyCall& call) const {
     failure_.check([&] { return text(names_.name(rank_), ": ", text_of_any(call)); });
   }
   // "rank 1 of 4: send to rank 0 … failed"
-  template <typename Asked>
-  std::string failed_text(const Asked& call) const {
+  template <typename AnyCall>
+  std::string failed_text(const AnyCall& call) const {
     return text(names_.place(rank_, size_), ": ", text_of_any(call), " failed");
   }
   FirstFailure& failure() { return failure_; }

@@ -24,10 +24,10 @@ std::vector<Endpoint> meet(Store& keys, int rank, int size, const RankNames& nam
 void shake_hands(Store& keys, int rank, int size, const RankNames& names,
                  const std::string& refusal, const std::string& group, double timeout_s);
 
-// What the others know about a failure. Each failing rank writes what it was doing and gives the
-// others a moment (`wait_s`, and as long again if several are silent): who writes nothing has ended
-// or never made the call; who writes something else disagrees. Returns the rest of a sentence;
-// throws nothing.
+// Collects what the other ranks know about a failure. Each failing rank writes what it was doing
+// and gives the others a moment (`wait_s`, and as long again if several are silent): a rank that
+// writes nothing has ended or never made the call, and one that writes something else disagrees.
+// Returns the rest of a sentence; throws nothing.
 std::string diagnosis(Store& keys, int rank, int size, const RankNames& names,
                       const std::string& doing, double wait_s = 0.5);
 
@@ -35,7 +35,7 @@ std::string diagnosis(Store& keys, int rank, int size, const RankNames& names,
 // it. Throws nothing.
 void say_given_up(Store& keys, int rank, const std::string& why);
 
-// Whether any rank has failed or given up, as far as this one can ask.
+// True if any rank has failed or given up, as far as this one can ask.
 bool any_failed(Store& keys);
 
 // For ranks that wait where no failure of a peer wakes them. The first reason of all stays; empty

@@ -97,7 +97,8 @@ std::string about_branch(const CountedLine& line, const Figures& whole) {
 }
 
 void find_losses(Explanation& of) {
-  const auto add = [&](Cause cause, const ExplainedLine& line, double lost, std::string sentence) {
+  const auto add = [&](LossCause cause, const ExplainedLine& line, double lost,
+                       std::string sentence) {
     const double share = lost / of.cost;
     if (share < share_worth_a_sentence) return;
     of.losses.push_back({cause, line.file, line.counted.line, share, std::move(sentence)});
@@ -107,10 +108,10 @@ void find_losses(Explanation& of) {
   const double idle = lost_to_idle_lanes(of.whole), splits = count(of.whole.divergent_branches);
   for (const ExplainedLine& line : of.lines) {
     const Figures& is = line.counted.figures;
-    add(Cause::uncoalesced, line, lost_to_sectors(is), about_sectors(line.counted));
-    add(Cause::bank_conflict, line, lost_to_banks(is), about_banks(line.counted));
+    add(LossCause::uncoalesced, line, lost_to_sectors(is), about_sectors(line.counted));
+    add(LossCause::bank_conflict, line, lost_to_banks(is), about_banks(line.counted));
     if (is.divergent_branches == 0) continue;
-    add(Cause::divergence, line, idle * count(is.divergent_branches) / splits,
+    add(LossCause::divergence, line, idle * count(is.divergent_branches) / splits,
         about_branch(line.counted, of.whole));
   }
   std::ranges::stable_sort(of.losses, std::greater{}, &Loss::share);
@@ -128,13 +129,13 @@ OnRoof under(const Roof& roof, const Explanation& of) {
 
 }  // namespace
 
-std::string_view name(Cause cause) {
+std::string_view name(LossCause cause) {
   switch (cause) {
-    case Cause::uncoalesced:
+    case LossCause::uncoalesced:
       return "uncoalesced";
-    case Cause::bank_conflict:
+    case LossCause::bank_conflict:
       return "bank conflict";
-    case Cause::divergence:
+    case LossCause::divergence:
       return "divergence";
   }
   return "?";

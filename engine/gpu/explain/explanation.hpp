@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/explain/built.hpp"
-#include "engine/gpu/explain/counted.hpp"
+#include "engine/gpu/explain/paper_counts.hpp"
+#include "engine/gpu/explain/ptxas_report.hpp"
 
 namespace lockstep::gpu {
 
@@ -35,11 +35,11 @@ struct ExplainedLine {
   double wasted = 0;   // of these: what requests and idle lanes take that need not be
 };
 
-enum class Cause { uncoalesced, bank_conflict, divergence };
-std::string_view name(Cause cause);
+enum class LossCause { uncoalesced, bank_conflict, divergence };
+std::string_view name(LossCause cause);
 
 struct Loss {
-  Cause cause{};
+  LossCause cause{};
   std::string file;
   int line = 0;
   double share = 0;      // of the kernel's modelled cost

@@ -129,7 +129,7 @@ struct Value {
   }
 };
 template <typename Function>
-struct Backward {
+struct ActivationBackward {
   template <typename V>
   __device__ V operator()(V grad, V x) const {
     return Function::backward(grad, x);
@@ -151,8 +151,8 @@ void activate_backward(const Call& call, const Tensor& grad, const Tensor& x,
                        ops::Activation activation, const Tensor& out) {
   visit_float(x, [&]<typename T>() {
     visit(activation, [&]<typename F>() {
-      launch_map(call, "activate_backward", x.numel(), elements<T>(out), InWide<T, Backward<F>>{},
-                 elements<const T>(grad), elements<const T>(x));
+      launch_map(call, "activate_backward", x.numel(), elements<T>(out),
+                 InWide<T, ActivationBackward<F>>{}, elements<const T>(grad), elements<const T>(x));
     });
   });
 }

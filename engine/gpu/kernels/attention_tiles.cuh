@@ -1,7 +1,7 @@
-// What the kernels of attention have in common: tiles of rows in shared memory, four threads (a
+// The tiles that all kernels of attention use: tiles of rows in shared memory, four threads (a
 // quad, neighbours in a warp) a row. Thread `quarter` of a row's quad has the columns and the keys
-// quarter, quarter + 4, …; what the others of the quad have comes by shuffles.
-// `size` is the upper bound of a head's size.
+// quarter, quarter + 4, …; what the others of the quad have comes by shuffles. `size` is the upper
+// bound of a head's size.
 #pragma once
 
 #include "engine/gpu/kernels/attention_heads.cuh"

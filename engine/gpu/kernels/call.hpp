@@ -1,5 +1,5 @@
-// What every kernel function is given beside its tensors: where to launch, where to tell of faults,
-// where to get memory for the time of the call.
+// The arguments of every kernel function besides its tensors: the stream to launch on, the box for
+// faults, and memory for the time of the call.
 #pragma once
 
 #include <cuda_runtime_api.h>

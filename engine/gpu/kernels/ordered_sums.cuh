@@ -8,7 +8,7 @@ namespace lockstep::gpu {
 
 constexpr int ordered_tile = 2048;
 
-// Of threads below `lanes`: the sum of value(l), value(l + lanes), … in that order, from 0.
+// For threads below `lanes`: the sum of value(l), value(l + lanes), … in that order, from 0.
 //   Requires  one block, all of whose threads call this; lanes divides the tile
 template <int lanes, typename Value>
 __device__ double ordered_sum(std::int64_t count, const Value& value) {

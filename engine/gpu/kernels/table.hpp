@@ -64,7 +64,7 @@ void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64
           const Tensor& value, const Tensor& first, const Tensor& second);
 void unscale(const Call& call, const Tensor& x, double factor, const Tensor& found);
 
-// What those above hand on to.
+// The functions to which those above hand on.
 
 // As many row-major matrices as a batch has: `step` elements from row to row, `apart` from matrix
 // to matrix, so that a matrix may lie between the rows of others.

@@ -1,4 +1,4 @@
-// What a cuBLAS handle holds, and the product as cuBLAS's functions are given it.
+// The contents of a cuBLAS handle, and the product as cuBLAS's functions are given it.
 #pragma once
 
 #include <cublas_v2.h>
@@ -25,7 +25,7 @@ struct Given {
   std::int64_t leading = 0, stride = 0;
 };
 
-struct Asked {
+struct ProductCall {
   const char* function = "";
   cublasOperation_t turn_a = CUBLAS_OP_N, turn_b = CUBLAS_OP_N;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
@@ -36,7 +36,7 @@ struct Asked {
 };
 
 // Checks what was asked for and puts it into the handle's stream.
-cublasStatus_t submit(cublasHandle_t handle, const Asked& asked);
+cublasStatus_t submit(cublasHandle_t handle, const ProductCall& call);
 
 // The handle, or nullptr with a finding: there is no such handle, or it was destroyed.
 cublasContext* checked(cublasHandle_t handle, const char* function);

@@ -13,8 +13,9 @@ struct Refused {
   cublasStatus_t status;
 };
 
-[[noreturn]] void refuse(const Asked& asked, cublasStatus_t status, const std::string& sentence) {
-  paperBadCall((std::string(asked.function) + ": " + sentence).c_str());
+[[noreturn]] void refuse(const ProductCall& call, cublasStatus_t status,
+                         const std::string& sentence) {
+  paperBadCall((std::string(call.function) + ": " + sentence).c_str());
   throw Refused{status};
 }
 
@@ -33,11 +34,11 @@ std::optional<Element> element_of(cudaDataType type) {
   }
 }
 
-Factor factor_of(const Asked& asked, const char* name, const Given& given, std::int64_t rows,
+Factor factor_of(const ProductCall& call, const char* name, const Given& given, std::int64_t rows,
                  std::int64_t columns, cublasOperation_t turn) {
   const auto element = element_of(given.type);
   if (!element) {
-    refuse(asked, CUBLAS_STATUS_NOT_SUPPORTED,
+    refuse(call, CUBLAS_STATUS_NOT_SUPPORTED,
            std::string("paper knows no products of matrices of type ") +
                std::to_string(static_cast<int>(given.type)));
   }
@@ -48,7 +49,7 @@ Factor factor_of(const Asked& asked, const char* name, const Given& given, std::
     std::swap(factor.rows, factor.columns);
   }
   if (given.leading < std::max<std::int64_t>(1, factor.rows)) {
-    refuse(asked, CUBLAS_STATUS_INVALID_VALUE,
+    refuse(call, CUBLAS_STATUS_INVALID_VALUE,
            std::string("the leading dimension of ") + name + " is " +
                std::to_string(given.leading) + ", but a column of it has " +
                std::to_string(factor.rows) +
@@ -67,23 +68,22 @@ Scale scale_of(const cublasContext& handle, const void* given, Element sums) {
 }
 
 // Which types go with which sums: what an engine trains with, and nothing else.
-void check_types(const Asked& asked, const Product& product) {
+void check_types(const ProductCall& call, const Product& product) {
   const bool doubles =
-      asked.compute == CUBLAS_COMPUTE_64F || asked.compute == CUBLAS_COMPUTE_64F_PEDANTIC;
-  const bool floats = asked.compute == CUBLAS_COMPUTE_32F ||
-                      asked.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
-                      asked.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+      call.compute == CUBLAS_COMPUTE_64F || call.compute == CUBLAS_COMPUTE_64F_PEDANTIC;
+  const bool floats = call.compute == CUBLAS_COMPUTE_32F ||
+                      call.compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+                      call.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   const Element a = product.a.element, b = product.b.element, c = product.c.element;
   const bool known = (doubles && a == Element::float64 && b == a && c == a) ||
                      (floats && a != Element::float64 && a == b &&
                       (c == a || (a != Element::float32 && c == Element::float32)));
   if (known) return;
-  refuse(asked, CUBLAS_STATUS_NOT_SUPPORTED,
-         "paper has no product of these types (A " +
-             std::to_string(static_cast<int>(asked.a.type)) + ", B " +
-             std::to_string(static_cast<int>(asked.b.type)) + ", C " +
-             std::to_string(static_cast<int>(asked.c.type)) + ", sums " +
-             std::to_string(static_cast<int>(asked.compute)) +
+  refuse(call, CUBLAS_STATUS_NOT_SUPPORTED,
+         "paper has no product of these types (A " + std::to_string(static_cast<int>(call.a.type)) +
+             ", B " + std::to_string(static_cast<int>(call.b.type)) + ", C " +
+             std::to_string(static_cast<int>(call.c.type)) + ", sums " +
+             std::to_string(static_cast<int>(call.compute)) +
              "); it has float32, bfloat16 and float16 with sums of float32, and float64");
 }
 
@@ -98,13 +98,13 @@ std::pair<std::uint64_t, std::uint64_t> span_of(const Factor& factor, std::int64
   return {first, end + factor.extent()};
 }
 
-void check_overlap(const Asked& asked, const Product& product) {
+void check_overlap(const ProductCall& call, const Product& product) {
   const auto c = span_of(product.c, product.batch);
   const std::pair<const char*, const Factor*> factors[] = {{"A", &product.a}, {"B", &product.b}};
   for (const auto& [name, factor] : factors) {
     const auto other = span_of(*factor, product.batch);
     if (c.first < other.second && other.first < c.second && product.batch == 1) {
-      refuse(asked, CUBLAS_STATUS_INVALID_VALUE,
+      refuse(call, CUBLAS_STATUS_INVALID_VALUE,
              std::string("C overlaps ") + name + ", which is read while C is written");
     }
   }
@@ -112,43 +112,43 @@ void check_overlap(const Asked& asked, const Product& product) {
       static_cast<std::uint64_t>(std::abs(product.c.stride)) * bytes_of(product.c.element);
   if (product.batch > 1 &&
       step < static_cast<std::uint64_t>(product.c.rows) * bytes_of(product.c.element)) {
-    refuse(asked, CUBLAS_STATUS_INVALID_VALUE,
+    refuse(call, CUBLAS_STATUS_INVALID_VALUE,
            "the results of the batch overlap: the stride of C is " +
                std::to_string(product.c.stride) + ", and a column has " +
                std::to_string(product.c.rows) + " elements");
   }
 }
 
-Product product_of(const cublasContext& handle, const Asked& asked) {
-  if (asked.m < 0 || asked.n < 0 || asked.k < 0 || asked.batch < 0) {
-    refuse(asked, CUBLAS_STATUS_INVALID_VALUE, "a dimension is negative");
+Product product_of(const cublasContext& handle, const ProductCall& call) {
+  if (call.m < 0 || call.n < 0 || call.k < 0 || call.batch < 0) {
+    refuse(call, CUBLAS_STATUS_INVALID_VALUE, "a dimension is negative");
   }
-  if (asked.alpha == nullptr || asked.beta == nullptr) {
-    refuse(asked, CUBLAS_STATUS_INVALID_VALUE, "alpha or beta is null");
+  if (call.alpha == nullptr || call.beta == nullptr) {
+    refuse(call, CUBLAS_STATUS_INVALID_VALUE, "alpha or beta is null");
   }
   Product product;
-  product.m = asked.m, product.n = asked.n, product.k = asked.k, product.batch = asked.batch;
-  product.a = factor_of(asked, "A", asked.a, asked.m, asked.k, asked.turn_a);
-  product.b = factor_of(asked, "B", asked.b, asked.k, asked.n, asked.turn_b);
-  product.c = factor_of(asked, "C", asked.c, asked.m, asked.n, CUBLAS_OP_N);
-  check_types(asked, product);
-  product.alpha = scale_of(handle, asked.alpha, product.a.element);
-  product.beta = scale_of(handle, asked.beta, product.a.element);
+  product.m = call.m, product.n = call.n, product.k = call.k, product.batch = call.batch;
+  product.a = factor_of(call, "A", call.a, call.m, call.k, call.turn_a);
+  product.b = factor_of(call, "B", call.b, call.k, call.n, call.turn_b);
+  product.c = factor_of(call, "C", call.c, call.m, call.n, CUBLAS_OP_N);
+  check_types(call, product);
+  product.alpha = scale_of(handle, call.alpha, product.a.element);
+  product.beta = scale_of(handle, call.beta, product.a.element);
   const bool tf32 =
-      asked.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
-      (asked.compute == CUBLAS_COMPUTE_32F && (handle.math & 0xF) == CUBLAS_TF32_TENSOR_OP_MATH);
+      call.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+      (call.compute == CUBLAS_COMPUTE_32F && (handle.math & 0xF) == CUBLAS_TF32_TENSOR_OP_MATH);
   if (tf32 && product.a.element == Element::float32) product.precision = Precision::tf32;
-  check_overlap(asked, product);
+  check_overlap(call, product);
   return product;
 }
 
 }  // namespace
 
-cublasStatus_t submit(cublasHandle_t given, const Asked& asked) {
-  const cublasContext* const handle = checked(given, asked.function);
+cublasStatus_t submit(cublasHandle_t given, const ProductCall& call) {
+  const cublasContext* const handle = checked(given, call.function);
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   try {
-    const Product product = product_of(*handle, asked);
+    const Product product = product_of(*handle, call);
     if (product.m == 0 || product.n == 0 || product.batch == 0) return CUBLAS_STATUS_SUCCESS;
     const auto workspace = reinterpret_cast<std::uint64_t>(handle->workspace);
     LibraryWork work = [product, workspace](LibraryMemory& memory) {
@@ -157,7 +157,7 @@ cublasStatus_t submit(cublasHandle_t given, const Asked& asked) {
       if (workspace != 0 && !memory.touch(Touch::write, workspace, 4)) return;
       multiply(product, memory);
     };
-    const Submitted submitted = paperSubmit(handle->stream, asked.function, &work);
+    const Submitted submitted = paperSubmit(handle->stream, call.function, &work);
     return submitted == Submitted::fine ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
   } catch (const Refused& refused) {
     return refused.status;

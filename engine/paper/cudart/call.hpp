@@ -1,4 +1,4 @@
-// What every function of the API does around its own few lines.
+// The frame around the few lines of each function of the API.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@ namespace lockstep::paper {
 
 constexpr int cuda_version = 13000;  // of the runtime; a driver may not know it
 
-// Whether a function needs the device to be in order: most do, and return its sticky error.
+// `device`: the function needs the device to be in order. Most do, and return its sticky error.
 enum class Needs { device, nothing };
 
-// What a call returns that the settings let fail.
+// The error of a call that the settings let fail.
 inline cudaError_t injected_error(std::string_view function) {
   if (function.starts_with("cudaMalloc") || function == "cudaHostAlloc") {
     return cudaErrorMemoryAllocation;
@@ -22,8 +22,8 @@ inline cudaError_t injected_error(std::string_view function) {
                                                                   : cudaErrorUnknown;
 }
 
-// Whether the settings may let it fail. What gives something back does not: no program can mend
-// that.
+// True if the settings may let the function fail. Functions that give something back do not fail:
+// no program could mend that.
 inline bool may_fail(std::string_view function) {
   return !function.starts_with("cudaFree") && !function.ends_with("Destroy");
 }
@@ -52,7 +52,7 @@ cudaError_t call(const char* function, Body&& body, Needs needs = Needs::device)
         throw Failed{injected_error(function)};
     }
     error = std::forward<Body>(body)(*state);
-    // What failed meanwhile is told by whichever call sees it first.
+    // The first call that sees an earlier failure reports it.
     if (error == cudaSuccess && needs == Needs::device) error = state->current().failure;
   } catch (const Failed& failed) {
     error = failed.error;

@@ -23,7 +23,7 @@ struct Header {
   std::uint64_t bytes;
 };
 
-struct Entry {
+struct FatBinaryEntry {
   std::uint16_t kind, version;
   std::uint32_t header_bytes;
   std::uint64_t bytes;
@@ -32,7 +32,8 @@ struct Entry {
   std::uint32_t architecture, name_at, name_bytes;
   std::uint64_t flags;
 };
-static_assert(offsetof(Entry, architecture) == 28 && offsetof(Entry, flags) == 40);
+static_assert(offsetof(FatBinaryEntry, architecture) == 28 &&
+              offsetof(FatBinaryEntry, flags) == 40);
 
 template <typename T>
 T read(const std::byte* at) {
@@ -58,10 +59,10 @@ FatBinary read_fat_binary(const void* address) {
   const std::byte* at = wrapper.data + header.header_bytes;
   const std::byte* end = at + header.bytes;
   std::string refusal = std::string("the program holds no PTX, only machine code") + advice;
-  while (at + sizeof(Entry) <= end) {
-    const auto entry = read<Entry>(at);
+  while (at + sizeof(FatBinaryEntry) <= end) {
+    const auto entry = read<FatBinaryEntry>(at);
     const std::byte* content = at + entry.header_bytes;
-    if (entry.header_bytes < sizeof(Entry) ||
+    if (entry.header_bytes < sizeof(FatBinaryEntry) ||
         entry.bytes > static_cast<std::size_t>(end - content)) {
       return {{}, "an entry of a fat binary reaches beyond its end"};
     }

@@ -5,7 +5,7 @@
 
 namespace lockstep::paper {
 
-// What the device is modelled on: an A100, whose PTX (compute_80) is what paper runs.
+// The device is modelled on an A100, whose PTX (compute_80) paper runs.
 constexpr int ptx_capability = 80;
 constexpr std::size_t shared_bytes_usual = 48 * 1024;   // of a block
 constexpr std::size_t shared_bytes_optin = 163 * 1024;  // after cudaFuncSetAttribute

@@ -1,6 +1,6 @@
-// What programs register before main(): fat binaries, the kernels and variables in them, and the
-// host's handle of each. It is only noted here; PTX is decoded when a kernel is first asked for, so
-// that nothing is made before processes fork, and no more than is used.
+// Holds what programs register before main(): fat binaries, the kernels and variables in them, and
+// the host's handle of each. Registration only notes them. PTX is decoded when a kernel is first
+// asked for, so nothing is made before processes fork, and no more than is used.
 #pragma once
 
 #include <cuda_runtime_api.h>

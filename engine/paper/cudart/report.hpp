@@ -1,4 +1,4 @@
-// What is said at the end of the process, and its exit code in strict mode.
+// The report at the end of the process, and the exit code in strict mode.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lockstep::paper {
 
-// Of a process that ends with findings in strict mode (PAPER_STRICT=1).
+// The exit code of a process that ends with findings in strict mode (PAPER_STRICT=1).
 constexpr int strict_exit_code = 86;
 
 // A line a kernel under a headline; empty where none ran.

@@ -26,12 +26,12 @@ Process& process() {
 }
 
 // In the order of Runtime::Chance.
-struct Fault {
+struct InjectedFault {
   Runtime::Chance chance;
   std::string_view setting;
   std::uint64_t Settings::*nth;
 };
-constexpr std::array<Fault, 8> faults{
+constexpr std::array<InjectedFault, 8> faults{
     {{Runtime::Chance::allocation, "fail_allocation", &Settings::fail_allocation},
      {Runtime::Chance::launch, "fail_launch", &Settings::fail_launch},
      {Runtime::Chance::call, "fail_call", &Settings::fail_call},
@@ -78,7 +78,8 @@ bool Runtime::configure(std::string_view key, std::string_view value) {
   if (!paper::configure(settings_, key, value)) return false;
   if (key == "seed") schedule_.reseed(settings_.seed);
   if (settings_.history) schedule_.keep_history();
-  if (const auto fault = std::ranges::find(faults, key, &Fault::setting); fault != faults.end()) {
+  if (const auto fault = std::ranges::find(faults, key, &InjectedFault::setting);
+      fault != faults.end()) {
     chances_[static_cast<std::size_t>(fault->chance)] = 0;  // counted from now on
     struck_.clear();
   }
@@ -93,13 +94,13 @@ bool Runtime::strikes(Chance chance) {
 }
 
 std::uint64_t Runtime::chances(std::string_view setting) const {
-  const auto fault = std::ranges::find(faults, setting, &Fault::setting);
+  const auto fault = std::ranges::find(faults, setting, &InjectedFault::setting);
   return fault == faults.end() ? 0 : chances_[static_cast<std::size_t>(fault->chance)];
 }
 
 std::vector<std::string> Runtime::not_struck() const {
   std::vector<std::string> all;
-  for (const Fault& fault : faults) {
+  for (const InjectedFault& fault : faults) {
     const std::uint64_t nth = settings_.*fault.nth;
     const std::uint64_t had = chances_[static_cast<std::size_t>(fault.chance)];
     // An operation of NCCL fails in one process, for all ranks.

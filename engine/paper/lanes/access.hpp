@@ -14,7 +14,7 @@ namespace lockstep::paper {
 
 using Space = Entry::Space;
 
-// Where the bytes lie that a lane may touch, or null (fault set, finding added).
+// The bytes that a lane may touch, or null (fault set, finding added).
 std::byte* reach(Warp& warp, Space space, Touch touch, std::uint64_t address, std::size_t bytes,
                  std::uint32_t lane);
 

@@ -19,14 +19,14 @@ constexpr double smallest_normal = std::is_same_v<H, Half> ? 0x1p-14 : 0x1p-126;
 enum class Relu { no, yes };  // a negative result counts as 0
 
 template <typename H, Flush flush>
-double entering(H value) {
+double flush_input(H value) {
   const double number = to_float(value);
   if (flush == Flush::yes && std::abs(number) < smallest_normal<H>)
     return std::copysign(0.0, number);
   return number;
 }
 template <typename H, Flush flush, Saturate saturate, Relu relu>
-H leaving(double value) {
+H round_result(double value) {
   const H rounded_value = narrow<H>(clamped<saturate>(value));
   const double number = to_float(rounded_value);
   if (relu == Relu::yes && number <= 0) return H{};
@@ -75,15 +75,16 @@ void add_half_sums(Table& table, const std::string& modifiers) {
     add_both<H, H, H>(table, name + ".rn" + modifiers, f, 1);
   };
   put("add", [](H a, H b) {
-    return leaving<H, flush, saturate, Relu::no>(
-        fused_to_odd(1.0, entering<H, flush>(a), entering<H, flush>(b)));
+    return round_result<H, flush, saturate, Relu::no>(
+        fused_to_odd(1.0, flush_input<H, flush>(a), flush_input<H, flush>(b)));
   });
   put("sub", [](H a, H b) {
-    return leaving<H, flush, saturate, Relu::no>(
-        fused_to_odd(1.0, entering<H, flush>(a), -entering<H, flush>(b)));
+    return round_result<H, flush, saturate, Relu::no>(
+        fused_to_odd(1.0, flush_input<H, flush>(a), -flush_input<H, flush>(b)));
   });
   put("mul", [](H a, H b) {
-    return leaving<H, flush, saturate, Relu::no>(entering<H, flush>(a) * entering<H, flush>(b));
+    return round_result<H, flush, saturate, Relu::no>(flush_input<H, flush>(a) *
+                                                      flush_input<H, flush>(b));
   });
 }
 
@@ -92,8 +93,8 @@ void add_half_fused(Table& table, const std::string& modifiers) {
   add_both<H, H, H, H>(
       table, "fma.rn" + modifiers,
       [](H a, H b, H c) {
-        return leaving<H, flush, saturate, relu>(
-            fused_to_odd(entering<H, flush>(a), entering<H, flush>(b), entering<H, flush>(c)));
+        return round_result<H, flush, saturate, relu>(fused_to_odd(
+            flush_input<H, flush>(a), flush_input<H, flush>(b), flush_input<H, flush>(c)));
       },
       2);
 }
@@ -103,19 +104,19 @@ bool nan_of(H value) {
   return std::isnan(to_float(value));
 }
 
-enum class NotANumber { lost, kept };
+enum class NanRule { ignore, propagate };
 enum class Wanted { least, greatest };
-template <typename H, Flush flush, NotANumber nan, Wanted wanted>
+template <typename H, Flush flush, NanRule nan, Wanted wanted>
 void add_half_extreme(Table& table, const std::string& name) {
   add_both<H, H, H>(
       table, name,
       [](H a, H b) {
         if (nan_of(a) || nan_of(b)) {
-          return nan == NotANumber::kept || (nan_of(a) && nan_of(b)) ? H{0x7FFF}
-                 : nan_of(a)                                         ? b
-                                                                     : a;
+          return nan == NanRule::propagate || (nan_of(a) && nan_of(b)) ? H{0x7FFF}
+                 : nan_of(a)                                           ? b
+                                                                       : a;
         }
-        const double x = entering<H, flush>(a), y = entering<H, flush>(b);
+        const double x = flush_input<H, flush>(a), y = flush_input<H, flush>(b);
         const bool a_less = x < y || (x == y && std::signbit(x));
         return narrow<H>(a_less == (wanted == Wanted::least) ? x : y);
       },
@@ -124,10 +125,10 @@ void add_half_extreme(Table& table, const std::string& name) {
 
 template <typename H, Flush flush>
 void add_half_extremes(Table& table, const std::string& ftz) {
-  add_half_extreme<H, flush, NotANumber::lost, Wanted::least>(table, "min" + ftz);
-  add_half_extreme<H, flush, NotANumber::lost, Wanted::greatest>(table, "max" + ftz);
-  add_half_extreme<H, flush, NotANumber::kept, Wanted::least>(table, "min" + ftz + ".NaN");
-  add_half_extreme<H, flush, NotANumber::kept, Wanted::greatest>(table, "max" + ftz + ".NaN");
+  add_half_extreme<H, flush, NanRule::ignore, Wanted::least>(table, "min" + ftz);
+  add_half_extreme<H, flush, NanRule::ignore, Wanted::greatest>(table, "max" + ftz);
+  add_half_extreme<H, flush, NanRule::propagate, Wanted::least>(table, "min" + ftz + ".NaN");
+  add_half_extreme<H, flush, NanRule::propagate, Wanted::greatest>(table, "max" + ftz + ".NaN");
 }
 
 template <typename H>

@@ -39,7 +39,7 @@ template <Touch touch>
       cell.read = mine;
       return true;
     }
-    // What was read by the same warp, or by many, is noted already.
+    // A read by the same warp, or by many, is noted already.
     return (read & many) != 0 ? (read & all) == overlap
                               : !other_warp(read) && (read & overlap) == overlap;
   } else {

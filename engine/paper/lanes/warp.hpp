@@ -1,4 +1,5 @@
-// What a handler sees: its warp, the block that the warp belongs to, and the block's shared memory.
+// The view of a handler: its warp, the block that the warp belongs to, and the block's shared
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ struct Block final : Witness {
     std::uint32_t initialised = 0;
   };
   std::vector<SharedCell> shadow;  // a cell for four bytes of shared memory
-  // Of bar.red: what lanes bring to the barrier that is being waited at, and what the last one had.
+  // The state of bar.red: what lanes bring to the barrier that is being waited at, and the result
+  // of the last one.
   std::uint32_t votes_true = 0, votes = 0, result_true = 0, result_votes = 0;
   const Instruction* running = nullptr;  // for where()
   Fault fault = Fault::none;
@@ -74,7 +76,7 @@ struct Block final : Witness {
             std::uint32_t thread) const;
 };
 
-// What the instruction asks of the scheduler.
+// The request of an instruction to the scheduler.
 enum class Event : std::uint8_t {
   none,
   branch,   // lanes of `taken` go to the target

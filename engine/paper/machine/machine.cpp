@@ -18,7 +18,7 @@ constexpr std::uint32_t threads_max = 1024, block_z_max = 64, grid_yz_max = 6553
 constexpr std::uint32_t grid_x_max = 0x7FFFFFFF;
 constexpr std::size_t shared_max_default = 48 * 1024, shared_max_raised = 163 * 1024;
 constexpr std::uint64_t instructions_between_looks = 1U << 18;  // at the clock
-using Clock = std::chrono::steady_clock;
+using WallClock = std::chrono::steady_clock;
 
 std::string dimensions(const Dim3& d) {
   return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
@@ -55,7 +55,7 @@ class Run {
   std::vector<LineCounters> by_instruction_;
   std::mt19937_64 random_;
   std::uint64_t instructions_ = 0, next_look_ = instructions_between_looks;
-  Clock::time_point begin_ = Clock::now();
+  WallClock::time_point begin_ = WallClock::now();
 };
 
 Run::Run(const Launch& launch, Memory& memory, Findings& findings, const Settings& settings,
@@ -229,7 +229,7 @@ bool Run::out_of_time(std::uint64_t done) {
   instructions_ += done;
   if (instructions_ < std::min(next_look_, settings_.instructions_max)) return false;
   next_look_ = instructions_ + instructions_between_looks;
-  const std::chrono::duration<double> passed = Clock::now() - begin_;
+  const std::chrono::duration<double> passed = WallClock::now() - begin_;
   if (instructions_ < settings_.instructions_max && passed.count() < settings_.deadline_s)
     return false;
   block_.tell(Kind::hang, 0,

@@ -44,10 +44,10 @@ class Machine {
 
   // Runs the whole launch. All but `done` come with a finding.
   Outcome run(const Launch& launch);
-  // What is wrong with the launch before anything runs (limits, refusal): `done` where nothing is.
+  // Checks the launch before anything runs (limits, refusal). Returns `done` if nothing is wrong.
   Outcome accept(const Launch& launch);
 
-  // Of all launches since the last clear.
+  // The counters of all launches since the last clear.
   Counters counters() const;
   const KernelCounters& kernel_counters() const { return counters_; }
   const LinesOfKernels& lines_of_kernels() const { return lines_; }

@@ -24,7 +24,7 @@ namespace lockstep::paper {
 
 using Operation = std::uint32_t;  // in the order in which the host asked for them; 0 is none
 
-// What orders operations: streams, events, waits of the host.
+// The order of operations: streams, events, waits of the host.
 class Ordering {
  public:
   virtual ~Ordering() = default;
@@ -85,7 +85,7 @@ class Memory {
   // Returns false, with a finding, where no live allocation begins at `address`.
   bool release(std::uint64_t address, Operation by);
 
-  // Where the bytes of a device address can be touched, whether it is allocated or not.
+  // The host's address of a device address, whether it is allocated or not.
   std::byte* alias(std::uint64_t address) const { return alias_ + (address - base_); }
   bool holds(std::uint64_t address) const {
     return address - base_ < space_;

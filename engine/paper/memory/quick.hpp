@@ -1,4 +1,4 @@
-// What the shadow keeps of an access, and the quick way through it: most accesses follow others of
+// The shadow's record of an access, and the quick way through it: most accesses follow others of
 // their own warp, or of operations that are known to come before.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace lockstep::paper {
 
-// What fits into a trace: past so many barriers, a race can be missed.
+// The number of epochs that fit into a trace. Past so many barriers, a race can be missed.
 inline constexpr std::uint32_t trace_epochs = 1U << 13;
 
 inline bool same_warp(const Trace& trace, const Toucher& toucher) {
@@ -25,8 +25,8 @@ inline Trace trace_of(std::uint32_t bytes, const Toucher& toucher) {
   return trace;
 }
 
-// Of several readers the first is kept, with a mark that there are more; of bytes, those that all
-// read.
+// Keeps the first of several readers, with a mark that there are more, and the bytes that all of
+// them read.
 inline void Memory::note_read(Trace& read, std::uint32_t bytes, const Toucher& toucher) {
   if (read.operation != toucher.operation) {
     read = trace_of(bytes, toucher);

@@ -6,8 +6,9 @@ using namespace lockstep::paper;
 
 namespace {
 
-Part part_of(PartKind kind, const void* from, void* to, std::size_t count, ncclDataType_t type) {
-  Part part;
+CommCall part_of(CommCallKind kind, const void* from, void* to, std::size_t count,
+                 ncclDataType_t type) {
+  CommCall part;
   part.kind = kind;
   part.from = reinterpret_cast<std::uint64_t>(from);
   part.to = reinterpret_cast<std::uint64_t>(to);
@@ -22,14 +23,14 @@ extern "C" {
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  Part part = part_of(PartKind::all_reduce, from, to, count, type);
+  CommCall part = part_of(CommCallKind::all_reduce, from, to, count, type);
   part.op = op;
   return submit("ncclAllReduce", comm, stream, part);
 }
 
 ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  Part part = part_of(PartKind::reduce, from, to, count, type);
+  CommCall part = part_of(CommCallKind::reduce, from, to, count, type);
   part.op = op;
   part.root = root;
   return submit("ncclReduce", comm, stream, part);
@@ -37,14 +38,14 @@ ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataT
 
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  Part part = part_of(PartKind::reduce_scatter, from, to, count, type);
+  CommCall part = part_of(CommCallKind::reduce_scatter, from, to, count, type);
   part.op = op;
   return submit("ncclReduceScatter", comm, stream, part);
 }
 
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
-  Part part = part_of(PartKind::broadcast, from, to, count, type);
+  CommCall part = part_of(CommCallKind::broadcast, from, to, count, type);
   part.root = root;
   return submit("ncclBroadcast", comm, stream, part);
 }
@@ -52,19 +53,19 @@ ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDa
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
   return submit("ncclAllGather", comm, stream,
-                part_of(PartKind::all_gather, from, to, count, type));
+                part_of(CommCallKind::all_gather, from, to, count, type));
 }
 
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  Part part = part_of(PartKind::send, from, nullptr, count, type);
+  CommCall part = part_of(CommCallKind::send, from, nullptr, count, type);
   part.root = peer;
   return submit("ncclSend", comm, stream, part);
 }
 
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  Part part = part_of(PartKind::recv, nullptr, to, count, type);
+  CommCall part = part_of(CommCallKind::recv, nullptr, to, count, type);
   part.root = peer;
   return submit("ncclRecv", comm, stream, part);
 }
@@ -76,7 +77,7 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
   if (op == nullptr || scalar == nullptr || bytes_of(type) == 0 || !can_reduce(type)) {
     return refuse(function, "the operator, its scalar or its type is none");
   }
-  Factor factor;
+  ScaleFactor factor;
   factor.type = type;
   if (residence == ncclScalarHostImmediate) {
     factor.value = value_at(static_cast<const std::byte*>(scalar), type);

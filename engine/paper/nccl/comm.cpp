@@ -49,7 +49,7 @@ void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
 
 // "ranks 1 and 3": those without a seat.
-std::string missing(const Table& table, int ranks) {
+std::string missing(const SharedTable& table, int ranks) {
   std::vector<int> absent;
   for (int rank = 0; rank < ranks; ++rank) {
     if (table.seats[static_cast<std::size_t>(rank)].state == SeatState::empty)
@@ -64,7 +64,7 @@ std::string missing(const Table& table, int ranks) {
 }
 
 // Why this rank may not sit down, or nothing.
-std::string objection(const Table& table, int ranks, int rank, int device) {
+std::string objection(const SharedTable& table, int ranks, int rank, int device) {
   if (table.ranks != 0 && table.ranks != ranks) {
     return rank_text(rank) + " says that the communicator has " + std::to_string(ranks) +
            " ranks, another said " + std::to_string(table.ranks);
@@ -175,7 +175,7 @@ Arrival take_seat(const MeetingPlace& place, int ranks, int rank) {
             nullptr};
   }
   comm->rank = rank, comm->ranks = ranks;
-  Table& table = comm->shared.table();
+  SharedTable& table = comm->shared.table();
   const Locked lock(table);
   if (const std::string why = objection(table, ranks, rank, comm->device); !why.empty()) {
     tell(table, Trouble::disagreement, why);
@@ -192,7 +192,7 @@ Arrival take_seat(const MeetingPlace& place, int ranks, int rank) {
 
 ncclResult_t arrive(ncclComm& comm) {
   constexpr const char* function = "ncclCommInitRank";
-  Table& table = comm.shared.table();
+  SharedTable& table = comm.shared.table();
   const auto deadline = deadline_from_now();
   for (;; nap()) {
     const Locked lock(table);
@@ -216,7 +216,7 @@ ncclResult_t arrive(ncclComm& comm) {
 
 Arrival split(ncclComm& parent, int color, int key) {
   constexpr const char* function = "ncclCommSplit";
-  Table& table = parent.shared.table();
+  SharedTable& table = parent.shared.table();
   const std::uint64_t number = ++parent.splits;
   const auto deadline = deadline_from_now();
   const auto seats = [&] {
@@ -295,12 +295,12 @@ void drain(ncclComm& comm) {
 }
 
 void leave(ncclComm& comm, SeatState how) {
-  Table& table = comm.shared.table();
+  SharedTable& table = comm.shared.table();
   const Locked lock(table);
   table.seats[static_cast<std::size_t>(comm.rank)].state = how;
 }
 
-void look_for_the_dead(Table& table, int ranks) {
+void look_for_the_dead(SharedTable& table, int ranks) {
   if (table.trouble != Trouble::none) return;
   for (int rank = 0; rank < ranks; ++rank) {
     const Seat& seat = table.seats[static_cast<std::size_t>(rank)];
@@ -316,7 +316,7 @@ void look_for_the_dead(Table& table, int ranks) {
 }
 
 ncclResult_t async_error(ncclComm& comm) {
-  Table& table = comm.shared.table();
+  SharedTable& table = comm.shared.table();
   const Locked lock(table);
   look_for_the_dead(table, comm.ranks);
   if (table.trouble == Trouble::none) return ncclSuccess;

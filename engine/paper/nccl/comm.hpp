@@ -16,7 +16,7 @@
 namespace lockstep::paper {
 
 // ncclRedOpCreatePreMulSum: what each rank multiplies its values by.
-struct Factor {
+struct ScaleFactor {
   ncclDataType_t type = ncclFloat32;
   double value = 0;
   std::uint64_t address = 0;  // on the device, or 0: the value counts
@@ -29,11 +29,11 @@ struct ncclComm {
   lockstep::paper::Shared shared;
   int rank = 0, ranks = 0, device = 0;
   std::uint64_t splits = 0;
-  std::vector<lockstep::paper::Factor> factors;  // ncclNumOps is the first
-  std::atomic<int> left{0};                      // operations that are not complete
-  std::uint64_t collectives = 0;                 // that were asked for
-  std::uint64_t operations = 0;                  // that were asked for, of any kind
-  std::atomic<std::uint64_t> finished{0};        // they finish in the order of asking
+  std::vector<lockstep::paper::ScaleFactor> factors;  // ncclNumOps is the first
+  std::atomic<int> left{0};                           // operations that are not complete
+  std::uint64_t collectives = 0;                      // that were asked for
+  std::uint64_t operations = 0;                       // that were asked for, of any kind
+  std::atomic<std::uint64_t> finished{0};             // they finish in the order of asking
   std::atomic<bool> aborted{false};
   std::atomic<bool> watched{false};  // somebody has asked for asynchronous errors
   std::atomic<bool> hurried{false};  // somebody waits for all operations to finish
@@ -64,7 +64,7 @@ void drain(ncclComm& comm);
 void leave(ncclComm& comm, SeatState how);
 
 // Makes known that a peer has died, aborted or failed. Needs the table's lock.
-void look_for_the_dead(Table& table, int ranks);
+void look_for_the_dead(SharedTable& table, int ranks);
 ncclResult_t async_error(ncclComm& comm);
 
 // Handles, which stay known after they are destroyed. `nullptr` with a finding: no such handle.
@@ -77,8 +77,8 @@ ncclResult_t refuse(const char* function, const std::string& sentence,
 const std::string& last_error();
 void remember_error(const std::string& sentence);
 
-// Where the tables wait that ncclGetUniqueId has made, until rank 0 of this process is in, or for
-// as long as the process runs.
+// Keeps a table that ncclGetUniqueId has made, until rank 0 of this process is in, or for as long
+// as the process runs.
 void keep_place(Shared shared);
 void forget_place(const MeetingPlace& place);
 

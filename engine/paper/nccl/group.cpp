@@ -10,16 +10,16 @@
 namespace lockstep::paper {
 namespace {
 
-struct Asked {
+struct GroupedCall {
   ncclComm* comm;
   cudaStream_t stream;
-  Part part;
+  CommCall part;
 };
 
 struct Group {
   int depth = 0;
   std::vector<ncclComm*> arriving;
-  std::vector<Asked> calls;
+  std::vector<GroupedCall> calls;
   ncclResult_t result = ncclSuccess;  // the first that failed
 };
 
@@ -35,36 +35,40 @@ struct Extent {
 };
 
 // The buffers of the call on this rank.
-std::vector<Extent> extents(const ncclComm& comm, const Part& part) {
+std::vector<Extent> extents(const ncclComm& comm, const CommCall& part) {
   const std::size_t bytes = part.count * bytes_of(part.type);
   const std::size_t all = bytes * static_cast<std::size_t>(comm.ranks);
   std::vector<Extent> used;
   const bool at_root = part.root == comm.rank;
-  const bool reads = part.kind != PartKind::recv && (part.kind != PartKind::broadcast || at_root);
-  const bool writes = part.kind != PartKind::send && (part.kind != PartKind::reduce || at_root);
+  const bool reads =
+      part.kind != CommCallKind::recv && (part.kind != CommCallKind::broadcast || at_root);
+  const bool writes =
+      part.kind != CommCallKind::send && (part.kind != CommCallKind::reduce || at_root);
   if (reads) {
-    used.push_back({"sendbuff", part.from, part.kind == PartKind::reduce_scatter ? all : bytes});
+    used.push_back(
+        {"sendbuff", part.from, part.kind == CommCallKind::reduce_scatter ? all : bytes});
   }
   if (writes) {
-    used.push_back({"recvbuff", part.to, part.kind == PartKind::all_gather ? all : bytes});
+    used.push_back({"recvbuff", part.to, part.kind == CommCallKind::all_gather ? all : bytes});
   }
   return used;
 }
 
 // In place, a rank's own block lies where it belongs in the whole; else the two must not meet.
-bool overlaps(const ncclComm& comm, const Part& part) {
+bool overlaps(const ncclComm& comm, const CommCall& part) {
   const auto used = extents(comm, part);
   if (used.size() < 2) return false;
   const Extent &from = used[0], &to = used[1];
   const std::size_t own = static_cast<std::size_t>(comm.rank) * part.count * bytes_of(part.type);
-  const bool in_place = part.kind == PartKind::all_gather       ? from.address == to.address + own
-                        : part.kind == PartKind::reduce_scatter ? to.address == from.address + own
-                                                                : to.address == from.address;
+  const bool in_place = part.kind == CommCallKind::all_gather ? from.address == to.address + own
+                        : part.kind == CommCallKind::reduce_scatter
+                            ? to.address == from.address + own
+                            : to.address == from.address;
   return !in_place && from.address < to.address + to.bytes &&
          to.address < from.address + from.bytes;
 }
 
-std::string objection_to(const ncclComm& comm, const Part& part) {
+std::string objection_to(const ncclComm& comm, const CommCall& part) {
   if (bytes_of(part.type) == 0) {
     return "the type is " + std::to_string(static_cast<int>(part.type)) + ", which is none";
   }
@@ -82,8 +86,8 @@ std::string objection_to(const ncclComm& comm, const Part& part) {
     return std::string("the operator was made for ") + name_of(comm.factors[op - ncclNumOps].type) +
            ", and the values are " + name_of(part.type);
   }
-  const bool reduces = part.kind == PartKind::all_reduce || part.kind == PartKind::reduce ||
-                       part.kind == PartKind::reduce_scatter;
+  const bool reduces = part.kind == CommCallKind::all_reduce || part.kind == CommCallKind::reduce ||
+                       part.kind == CommCallKind::reduce_scatter;
   if (reduces && !can_reduce(part.type)) {
     return std::string("paper has no sums of ") + name_of(part.type) +
            ", which NCCL has from sm_90 on";
@@ -110,9 +114,9 @@ std::string objection_to(const ncclComm& comm, const Part& part) {
 }
 
 // Puts calls of one communicator into the stream, as one operation.
-ncclResult_t enqueue(ncclComm& comm, cudaStream_t stream, std::vector<Part> parts) {
+ncclResult_t enqueue(ncclComm& comm, cudaStream_t stream, std::vector<CommCall> parts) {
   if (const ncclResult_t error = async_error(comm); error != ncclSuccess) return error;
-  for (Part& part : parts) {
+  for (CommCall& part : parts) {
     if (is_collective(part)) part.number = ++comm.collectives;
   }
   {
@@ -135,11 +139,11 @@ ncclResult_t enqueue(ncclComm& comm, cudaStream_t stream, std::vector<Part> part
 }
 
 // All calls of the group to one communicator, in one operation.
-ncclResult_t enqueue_next(std::vector<Asked>& calls) {
+ncclResult_t enqueue_next(std::vector<GroupedCall>& calls) {
   ncclComm* const comm = calls.front().comm;
   const cudaStream_t stream = calls.front().stream;
-  std::vector<Part> parts;
-  for (const Asked& call : calls) {
+  std::vector<CommCall> parts;
+  for (const GroupedCall& call : calls) {
     if (call.comm != comm) continue;
     if (call.stream != stream) {
       calls.clear();
@@ -148,19 +152,19 @@ ncclResult_t enqueue_next(std::vector<Asked>& calls) {
     }
     parts.push_back(call.part);
   }
-  std::erase_if(calls, [&](const Asked& call) { return call.comm == comm; });
+  std::erase_if(calls, [&](const GroupedCall& call) { return call.comm == comm; });
   return enqueue(*comm, stream, std::move(parts));
 }
 
 // Which arguments a call has that can be wrong.
-const char* arguments_of(PartKind kind) {
+const char* arguments_of(CommCallKind kind) {
   switch (kind) {
-    case PartKind::all_reduce:
-    case PartKind::reduce_scatter:
+    case CommCallKind::all_reduce:
+    case CommCallKind::reduce_scatter:
       return "count type operator";
-    case PartKind::reduce:
+    case CommCallKind::reduce:
       return "count type operator root";
-    case PartKind::all_gather:
+    case CommCallKind::all_gather:
       return "count type";
     default:
       return "count type root";
@@ -168,7 +172,7 @@ const char* arguments_of(PartKind kind) {
 }
 
 // What a mistake in the program would be. Types become narrower, so that nothing is overrun.
-void edit(Part& part, std::string_view argument, int ranks) {
+void edit(CommCall& part, std::string_view argument, int ranks) {
   if (argument == "count" && part.count > 0) --part.count;
   if (argument == "operator") part.op = part.op == ncclSum ? ncclMax : ncclSum;
   if (argument == "root") part.root = (part.root + 1) % ranks;
@@ -196,7 +200,7 @@ bool arrive_at_group_end(ncclComm* comm) {
   return true;
 }
 
-ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, Part part) {
+ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, CommCall part) {
   part.function = function;
   if (const std::string_view argument = paperEditOf(function, arguments_of(part.kind));
       !argument.empty()) {

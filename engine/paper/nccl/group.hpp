@@ -13,6 +13,6 @@ namespace lockstep::paper {
 bool arrive_at_group_end(ncclComm* comm);
 
 // Checks the call, and puts it into the stream, or into the group.
-ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, Part part);
+ncclResult_t submit(const char* function, ncclComm_t comm, cudaStream_t stream, CommCall part);
 
 }  // namespace lockstep::paper

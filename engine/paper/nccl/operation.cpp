@@ -16,16 +16,16 @@ constexpr auto between_looks = std::chrono::milliseconds(20);  // at who has die
 enum class Stage { to_come, posted, done };
 
 struct Progressing {
-  Part part;
+  CommCall part;
   Stage stage = Stage::to_come;
   std::uint64_t number = 0;  // of a message, in its pair
 };
 
 class CommOperation final : public LibrarySteps {
  public:
-  CommOperation(ncclComm& comm, std::vector<Part> parts)
+  CommOperation(ncclComm& comm, std::vector<CommCall> parts)
       : comm_(comm), table_(comm.shared.table()), place_(++comm.operations) {
-    for (const Part& part : parts) parts_.push_back({part});
+    for (const CommCall& part : parts) parts_.push_back({part});
     ++comm_.left;
   }
 
@@ -44,8 +44,8 @@ class CommOperation final : public LibrarySteps {
   enum class Went { on, broken };
   Went advance(Progressing& at, LibraryMemory& memory);
   Went advance_collective(Progressing& at, LibraryMemory& memory);
-  Went give(const Part& part, LibraryMemory& memory);
-  Went take(const Part& part, LibraryMemory& memory);
+  Went give(const CommCall& part, LibraryMemory& memory);
+  Went take(const CommCall& part, LibraryMemory& memory);
   Went advance_send(Progressing& at, LibraryMemory& memory);
   Went advance_receive(Progressing& at, LibraryMemory& memory);
   bool is_behind(const Progressing& at) const;
@@ -55,11 +55,11 @@ class CommOperation final : public LibrarySteps {
   Mailbox& mail(int from, int to) const {
     return table_.mail[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   }
-  bool sends(const Part& part) const {
-    return part.kind != PartKind::broadcast || part.root == comm_.rank;
+  bool sends(const CommCall& part) const {
+    return part.kind != CommCallKind::broadcast || part.root == comm_.rank;
   }
-  bool receives(const Part& part) const {
-    return part.kind != PartKind::reduce || part.root == comm_.rank;
+  bool receives(const CommCall& part) const {
+    return part.kind != CommCallKind::reduce || part.root == comm_.rank;
   }
   Step end(Step how) {
     over_ = true;
@@ -67,7 +67,7 @@ class CommOperation final : public LibrarySteps {
   }
 
   ncclComm& comm_;
-  Table& table_;
+  SharedTable& table_;
   const std::uint64_t place_;  // among the operations of the communicator
   std::vector<Progressing> parts_;
   bool begun_ = false, over_ = false, spoilt_ = false, told_ = false;
@@ -137,8 +137,8 @@ LibrarySteps::Step CommOperation::answer() {
 
 CommOperation::Went CommOperation::advance(Progressing& at, LibraryMemory& memory) {
   if (at.stage == Stage::done || (at.stage == Stage::to_come && is_behind(at))) return Went::on;
-  if (at.part.kind == PartKind::send) return advance_send(at, memory);
-  if (at.part.kind == PartKind::recv) return advance_receive(at, memory);
+  if (at.part.kind == CommCallKind::send) return advance_send(at, memory);
+  if (at.part.kind == CommCallKind::recv) return advance_receive(at, memory);
   return advance_collective(at, memory);
 }
 
@@ -157,7 +157,7 @@ bool CommOperation::is_behind(const Progressing& at) const {
 }
 
 CommOperation::Went CommOperation::advance_collective(Progressing& at, LibraryMemory& memory) {
-  const Part& part = at.part;
+  const CommCall& part = at.part;
   if (at.stage == Stage::to_come) {
     if (sends(part) && give(part, memory) == Went::broken) return Went::broken;
     seat(comm_.rank).calls[part.number % 2] = {part.number,
@@ -180,9 +180,9 @@ CommOperation::Went CommOperation::advance_collective(Progressing& at, LibraryMe
 }
 
 // Puts what this rank sends into the table's file, multiplied where the operator says so.
-CommOperation::Went CommOperation::give(const Part& part, LibraryMemory& memory) {
+CommOperation::Went CommOperation::give(const CommCall& part, LibraryMemory& memory) {
   const std::size_t ranks =
-      part.kind == PartKind::reduce_scatter ? static_cast<std::size_t>(comm_.ranks) : 1;
+      part.kind == CommCallKind::reduce_scatter ? static_cast<std::size_t>(comm_.ranks) : 1;
   const std::size_t count = part.count * ranks, bytes = count * bytes_of(part.type);
   double factor = part.factor.value;
   bool scales = part.op >= ncclNumOps;
@@ -205,19 +205,20 @@ CommOperation::Went CommOperation::give(const Part& part, LibraryMemory& memory)
 }
 
 // Writes the result, of what all ranks gave.
-CommOperation::Went CommOperation::take(const Part& part, LibraryMemory& memory) {
+CommOperation::Went CommOperation::take(const CommCall& part, LibraryMemory& memory) {
   const std::size_t bytes = part.count * bytes_of(part.type);
   if (bytes == 0) return Went::on;
-  const bool gathers = part.kind == PartKind::all_gather;
+  const bool gathers = part.kind == CommCallKind::all_gather;
   const std::size_t written = gathers ? bytes * static_cast<std::size_t>(comm_.ranks) : bytes;
   if (!memory.touch(Touch::write, part.to, written)) return Went::broken;
   std::byte* const to = memory.at(part.to);
   const auto get = [&](int rank, std::byte* into) {
-    const std::size_t skipped =
-        part.kind == PartKind::reduce_scatter ? static_cast<std::size_t>(comm_.rank) * bytes : 0;
+    const std::size_t skipped = part.kind == CommCallKind::reduce_scatter
+                                    ? static_cast<std::size_t>(comm_.rank) * bytes
+                                    : 0;
     return comm_.shared.get_call(rank, part.number, into, bytes, skipped);
   };
-  if (part.kind == PartKind::broadcast) return get(part.root, to) ? Went::on : Went::broken;
+  if (part.kind == CommCallKind::broadcast) return get(part.root, to) ? Went::on : Went::broken;
   std::vector<std::byte> others(gathers ? 0 : bytes);
   for (int rank = 0; rank < comm_.ranks; ++rank) {
     std::byte* const into = gathers     ? to + static_cast<std::size_t>(rank) * bytes
@@ -231,7 +232,7 @@ CommOperation::Went CommOperation::take(const Part& part, LibraryMemory& memory)
 }
 
 CommOperation::Went CommOperation::advance_send(Progressing& at, LibraryMemory& memory) {
-  const Part& part = at.part;
+  const CommCall& part = at.part;
   Mailbox& box = mail(comm_.rank, part.root);
   const std::size_t bytes = part.count * bytes_of(part.type);
   if (at.stage == Stage::to_come) {
@@ -251,7 +252,7 @@ CommOperation::Went CommOperation::advance_send(Progressing& at, LibraryMemory& 
 }
 
 CommOperation::Went CommOperation::advance_receive(Progressing& at, LibraryMemory& memory) {
-  const Part& part = at.part;
+  const CommCall& part = at.part;
   Mailbox& box = mail(part.root, comm_.rank);
   const std::size_t bytes = part.count * bytes_of(part.type);
   if (at.stage == Stage::to_come) {
@@ -277,12 +278,12 @@ bool CommOperation::wanted() const {
   if (comm_.finished + 1 != place_) return false;
   const Locked lock(table_);
   return std::ranges::any_of(parts_, [&](const Progressing& each) {
-    const Part& part = each.part;
-    if (part.kind == PartKind::send) {
+    const CommCall& part = each.part;
+    if (part.kind == CommCallKind::send) {
       const Mailbox& box = mail(comm_.rank, part.root);
       return box.wanted > box.sent;
     }
-    if (part.kind == PartKind::recv) {
+    if (part.kind == CommCallKind::recv) {
       const Mailbox& box = mail(part.root, comm_.rank);
       return box.sent > box.wanted;
     }
@@ -294,7 +295,7 @@ bool CommOperation::wanted() const {
 
 }  // namespace
 
-std::unique_ptr<LibrarySteps> operation_of(ncclComm& comm, std::vector<Part> parts) {
+std::unique_ptr<LibrarySteps> operation_of(ncclComm& comm, std::vector<CommCall> parts) {
   return std::make_unique<CommOperation>(comm, std::move(parts));
 }
 

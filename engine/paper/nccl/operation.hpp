@@ -1,5 +1,5 @@
-// What a communicator does in a stream: the calls of one group, or a single one, in steps that wait
-// for no other rank.
+// A communicator's operation in a stream: the calls of one group, or a single one, in steps that
+// wait for no other rank.
 //
 //     first step   gives what this rank sends to the table, and says what it has called
 //     later steps  look whether the others have come, and said the same; then read and write
@@ -21,7 +21,7 @@
 
 namespace lockstep::paper {
 
-enum class PartKind : std::int32_t {
+enum class CommCallKind : std::int32_t {
   all_reduce,
   broadcast,
   reduce,
@@ -31,20 +31,20 @@ enum class PartKind : std::int32_t {
   recv
 };
 
-struct Part {
-  PartKind kind{};
+struct CommCall {
+  CommCallKind kind{};
   const char* function = "";
   std::uint64_t from = 0, to = 0;  // addresses; 0 where the call has none
   std::uint64_t count = 0;
   ncclDataType_t type = ncclFloat32;
   ncclRedOp_t op = ncclSum;
   int root = 0;              // or the peer of a send or receive
-  Factor factor;             // of an operator that multiplies before
+  ScaleFactor factor;        // of an operator that multiplies before
   std::uint64_t number = 0;  // of a collective
 };
 
-inline bool is_collective(const Part& part) { return part.kind < PartKind::send; }
+inline bool is_collective(const CommCall& part) { return part.kind < CommCallKind::send; }
 
-std::unique_ptr<LibrarySteps> operation_of(ncclComm& comm, std::vector<Part> parts);
+std::unique_ptr<LibrarySteps> operation_of(ncclComm& comm, std::vector<CommCall> parts);
 
 }  // namespace lockstep::paper

@@ -21,7 +21,7 @@ constexpr std::array<char, 16> magic{"paper's nccl 1"};
 
 // Each rank's call and each pair's mail has a place of its own in the file, which is sparse.
 constexpr off_t place_bytes = off_t{1} << 36;
-static_assert(sizeof(Table) < static_cast<std::size_t>(place_bytes));
+static_assert(sizeof(SharedTable) < static_cast<std::size_t>(place_bytes));
 
 constexpr long second_ns = 1'000'000'000, turn_ns = 20'000'000;
 
@@ -52,9 +52,9 @@ bool read_all(int file, std::byte* into, std::size_t bytes, off_t at) {
   return true;
 }
 
-Table* map(int file) {
-  void* const at = mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<Table*>(at);
+SharedTable* map(int file) {
+  void* const at = mmap(nullptr, sizeof(SharedTable), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return at == MAP_FAILED ? nullptr : static_cast<SharedTable*>(at);
 }
 
 void make_robust(pthread_mutex_t& mutex) {
@@ -71,7 +71,7 @@ void make_robust(pthread_mutex_t& mutex) {
 }  // namespace
 
 Shared::~Shared() {
-  if (table_ != nullptr) munmap(table_, sizeof(Table));
+  if (table_ != nullptr) munmap(table_, sizeof(SharedTable));
   if (file_ >= 0) close(file_);
 }
 
@@ -87,10 +87,10 @@ Shared& Shared::operator=(Shared&& other) noexcept {
 Shared Shared::make() {
   Shared made;
   made.file_ = memfd_create("paper-nccl", MFD_CLOEXEC);
-  if (made.file_ < 0 || ftruncate(made.file_, sizeof(Table)) != 0) return {};
+  if (made.file_ < 0 || ftruncate(made.file_, sizeof(SharedTable)) != 0) return {};
   made.table_ = map(made.file_);
   if (made.table_ == nullptr) return {};
-  auto* const table = new (made.table_) Table();
+  auto* const table = new (made.table_) SharedTable();
   make_robust(table->mutex);
   table->place.magic = magic;
   table->place.process = getpid();
@@ -139,7 +139,7 @@ bool Shared::take_mail(int from, int to, std::byte* into, std::size_t bytes) con
 
 // Waits in short turns: a process that is killed when it has just been woken takes the wake with
 // it, and nobody else would hear of the lock again.
-Locked::Locked(Table& table) : table_(table) {
+Locked::Locked(SharedTable& table) : table_(table) {
   int got = ETIMEDOUT;
   while (got == ETIMEDOUT) {
     timespec until{};
@@ -153,7 +153,7 @@ Locked::Locked(Table& table) : table_(table) {
 
 Locked::~Locked() { pthread_mutex_unlock(&table_.mutex); }
 
-void tell(Table& table, Trouble trouble, const std::string& sentence) {
+void tell(SharedTable& table, Trouble trouble, const std::string& sentence) {
   if (table.trouble != Trouble::none) return;
   table.trouble = trouble;
   const std::size_t bytes = std::min(sentence.size(), table.sentence.size() - 1);

@@ -1,5 +1,6 @@
-// What the ranks of one communicator share: a file in memory, mapped by every process. It has a
-// seat for each rank, a mailbox for each ordered pair, and behind them room for what is sent.
+// The memory that the ranks of one communicator share: a file in memory, mapped by every process.
+// It has a seat for each rank, a mailbox for each ordered pair, and behind them room for what is
+// sent.
 //
 // The id of a communicator says where the file is: the process that made it and the number of its
 // descriptor. Others open it through /proc, so no name lies anywhere, and it is gone with the last
@@ -25,14 +26,14 @@ namespace lockstep::paper {
 
 constexpr int ranks_max = 64;  // of a communicator on paper
 
-// What ncclUniqueId holds.
+// The contents of ncclUniqueId.
 struct MeetingPlace {
   std::array<char, 16> magic{};
   std::uint64_t token[2]{};
   std::int32_t process = 0, descriptor = -1;
 };
 
-// What all ranks must agree on in a collective call.
+// The fields of a collective call on which all ranks must agree.
 struct Call {
   std::uint64_t number = 0;  // 1 is the communicator's first collective; 0 is none
   std::int32_t kind = 0, type = 0, op = 0, root = 0;
@@ -73,7 +74,7 @@ struct Mailbox {
 
 enum class Trouble : std::int32_t { none, disagreement, hang, remote };
 
-struct Table {
+struct SharedTable {
   MeetingPlace place;
   pthread_mutex_t mutex;
   std::int32_t ranks = 0;  // as the first rank said
@@ -95,10 +96,10 @@ class Shared {
   static Shared open(const MeetingPlace& place);  // empty where there is none any more
 
   explicit operator bool() const { return table_ != nullptr; }
-  Table& table() const { return *table_; }
+  SharedTable& table() const { return *table_; }
   const MeetingPlace& place() const { return table_->place; }
 
-  // What a rank gives to a collective call, and what is on its way between two ranks.
+  // The data that a rank gives to a collective call, and the data in flight between two ranks.
   bool put_call(int rank, std::uint64_t number, const std::byte* from, std::size_t bytes) const;
   bool get_call(int rank, std::uint64_t number, std::byte* into, std::size_t bytes,
                 std::size_t skipped) const;
@@ -107,23 +108,23 @@ class Shared {
 
  private:
   int file_ = -1;
-  Table* table_ = nullptr;
+  SharedTable* table_ = nullptr;
 };
 
 // Holds the table's lock.
 class Locked {
  public:
-  explicit Locked(Table& table);
+  explicit Locked(SharedTable& table);
   ~Locked();
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  Table& table_;
+  SharedTable& table_;
 };
 
 // The first failure of the communicator. Needs the lock.
-void tell(Table& table, Trouble trouble, const std::string& sentence);
+void tell(SharedTable& table, Trouble trouble, const std::string& sentence);
 
 // When the process began, in ticks of the kernel; 0 where there is none, or it has ended.
 std::uint64_t start_of(pid_t process);

@@ -10,11 +10,11 @@
 namespace lockstep::paper {
 namespace {
 
-Seat& seat_of(Table& table, int rank) { return table.seats[static_cast<std::size_t>(rank)]; }
-Mailbox& mail_of(Table& table, int from, int to) {
+Seat& seat_of(SharedTable& table, int rank) { return table.seats[static_cast<std::size_t>(rank)]; }
+Mailbox& mail_of(SharedTable& table, int from, int to) {
   return table.mail[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
 }
-const Call& call_of(Table& table, int rank, std::uint64_t number) {
+const Call& call_of(SharedTable& table, int rank, std::uint64_t number) {
   return seat_of(table, rank).calls[number % 2];
 }
 
@@ -27,13 +27,13 @@ const char* function_of(std::int32_t kind) {
 }
 
 bool has_root(std::int32_t kind) {
-  return kind == static_cast<int>(PartKind::broadcast) ||
-         kind == static_cast<int>(PartKind::reduce);
+  return kind == static_cast<int>(CommCallKind::broadcast) ||
+         kind == static_cast<int>(CommCallKind::reduce);
 }
 
 bool reduces(std::int32_t kind) {
-  return kind != static_cast<int>(PartKind::broadcast) &&
-         kind != static_cast<int>(PartKind::all_gather);
+  return kind != static_cast<int>(CommCallKind::broadcast) &&
+         kind != static_cast<int>(CommCallKind::all_gather);
 }
 
 std::string of_elements(std::uint64_t count, std::int32_t type) {
@@ -71,14 +71,14 @@ struct Wait {
 };
 
 // The number of the collective that the rank is in, or 0.
-std::uint64_t collective_of(Table& table, int rank) {
+std::uint64_t collective_of(SharedTable& table, int rank) {
   const Seat& seat = seat_of(table, rank);
   const std::uint64_t number = std::max(seat.calls[0].number, seat.calls[1].number);
   return number > seat.done ? number : 0;
 }
 
 // For which ranks `rank` waits that have not come to their side of it.
-std::vector<Wait> waits_of(Table& table, int ranks, int rank) {
+std::vector<Wait> waits_of(SharedTable& table, int ranks, int rank) {
   std::vector<Wait> all;
   const std::uint64_t number = collective_of(table, rank);
   for (int peer = 0; peer < ranks; ++peer) {
@@ -97,7 +97,7 @@ std::vector<Wait> waits_of(Table& table, int ranks, int rank) {
   return all;
 }
 
-std::string said(Table& table, const Wait& wait) {
+std::string said(SharedTable& table, const Wait& wait) {
   switch (wait.in) {
     case Wait::In::send:
       return the_rank(wait.rank) + " sends to " + the_rank(wait.peer);
@@ -112,7 +112,7 @@ std::string said(Table& table, const Wait& wait) {
 }
 
 // A way of waits from the last one of `way` back to its first rank; empty where there is none.
-bool comes_back(Table& table, int ranks, std::vector<Wait>& way, std::vector<bool>& seen) {
+bool comes_back(SharedTable& table, int ranks, std::vector<Wait>& way, std::vector<bool>& seen) {
   const int at = way.back().peer;
   if (at == way.front().rank) return true;
   if (seen[static_cast<std::size_t>(at)] || seat_of(table, at).to_come > 0) return false;
@@ -125,7 +125,7 @@ bool comes_back(Table& table, int ranks, std::vector<Wait>& way, std::vector<boo
   return false;
 }
 
-std::string circle(Table& table, const std::vector<Wait>& way) {
+std::string circle(SharedTable& table, const std::vector<Wait>& way) {
   std::string text;
   for (std::size_t i = 0; i < way.size(); ++i) {
     if (i > 0) text += i + 1 == way.size() ? " and " : ", ";
@@ -146,7 +146,7 @@ std::string circle(Table& table, const std::vector<Wait>& way) {
 
 }  // namespace
 
-void compare_calls(Table& table, int ranks, int rank, std::uint64_t number) {
+void compare_calls(SharedTable& table, int ranks, int rank, std::uint64_t number) {
   for (int other = 0; other < ranks; ++other) {
     const Call& first = call_of(table, std::min(rank, other), number);
     const Call& second = call_of(table, std::max(rank, other), number);
@@ -158,7 +158,7 @@ void compare_calls(Table& table, int ranks, int rank, std::uint64_t number) {
   }
 }
 
-void compare_messages(Table& table, int from, int to) {
+void compare_messages(SharedTable& table, int from, int to) {
   const Mailbox& mail = mail_of(table, from, to);
   if (mail.sent != mail.wanted || mail.taken == mail.sent) return;
   if (mail.offered.count == mail.awaited.count && mail.offered.type == mail.awaited.type) return;
@@ -168,7 +168,7 @@ void compare_messages(Table& table, int from, int to) {
            of_elements(mail.awaited.count, mail.awaited.type));
 }
 
-void look_for_the_stuck(Table& table, int ranks, int rank) {
+void look_for_the_stuck(SharedTable& table, int ranks, int rank) {
   for (const Wait& wait : waits_of(table, ranks, rank)) {
     const Seat& peer = seat_of(table, wait.peer);
     if (peer.state == SeatState::left) {
@@ -190,7 +190,7 @@ void look_for_the_stuck(Table& table, int ranks, int rank) {
   }
 }
 
-void give_up(Table& table, int ranks, int rank) {
+void give_up(SharedTable& table, int ranks, int rank) {
   for (const Wait& wait : waits_of(table, ranks, rank)) {
     const Seat& peer = seat_of(table, wait.peer);
     std::string why = " has not come to it";

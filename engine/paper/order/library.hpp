@@ -1,6 +1,6 @@
-// What a library of products or collectives asks of paper's cudart: an operation in a stream, which
-// touches device memory and says so. cuBLAS is another shared object than cudart, so this goes
-// through a function with C's linkage, and memory through an interface.
+// The interface between a library of products or collectives and paper's cudart: an operation in a
+// stream, which touches device memory and says so. cuBLAS is another shared object than cudart, so
+// this goes through a function with C's linkage, and memory through an interface.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class LibraryMemory {
   // Says that the operation reads or writes these bytes; false where they must not be touched: a
   // finding is added, and the device fails.
   virtual bool touch(Touch touch, std::uint64_t address, std::size_t bytes) = 0;
-  // Where they lie. Of the host's memory, itself.
+  // The place of these bytes in this process. For the host's memory, it is the address itself.
   virtual std::byte* at(std::uint64_t address) = 0;
 };
 
@@ -31,7 +31,7 @@ class LibrarySteps {
   virtual ~LibrarySteps() = default;
   enum class Step { waits, done, failed };       // failed: and so has the device
   virtual Step step(LibraryMemory& memory) = 0;  // called again and again, once it may begin
-  // Whether another process waits for it: it is then carried out though nobody waits here.
+  // True if another process waits for it. It is then carried out though nobody waits here.
   virtual bool wanted() const = 0;
   virtual void spoil() = 0;  // the settings let it fail, when it runs
 };
@@ -53,8 +53,8 @@ lockstep::paper::Submitted paperSubmitSteps(void* stream, const char* name,
 // The setting `deadline_s`: how long other processes may be waited for.
 double paperDeadline();
 
-// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has it;
-// empty: none.
+// Which of this call's `arguments` ("count type") is to be changed, as the setting `edit_as` has
+// it; empty: none.
 const char* paperEditOf(const char* function, const char* arguments);
 
 void paperFinding(lockstep::paper::Kind kind, const char* sentence);

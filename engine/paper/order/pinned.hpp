@@ -35,7 +35,7 @@ class PinnedMemory {
   void* allocate(std::size_t bytes);  // nullptr where the machine has no more
   bool release(void* address);        // false: no allocation begins there
 
-  // Where copies reach it, or nullptr: not pinned, or not so many bytes.
+  // The address at which copies reach it, or nullptr: not pinned, or not so many bytes.
   std::byte* alias(const void* address, std::size_t bytes) const;
   bool contains(const void* address) const { return find(address) != nullptr; }
   std::optional<Operation> user_of(

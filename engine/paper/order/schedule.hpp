@@ -31,7 +31,7 @@ struct Work {
   std::function<void()> run = {};
   std::function<Progress()> step = {};  // instead of `run`, until it is done
   std::function<bool()> wanted = {};    // by another process; empty: never
-  // Of the machine's steady clock. An operation in steps has begun with its first one.
+  // Seconds of the machine's steady clock. An operation in steps has begun with its first one.
   double asked_s = 0, began_s = 0;
 };
 
@@ -51,16 +51,18 @@ class Schedule {
   bool finished(const Clock& clock) const;
   void run_until(const Clock& clock);
 
-  // What a query does: one operation that `clock` counts runs, or none; whether all have.
+  // Runs one operation that `clock` counts, or none, as a query does. Returns true if all have run.
   bool step_towards(const Clock& clock);
 
   // Runs what another process waits for, as far as it goes.
   void run_wanted();
 
-  // What is called while all that may run waits for other processes; `turns` is how often already.
+  // Sets the function that is called while all that may run waits for other processes. `turns` says
+  // how often it was called already.
   void when_idle(std::function<void(unsigned turns)> idle) { idle_ = std::move(idle); }
 
-  // What is queued of the device's tracks counts as done and never runs: the device has failed.
+  // Drops the queue of the device's tracks, because the device has failed: it counts as done and
+  // never runs.
   void drop(int device);
 
   // From here on what is carried out is noted, in the order in which it ends.

@@ -84,8 +84,9 @@ class Timeline final : public Ordering {
   std::vector<TrackState> tracks_;
   Clock host_;
   std::vector<Record> records_;
-  // Of operations after settled_. The host has waited for all up to that one: they have run, so
-  // nobody asks any more what was before them, and later ones count them in their own clocks.
+  // The clocks of operations after settled_. The host has waited for all up to that one: they have
+  // run, so nobody asks any more what was before them, and later ones count them in their own
+  // clocks.
   std::deque<Clock> clocks_;
   Operation settled_ = 0;
   std::vector<std::string> names_;

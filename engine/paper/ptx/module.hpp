@@ -45,7 +45,7 @@ struct Kernel {
   std::uint32_t threads_max = 1024;
   std::string refusal;  // not empty: why it cannot run, with the line of the source
 
-  // What runs it.
+  // The code that runs it.
   std::vector<Instruction> code;
   std::size_t file_bytes = 0;  // of a warp's registers
   std::vector<Constant> constants;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/paper/ptx/words.hpp"
+#include "engine/paper/ptx/scanner.hpp"
 
 namespace lockstep::paper::ptx {
 namespace {
@@ -18,7 +18,7 @@ class Reader {
  public:
   //   libraries  files of the compiler's headers
   Reader(std::string_view text, const std::set<std::uint32_t>& libraries, std::uint32_t line = 1)
-      : libraries_(libraries), words_(text, line) {}
+      : libraries_(libraries), scanner_(text, line) {}
   void read(Text& into);
   void body(Function& function);
 
@@ -36,7 +36,7 @@ class Reader {
   void location();
 
   const std::set<std::uint32_t>& libraries_;
-  Words words_;
+  Scanner scanner_;
   std::map<Place, Place> callers_;            // of what was inlined
   std::uint32_t file_ = 0, source_line_ = 0;  // of the last .loc
 };
@@ -45,14 +45,14 @@ class Reader {
 // counts that is in no header of the compiler's, since its reader wrote that line.
 void Reader::location() {
   const auto place = [this] {
-    const std::uint32_t file = words_.number(), line = words_.number();
-    return Place{file, line, words_.number()};
+    const std::uint32_t file = scanner_.number(), line = scanner_.number();
+    return Place{file, line, scanner_.number()};
   };
   Place here = place();
-  const std::string rest = words_.rest_of_line();
+  const std::string rest = scanner_.rest_of_line();
   if (const auto at = rest.find("inlined_at "); at != std::string::npos) {
-    words_.back(rest.size() - at);
-    words_.word();
+    scanner_.back(rest.size() - at);
+    scanner_.word();
     callers_[here] = place();
   } else {
     callers_.erase(here);
@@ -83,91 +83,91 @@ std::set<std::uint32_t> libraries_of(std::string_view text) {
 Declaration Reader::declaration(const std::string& space, const std::string& ends) {
   Declaration made;
   made.space = space;
-  std::string next = words_.word();
-  for (;; next = words_.word()) {
+  std::string next = scanner_.word();
+  for (;; next = scanner_.word()) {
     if (next == ".align")
-      made.align = words_.number();
+      made.align = scanner_.number();
     else if (next == ".ptr" || next == ".global" || next == ".shared" || next == ".const")
       continue;
     else if (next == ".v2" || next == ".v4")
-      words_.fail("a vector variable is not known to paper");
+      scanner_.fail("a vector variable is not known to paper");
     else if (next.starts_with('.') && made.type.empty())
       made.type = next;
     else
       break;
   }
   made.name = next;
-  if (words_.take('<')) made.count = words_.number(), made.range = true, words_.expect('>');
-  while (words_.take('[')) {
+  if (scanner_.take('<')) made.count = scanner_.number(), made.range = true, scanner_.expect('>');
+  while (scanner_.take('[')) {
     made.array = true;
-    made.count *= words_.peek() == ']' ? 0 : words_.number();
-    words_.expect(']');
+    made.count *= scanner_.peek() == ']' ? 0 : scanner_.number();
+    scanner_.expect(']');
   }
-  if (words_.take('=')) {
-    const bool braces = words_.take('{');
-    while (words_.peek() != '}' && words_.peek() != ';') {
-      made.values.push_back(words_.operand());
-      if (!words_.take(',')) break;
+  if (scanner_.take('=')) {
+    const bool braces = scanner_.take('{');
+    while (scanner_.peek() != '}' && scanner_.peek() != ';') {
+      made.values.push_back(scanner_.operand());
+      if (!scanner_.take(',')) break;
     }
-    if (braces) words_.expect('}');
+    if (braces) scanner_.expect('}');
   }
-  if (ends.find(words_.peek()) == std::string::npos)
-    words_.fail("the declaration of '" + made.name + "' goes on");
+  if (ends.find(scanner_.peek()) == std::string::npos)
+    scanner_.fail("the declaration of '" + made.name + "' goes on");
   return made;
 }
 
 std::vector<Declaration> Reader::parameters() {
   std::vector<Declaration> all;
-  if (!words_.take('(')) return all;
-  while (!words_.take(')')) {
-    if (words_.word() != ".param") words_.fail("a parameter begins with .param");
+  if (!scanner_.take('(')) return all;
+  while (!scanner_.take(')')) {
+    if (scanner_.word() != ".param") scanner_.fail("a parameter begins with .param");
     all.push_back(declaration(".param", ",)"));
-    words_.take(',');
+    scanner_.take(',');
   }
   return all;
 }
 
 Statement Reader::statement() {
   Statement made;
-  made.ptx_line = words_.line(), made.file = file_, made.line = source_line_;
-  if (words_.take('@')) {
-    made.guard_flip = words_.take('!');
-    made.guard = words_.word();
-    words_.skip_space();
-    made.ptx_line = words_.line();
+  made.ptx_line = scanner_.line(), made.file = file_, made.line = source_line_;
+  if (scanner_.take('@')) {
+    made.guard_flip = scanner_.take('!');
+    made.guard = scanner_.word();
+    scanner_.skip_space();
+    made.ptx_line = scanner_.line();
   }
-  made.opcode = words_.word();
+  made.opcode = scanner_.word();
   if (made.opcode.ends_with(':') && made.guard.empty()) {
     made.what = Statement::What::label;
     made.opcode.pop_back();
     return made;
   }
-  while (!words_.take(';')) {
-    made.operands.push_back(words_.operand());
-    if (words_.take(',')) continue;
-    if (words_.peek() != ';')
-      words_.fail("'" + made.opcode + "' has an operand that cannot be read");
+  while (!scanner_.take(';')) {
+    made.operands.push_back(scanner_.operand());
+    if (scanner_.take(',')) continue;
+    if (scanner_.peek() != ';')
+      scanner_.fail("'" + made.opcode + "' has an operand that cannot be read");
   }
   return made;
 }
 
 void Reader::body(Function& function) {
-  words_.expect('{');
+  scanner_.expect('{');
   int depth = 1;
   while (depth > 0) {
-    if (words_.done()) words_.fail("a '}' is missing");
+    if (scanner_.done()) scanner_.fail("a '}' is missing");
     Statement made;
-    made.ptx_line = words_.line(), made.file = file_, made.line = source_line_;
-    if (words_.take('{')) {
+    made.ptx_line = scanner_.line(), made.file = file_, made.line = source_line_;
+    if (scanner_.take('{')) {
       made.what = Statement::What::open, ++depth;
-    } else if (words_.take('}')) {
+    } else if (scanner_.take('}')) {
       made.what = Statement::What::close, --depth;
-    } else if (words_.take(';')) {
+    } else if (scanner_.take(';')) {
       continue;
-    } else if (words_.peek() == '.') {
-      std::string name = words_.word();
+    } else if (scanner_.peek() == '.') {
+      std::string name = scanner_.word();
       if (const auto dot = name.find('.', 1); dot != std::string::npos) {  // ".reg.b32"
-        words_.back(name.size() - dot);
+        scanner_.back(name.size() - dot);
         name.resize(dot);
       }
       if (name == ".loc") {
@@ -175,27 +175,28 @@ void Reader::body(Function& function) {
         continue;
       }
       if (name == ".pragma") {
-        words_.skip_past(';');
+        scanner_.skip_past(';');
         continue;
       }
       if (name != ".reg" && name != ".param" && name != ".local" && name != ".shared") {
-        words_.fail("the directive '" + name + "' is not known to paper");
+        scanner_.fail("the directive '" + name + "' is not known to paper");
       }
       made.what = Statement::What::declaration;
       bool more = true;
-      for (; more; more = words_.take(',')) {
+      for (; more; more = scanner_.take(',')) {
         if (!made.declaration.name.empty()) {  // .reg .b32 a, b;
           Declaration next = made.declaration;
-          next.name = words_.word();
+          next.name = scanner_.word();
           next.range = false, next.count = 1;
-          if (words_.take('<')) next.count = words_.number(), next.range = true, words_.expect('>');
+          if (scanner_.take('<'))
+            next.count = scanner_.number(), next.range = true, scanner_.expect('>');
           made.declaration = std::move(next);
         } else {
           made.declaration = declaration(name, ";,");
         }
         function.body.push_back(made);
       }
-      words_.expect(';');
+      scanner_.expect(';');
       continue;
     } else {
       made = statement();
@@ -207,29 +208,29 @@ void Reader::body(Function& function) {
 void Reader::function(What what, Text& into) {
   Function made;
   made.entry = what == What::kernel;
-  if (!made.entry && words_.peek() == '(') made.results = parameters();
-  made.name = words_.word();
+  if (!made.entry && scanner_.peek() == '(') made.results = parameters();
+  made.name = scanner_.word();
   made.parameters = parameters();
-  while (words_.peek() == '.') {
-    const std::string name = words_.word();
+  while (scanner_.peek() == '.') {
+    const std::string name = scanner_.word();
     if (name == ".maxntid") {
-      made.threads_max = words_.number();
-      while (words_.take(',')) made.threads_max *= words_.number();
+      made.threads_max = scanner_.number();
+      while (scanner_.take(',')) made.threads_max *= scanner_.number();
     } else if (name == ".minnctapersm" || name == ".maxnreg" || name == ".reqntid") {
       do {
-        words_.number();
-      } while (words_.take(','));
+        scanner_.number();
+      } while (scanner_.take(','));
     } else if (name != ".noreturn") {
       made.error = "the directive '" + name + "' is not known to paper";
     }
   }
-  if (!words_.take(';')) {
+  if (!scanner_.take(';')) {
     made.defined = true;
-    const std::size_t begin = words_.at();
-    made.unread_line = words_.line();
-    words_.expect('{');
-    words_.skip_braces();
-    made.unread = words_.since(begin);
+    const std::size_t begin = scanner_.at();
+    made.unread_line = scanner_.line();
+    scanner_.expect('{');
+    scanner_.skip_braces();
+    made.unread = scanner_.since(begin);
   }
   Function& known = into.functions[made.name];
   if (made.defined || !known.defined) known = std::move(made);
@@ -237,33 +238,33 @@ void Reader::function(What what, Text& into) {
 
 void Reader::directive_of_module(const std::string& name, Text& into) {
   if (name == ".version" || name == ".target" || name == ".address_size") {
-    words_.rest_of_line();
+    scanner_.rest_of_line();
   } else if (name == ".file") {
-    const std::uint32_t file = words_.number();
-    into.files[file] = std::filesystem::path(words_.quoted()).lexically_normal().string();
-    words_.rest_of_line();
+    const std::uint32_t file = scanner_.number();
+    into.files[file] = std::filesystem::path(scanner_.quoted()).lexically_normal().string();
+    scanner_.rest_of_line();
   } else if (name == ".section") {
-    words_.skip_past('{');
-    words_.skip_braces();
+    scanner_.skip_past('{');
+    scanner_.skip_braces();
   } else if (name == ".entry" || name == ".func") {
     function(name == ".entry" ? What::kernel : What::function, into);
   } else if (name == ".global" || name == ".const" || name == ".shared") {
     into.variables.push_back(declaration(name, ";"));
-    words_.expect(';');
+    scanner_.expect(';');
   } else if (name == ".pragma") {
-    words_.rest_of_line();
+    scanner_.rest_of_line();
   } else {
-    words_.fail("the directive '" + name + "' is not known to paper");
+    scanner_.fail("the directive '" + name + "' is not known to paper");
   }
 }
 
 void Reader::read(Text& into) {
   try {
-    while (!words_.done()) {
-      std::string name = words_.word();
+    while (!scanner_.done()) {
+      std::string name = scanner_.word();
       bool external = false;
       for (; name == ".visible" || name == ".extern" || name == ".weak" || name == ".common";
-           name = words_.word()) {
+           name = scanner_.word()) {
         external = external || name == ".extern";
       }
       const std::size_t before = into.variables.size();

@@ -19,8 +19,8 @@ namespace lockstep::async_sgd {
 // No bound: a worker never waits for another one.
 inline constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
-// Whether a worker may start its next step: it is at most `bound` steps ahead of the slowest worker
-// that is active.
+// Returns true if a worker may start its next step: it is at most `bound` steps ahead of the
+// slowest worker that is active.
 //   clocks    steps that each worker has finished, by worker
 //   finished  workers that take no more steps, because they are done or lost; no worker waits for
 //             them

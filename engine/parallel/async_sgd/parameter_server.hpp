@@ -28,7 +28,7 @@
 
 namespace lockstep::async_sgd {
 
-// What a worker asks of its server, or the news that it has left.
+// A worker's request to its server, or the news that it has left.
 struct Request {
   enum class Kind : std::uint8_t {
     pull,    // the worker waits for the parameters

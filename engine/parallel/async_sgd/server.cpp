@@ -1,12 +1,12 @@
 // Strands: one for each worker, which receives what that worker asks for and sends the answer, and
-// one for serve(). They meet at a desk.
+// one for serve(). They share a queue of requests.
 #include "engine/parallel/async_sgd/server.hpp"
 
 #include <exception>
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/async_sgd/desk.hpp"
+#include "engine/parallel/async_sgd/request_queue.hpp"
 
 namespace lockstep::async_sgd {
 namespace {
@@ -24,11 +24,11 @@ class ParameterServer::Server {
   Server(std::span<comm::ProcessGroup* const> workers, const Tensor& parameters, Strands& strands,
          const ServerOptions& options, Device& host)
       : host_(&host),
-        desk_(workers, parameters, strands, options),
+        queue_(workers, parameters, strands, options),
         clips_(options.staleness == 0 && options.clip_norm > 0),
         staleness_(options.staleness) {}
 
-  Desk& desk() { return desk_; }
+  RequestQueue& queue() { return queue_; }
   void run();               // the strand of serve()
   void attend(int worker);  // the strand of one worker
 
@@ -37,18 +37,18 @@ class ParameterServer::Server {
   void fail();
 
   Device* host_;
-  Desk desk_;
+  RequestQueue queue_;
   bool clips_;
   std::int64_t staleness_;
 };
 
 void ParameterServer::Server::run() {
   try {
-    serve(desk_, desk_.parameters(),
+    serve(queue_, queue_.parameters(),
           {.staleness = staleness_, .update = [this](const Tensor& gradient, double rate) {
-             desk_.update(gradient, rate);
+             queue_.update(gradient, rate);
            }});
-    desk_.end_serving();
+    queue_.end_serving();
   } catch (...) {
     fail();
   }
@@ -57,46 +57,46 @@ void ParameterServer::Server::run() {
 void ParameterServer::Server::attend(int worker) {
   try {
     answer_all(worker);
-    desk_.leave(worker, std::nullopt);
+    queue_.leave(worker, std::nullopt);
   } catch (const CommError& error) {
-    desk_.leave(worker, error.what());
+    queue_.leave(worker, error.what());
   } catch (...) {
     fail();
   }
 }
 
 void ParameterServer::Server::answer_all(int worker) {
-  const Words words(*host_);
-  comm::ProcessGroup& group = desk_.group(worker);
+  const MessageBuffers messages(*host_);
+  comm::ProcessGroup& group = queue_.group(worker);
   while (true) {
-    group.recv(words.room(), 1);
-    const Asked asked = words.asked();
-    if (asked.ask == Ask::finish) return;
-    LOCKSTEP_CHECK(asked.ask != Ask::norm, "async: worker ", worker,
+    group.recv(messages.receive_buffer(), 1);
+    const WorkerMessage message = messages.worker_message();
+    if (message.ask == Ask::finish) return;
+    LOCKSTEP_CHECK(message.ask != Ask::norm, "async: worker ", worker,
                    " told a norm that no server had asked for");
-    if (asked.ask == Ask::push) {
-      group.recv(desk_.buffer(worker), 1);
-      desk_.push(worker, asked);
+    if (message.ask == Ask::push) {
+      group.recv(queue_.buffer(worker), 1);
+      queue_.push(worker, message);
       if (clips_) {
-        group.send(words.put(desk_.square_of_round(worker)), 1);
-        group.recv(words.room(), 1);
-        LOCKSTEP_CHECK(words.asked().ask == Ask::norm, "async: worker ", worker,
+        group.send(messages.put(queue_.square_of_round(worker)), 1);
+        group.recv(messages.receive_buffer(), 1);
+        LOCKSTEP_CHECK(messages.worker_message().ask == Ask::norm, "async: worker ", worker,
                        " went on without telling the norm of the whole mean");
-        desk_.tell_norm(worker, words.asked().number);
+        queue_.tell_norm(worker, messages.worker_message().number);
       }
     }
     std::vector<Tensor> state;
-    const Told told = desk_.wait_for(worker, asked.ask, state);
-    group.send(words.put(told), 1);
+    const ServerMessage told = queue_.wait_for(worker, message.ask, state);
+    group.send(messages.put(told), 1);
     if (told.settled == 0) continue;
-    group.send(desk_.buffer(worker), 1);
+    group.send(queue_.buffer(worker), 1);
     for (const Tensor& tensor : state) group.send(tensor.view({-1}), 1);
   }
 }
 
 // The server cannot go on: it keeps the reason, and its workers get it.
 void ParameterServer::Server::fail() {
-  desk_.fail(std::current_exception());
+  queue_.fail(std::current_exception());
   std::string why = "the server has failed";
   try {
     throw;
@@ -104,8 +104,8 @@ void ParameterServer::Server::fail() {
     why = error.what();
   } catch (...) {  // something that has no words
   }
-  for (int worker = 0; worker < desk_.size(); ++worker) {
-    ServersReach::give_up(desk_.group(worker), why);
+  for (int worker = 0; worker < queue_.size(); ++worker) {
+    ServersReach::give_up(queue_.group(worker), why);
   }
 }
 
@@ -131,13 +131,13 @@ ParameterServer::ParameterServer(std::span<comm::ProcessGroup* const> workers,
 
 ParameterServer::~ParameterServer() {
   strands_.clear();
-  server_->desk().let_go();
+  server_->queue().let_go();
 }
 
 ServerReport ParameterServer::join() {
   for (const auto& strand : strands_) strand->join();
   strands_.clear();
-  return server_->desk().report();
+  return server_->queue().report();
 }
 
 }  // namespace lockstep::async_sgd

@@ -65,7 +65,7 @@ struct ServerOptions {
   std::function<bool()> stopped{};
 };
 
-// What a server has done, when all workers have finished or are lost.
+// The work of a server, when all workers have finished or are lost.
 struct ServerReport {
   std::int64_t updates = 0;             // the version of the parameters
   std::int64_t pushes = 0;              // W a step with S = 0; otherwise as many as updates

@@ -20,9 +20,9 @@ struct WorkersReach : comm::ProcessGroup {
 }  // namespace
 
 struct ServerLinks::End {
-  End(Link given, Device& host) : link(std::move(given)), words(host) {}
+  End(Link given, Device& host) : link(std::move(given)), messages(host) {}
   Link link;
-  Words words;
+  MessageBuffers messages;
   comm::Work first{}, second{};
 };
 
@@ -45,33 +45,33 @@ void ServerLinks::each(const Body& body) {
   }
 }
 
-void ServerLinks::ask(const Asked& asked) {
-  each([&](End& end) { end.first = end.link.group->isend(end.words.put(asked), server); });
+void ServerLinks::ask(const WorkerMessage& message) {
+  each([&](End& end) { end.first = end.link.group->isend(end.messages.put(message), server); });
   each([](End& end) { end.first.wait(); });
 }
 
-Answer ServerLinks::take_answers() {
+ServersReply ServerLinks::take_answers() {
   each([](End& end) {
-    end.first = end.link.group->irecv(end.words.room(), server);
+    end.first = end.link.group->irecv(end.messages.receive_buffer(), server);
     end.second = end.link.group->irecv(end.link.buffer, server);
   });
   each([](End& end) {
     end.first.wait();
     end.second.wait();
   });
-  const Told told = ends_.front()->words.told();
+  const ServerMessage told = ends_.front()->messages.server_message();
   return {told.version, told.staleness, told.number};
 }
 
-Answer ServerLinks::pull() {
+ServersReply ServerLinks::pull() {
   ask({.ask = Ask::pull});
   return take_answers();
 }
 
-Answer ServerLinks::push(double loss, double rate) {
+ServersReply ServerLinks::push(double loss, double rate) {
   each([&](End& end) {
-    const Asked asked{.ask = Ask::push, .rate = rate, .loss = loss};
-    end.first = end.link.group->isend(end.words.put(asked), server);
+    const WorkerMessage message{.ask = Ask::push, .rate = rate, .loss = loss};
+    end.first = end.link.group->isend(end.messages.put(message), server);
     end.second = end.link.group->isend(end.link.buffer, server);
   });
   each([](End& end) {
@@ -79,11 +79,12 @@ Answer ServerLinks::push(double loss, double rate) {
     end.second.wait();
   });
   if (clip_ == Clip::by_servers) {
-    each([](End& end) { end.first = end.link.group->irecv(end.words.room(), server); });
+    each(
+        [](End& end) { end.first = end.link.group->irecv(end.messages.receive_buffer(), server); });
     double square = 0;
     each([&](End& end) {
       end.first.wait();
-      square += end.words.told().number;
+      square += end.messages.server_message().number;
     });
     ask({.ask = Ask::norm, .number = std::sqrt(square)});
   }
@@ -93,9 +94,9 @@ Answer ServerLinks::push(double loss, double rate) {
 void ServerLinks::settle() {
   each([](End& end) {
     do {
-      end.link.group->send(end.words.put(Asked{.ask = Ask::settle}), server);
-      end.link.group->recv(end.words.room(), server);
-    } while (end.words.told().settled == 0);
+      end.link.group->send(end.messages.put(WorkerMessage{.ask = Ask::settle}), server);
+      end.link.group->recv(end.messages.receive_buffer(), server);
+    } while (end.messages.server_message().settled == 0);
     end.link.group->recv(end.link.buffer, server);
   });
 }
@@ -103,8 +104,8 @@ void ServerLinks::settle() {
 void ServerLinks::pull_state(const std::vector<std::vector<Tensor>>& state) {
   std::size_t k = 0;
   each([&](End& end) {
-    end.link.group->send(end.words.put(Asked{.ask = Ask::state}), server);
-    end.link.group->recv(end.words.room(), server);
+    end.link.group->send(end.messages.put(WorkerMessage{.ask = Ask::state}), server);
+    end.link.group->recv(end.messages.receive_buffer(), server);
     end.link.group->recv(end.link.buffer, server);
     for (const Tensor& tensor : state.at(k)) end.link.group->recv(tensor.view({-1}), server);
     ++k;

@@ -1,5 +1,5 @@
-// A worker's end of the line to all servers, each of which keeps a part of the parameters. What is
-// asked of one is asked of all, at the same time.
+// A worker's connections to all servers, each of which keeps a part of the parameters. Every
+// request goes to all servers at the same time.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/comm/process_group.hpp"
-#include "engine/parallel/async_sgd/words.hpp"
+#include "engine/parallel/async_sgd/messages.hpp"
 
 namespace lockstep::async_sgd {
 
@@ -19,8 +19,9 @@ struct Link {
   int server_rank = 0;                  // of the world, for errors
 };
 
-// The servers may be at different versions: unless the staleness is 0, nothing keeps them in step.
-struct Answer {
+// The answers of all servers as one. Unless the staleness is 0, the servers may be at different
+// versions, because nothing keeps them in step.
+struct ServersReply {
   std::int64_t version = 0;    // of the first server
   std::int64_t staleness = 0;  // of this worker's last push, there
   double loss = 0;             // of a push with S = 0: the mean over the workers
@@ -39,10 +40,10 @@ class ServerLinks {
 
   // The parameters, into the buffers.
   //   Comm  32 bytes to each server; 32 bytes and [n] back
-  Answer pull();
+  ServersReply pull();
   // The gradient that is in the buffers; then the parameters are, as soon as this worker may go on.
   //   Comm  as pull, and [n] to each server; with Clip::by_servers 32 bytes more each way
-  Answer push(double loss, double rate);
+  ServersReply push(double loss, double rate);
   // The parameters when every active worker has taken as many steps as this one.
   //   Comm  as pull, and 32 bytes each way for each push that is waited for
   void settle();
@@ -60,8 +61,8 @@ class ServerLinks {
   struct End;
   template <typename Body>
   void each(const Body& body);
-  Answer take_answers();
-  void ask(const Asked& asked);
+  ServersReply take_answers();
+  void ask(const WorkerMessage& asked);
 
   std::string who_;
   std::vector<std::shared_ptr<End>> ends_;

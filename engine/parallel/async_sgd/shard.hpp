@@ -1,5 +1,5 @@
-// What one server keeps of a model: some of its parameters, one after the other in one tensor, and
-// an optimizer over them.
+// A server's shard of a model: some of its parameters, one after the other in one tensor, and an
+// optimizer over them.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Shard {
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
-// Whether a piece of optimizer state, "0.weight.exp_avg", is the parameter's.
+// True if a piece of optimizer state, such as "0.weight.exp_avg", is the parameter's.
 bool is_state_of(const std::string& name, const Parameter& parameter);
 
 }  // namespace lockstep::async_sgd

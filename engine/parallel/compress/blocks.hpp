@@ -31,8 +31,9 @@ Cut cut_into(std::int64_t parts, std::int64_t count, std::int64_t chunk);
 // The elements as float32 on the host: the tensor itself if it is that already.
 //   Throws  ContractError where there are no elements (Device::has_numbers)
 Tensor floats_of(const Tensor& data);
-// Where the host writes a float32 result with as many elements as `data`: in `data` itself if
-// possible, else in new memory. bring_back() then converts it to the type and the device of `data`.
+// The memory in which the host writes a float32 result with as many elements as `data`: `data`
+// itself if possible, else new memory. bring_back() then converts it to the type and the device of
+// `data`.
 Tensor place_for(const Tensor& data, Device& host);
 void bring_back(const Tensor& result, const Tensor& data);
 

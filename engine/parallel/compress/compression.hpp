@@ -27,7 +27,7 @@ Compression compression_of(const std::string& words);
 // feedback".
 std::string text_of(const Compression& compression);
 
-// Whether what a pass leaves out is added to the next one (residuals.hpp).
+// True if what a pass leaves out is added to the next one (residuals.hpp).
 bool keeps_residuals(const Compression& compression);
 
 // A hook that averages buckets over the group with this compression, the same on every rank.

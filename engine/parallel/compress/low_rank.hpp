@@ -28,7 +28,7 @@ struct Plain {
   std::int64_t at, count, first_at;
 };
 
-// What travels in which all-reduce. The first has the plain gradients and then all P, in the order
+// The contents of both all-reduces. The first has the plain gradients and then all P, in the order
 // of the bucket; the second has all Q.
 struct Layout {
   std::vector<Matrix> matrices;
@@ -36,8 +36,8 @@ struct Layout {
   std::int64_t plain_count = 0, first_count = 0, q_count = 0;
 };
 
-// Whether P and Q of rank r are smaller than n × m elements by more than `compression_min`:
-// (n + m)·r·compression_min < n·m.
+// True if P and Q of rank r are smaller than n × m elements by more than `compression_min`: (n +
+// m)·r·compression_min < n·m.
 //   Source  PyTorch's _should_compress (powerSGD_hook.py)
 bool is_worth_compressing(std::int64_t rows, std::int64_t columns, std::int64_t rank,
                           double compression_min);

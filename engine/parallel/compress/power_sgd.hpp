@@ -31,7 +31,7 @@ struct PowerSgdOptions {
   ErrorFeedback feedback = ErrorFeedback::on;  // of the hook; PyTorch's use_error_feedback
 };
 
-// What a rank keeps for a bucket from one pass to the next.
+// The state that a rank keeps for a bucket from one pass to the next.
 struct LowRankState {
   Tensor residual;  // [elements of the bucket], zeros at first
   Tensor qs;        // Q of each compressed matrix, [m, r], one after the other; undefined at first

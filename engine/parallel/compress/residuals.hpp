@@ -1,4 +1,4 @@
-// What a hook left out of each bucket, kept from one pass to the next.
+// Residuals: what a hook left out of each bucket, kept from one pass to the next.
 //
 // A residual belongs to a bucket, and DDP plans its buckets anew after the first pass (ddp.hpp). So
 // nothing is left out in the first pass: the hooks that keep residuals reduce it in full, and begin

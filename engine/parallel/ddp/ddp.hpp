@@ -51,9 +51,9 @@ namespace lockstep::ddp {
 // A parameter that gets no gradient from a loss is an error, is allowed, or is allowed if it is the
 // same in every pass.
 enum class Unused : std::uint8_t { refuse, reduce, fixed };
-// Whether buffers become rank 0's at each forward pass.
+// `broadcast`: buffers become rank 0's at each forward pass.
 enum class Buffers : std::uint8_t { broadcast, local };
-// Whether all ranks make the same passes, or some may shadow the passes of others.
+// `even`: all ranks make the same passes. `uneven`: some may shadow the passes of others.
 enum class Inputs : std::uint8_t { even, uneven };
 
 // Calls into the loop at the seams of a step, on this rank alone: what takes the passes of a step
@@ -145,7 +145,7 @@ class Ddp final : public nn::Module {
   double mean_loss();
 
   const collectives::BucketPlan& plan() const { return plan_; }
-  // Of the last armed pass, see communication.hpp.
+  // The communication of the last armed pass (communication.hpp).
   const collectives::Communication& communication() const { return communication_; }
 
  private:

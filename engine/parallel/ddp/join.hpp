@@ -28,8 +28,8 @@ namespace lockstep::ddp {
 // that still had a batch.
 enum class JoinDivide : std::uint8_t { initial, live };
 
-// What a rank keeps from step to step of an epoch. Each rank has its own, and a new one for each
-// epoch. How the functions use the two counts is up to them.
+// The state that a rank keeps from step to step of an epoch. Each rank has its own, and a new one
+// for each epoch. How the functions use the two counts is up to them.
 struct JoinState {
   JoinDivide divide = JoinDivide::initial;  // the same on every rank
   std::int64_t trained = 0;                 // steps in which this rank had a batch

@@ -38,7 +38,7 @@ class Reducer {
   virtual void finalize() = 0;
 };
 
-// What happens to a gradient: it is multiplied by `share` when it enters its bucket, and the full
+// The reduction of a gradient. It is multiplied by `share` when it enters its bucket, and the full
 // bucket is given to `hook`.
 struct Reduction {
   double share = 1;

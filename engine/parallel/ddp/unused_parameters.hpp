@@ -16,8 +16,8 @@
 
 namespace lockstep::ddp {
 
-// What a rank keeps from the beginning of such a pass to its end. The form of `users` is free, as
-// long as it tells which parameters some rank uses, on any number of ranks.
+// The state that a rank keeps from the beginning of such a pass to its end. The form of `users` is
+// free, as long as it tells which parameters some rank uses, on any number of ranks.
 struct UnusedPass {
   std::vector<std::size_t> unused;  // parameters that this rank does not use
   std::vector<Tensor> kept;         // their grads before the pass; undefined where there was none

@@ -206,7 +206,7 @@ Tensor Background::room_for(const std::vector<Submission>& members, std::int64_t
   const Tensor& like = members[0].tensor;
   std::vector<std::string> names;
   for (const Submission& member : members) names.push_back(member.name);
-  const Tensor places = state_.places.side_by_side(names);
+  const Tensor places = state_.gradient_memory.side_by_side(names);
   if (places.defined() && places.numel() == elements && places.dtype() == like.dtype()) {
     return places;
   }

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/parallel/horovod/places.hpp"
+#include "engine/parallel/horovod/gradient_memory.hpp"
 #include "engine/parallel/horovod/reduction_queue.hpp"
 
 namespace lockstep::horovod {
@@ -48,11 +48,11 @@ class Nap {
   bool allowed_ = true;
 };
 
-// What the main strand and the background strand share.
+// The state that the main strand and the background strand share.
 struct QueueState {
   std::unique_ptr<comm::ProcessGroup> group;  // the background strand's alone
   QueueOptions options;
-  Places places{};
+  GradientMemory gradient_memory{};
 
   Nap nap{};
 
@@ -75,8 +75,8 @@ struct QueueState {
 // The strand's body: reduces what is submitted until the queue ends, or something fails.
 void reduce_in_background(QueueState& state);
 
-// Whoever ends the queue must not wait for a strand that waits for other ranks: fails the group's
-// operations, here and on the other ranks.
+// Fails the group's operations, here and on the other ranks. Otherwise, ending the queue would wait
+// for a strand that waits for other ranks.
 void give_up(comm::ProcessGroup& group, const std::string& why);
 
 }  // namespace lockstep::horovod

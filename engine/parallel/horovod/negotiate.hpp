@@ -31,7 +31,7 @@ struct Request {
   double waited_s = 0;  // from when it became ready until this round
 };
 
-// What happens to it.
+// The decision about a gradient.
 enum class Verdict : std::uint8_t {
   reduce,   // now, at this place in the order
   refused,  // the ranks mean different things by this name
@@ -45,7 +45,7 @@ struct Response {
   bool operator==(const Response&) const = default;
 };
 
-// What this rank will do next.
+// The next action of this rank.
 enum class Outlook : std::uint8_t {
   goes_on,  // more gradients may become ready here, whatever this round says
   waits,    // nothing more becomes ready here until all that is ready now has been reduced

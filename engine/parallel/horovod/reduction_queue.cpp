@@ -22,7 +22,7 @@ ReductionQueue::ReductionQueue(comm::ProcessGroup& group, Strands* strands,
   state_ = std::make_shared<QueueState>();
   state_->options = options;
   state_->group = group.split(0, group.rank());
-  state_->places = Places(*state_->group, options.parameters);
+  state_->gradient_memory = GradientMemory(*state_->group, options.parameters);
   state_->options.parameters = {};
   state_->monitor = strands->make_monitor();
   strand_ = strands->start("horovod", [state = state_] { reduce_in_background(*state); });

@@ -6,7 +6,7 @@
 //      waits for its gradients has handed over all of them, so its strand goes on at once.
 //   b. It negotiates: which gradients do all ranks have? (negotiate.hpp)
 //   c. It fuses these (tensor_fusion.hpp), and sums each group over the ranks: in a buffer, unless
-//      its gradients lie side by side already (places.hpp).
+//      its gradients lie side by side already (gradient_memory.hpp).
 //
 // A strand begins a cycle only if its rank has handed something over since the last one, or waits.
 // Horovod begins one every millisecond, whether or not there is anything to do. Here, a round of
@@ -46,12 +46,12 @@ struct QueueOptions {
   double postscale = 1;  // and the sum by this
   // Instead of the plain sum of a fused group; must outlive the queue. Called by the strand.
   collectives::CommHook* hook = nullptr;
-  // Whose grads will be handed over, under their names; they may be given places (places.hpp). A
-  // handle to an old grad then sees the new one.
+  // The parameters whose grads will be handed over, under their names; they may be given places
+  // (gradient_memory.hpp). A handle to an old grad then sees the new one.
   std::span<Parameter* const> parameters = {};
 };
 
-// What one rank's strand has done since the queue was made.
+// The work of one rank's strand since the queue was made.
 struct QueueFigures {
   std::int64_t rounds = 0;                  // of negotiation
   std::int64_t reductions = 0;              // fused groups

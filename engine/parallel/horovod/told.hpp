@@ -1,36 +1,12 @@
-// What travels in a round of negotiation, as bytes: what each rank tells rank 0, and the responses.
-// Also the sentences that say why a gradient cannot be reduced. bytes_of_ranks.hpp carries the
-// bytes.
+// Another name of ready_list.hpp, which students' answers to the exercise negotiate may include.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
-#include "engine/base/bytes.hpp"
-#include "engine/parallel/horovod/negotiate.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 
-// What one rank tells rank 0.
-struct Told {
-  Outlook outlook = Outlook::goes_on;
-  std::vector<Request> requests = {};
-};
+using Told = ReadyList;
 
-Bytes bytes_of(const Told& told);
-Bytes bytes_of(const std::vector<Response>& responses);
-//   Throws  MalformedMessage
-Told told_from(const Bytes& bytes);
-std::vector<Response> responses_from(const Bytes& bytes);
-
-// Two ranks have different tensors under one name.
-std::string why_refused(int rank, const Request& request, int other, const Request& of_other);
-
-// A gradient that some ranks have and others lack.
-//   have, lack  ranks, ascending
-//   waited_s    by the rank that has had it the longest
-std::string why_stalled(const std::string& name, std::span<const int> have,
-                        std::span<const int> lack, double waited_s);
+inline Told told_from(const Bytes& bytes) { return ready_list_from(bytes); }
 
 }  // namespace lockstep::horovod

@@ -1,7 +1,8 @@
-// What the stages of a pipeline do, as values. A model is cut into p·v parts; stage s of p has v of
-// them, its chunks: chunk c of stage s is part c·p + s, so that the output of the last stage goes
-// to the next chunk of the first stage ([NSC21] §2.2). For every stage, a plan lists the passes in
-// order: kind, chunk and micro-batch. The same plan is validated, priced, drawn and executed.
+// The actions of a pipeline's stages, as values. A model is cut into p·v parts; stage s of p has v
+// of them, its chunks: chunk c of stage s is part c·p + s, so that the output of the last stage
+// goes to the next chunk of the first stage ([NSC21] §2.2). For every stage, a plan lists the
+// passes in order: kind, chunk and micro-batch. The same plan is validated, priced, drawn and
+// executed.
 #pragma once
 
 #include <cstdint>

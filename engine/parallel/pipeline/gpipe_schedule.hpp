@@ -8,7 +8,7 @@
 
 namespace lockstep::pipeline {
 
-// What stage `stage` does in a step, in order.
+// Lists the passes of stage `stage` in a step, in order.
 //   Ensures   each micro-batch has one forward and one backward pass, on chunk 0; with several
 //             stages, every forward pass comes before every backward pass; together, the plans of
 //             all stages can be executed

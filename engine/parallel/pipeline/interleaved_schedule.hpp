@@ -15,7 +15,7 @@
 
 namespace lockstep::pipeline {
 
-// What stage `stage` does in a step, in order.
+// Lists the passes of stage `stage` in a step, in order.
 //   Ensures   each micro-batch has one forward and one backward pass over each of the stage's
 //             chunks; together, the plans of all stages can be executed
 //   Time      (m·v+p−1)(tF+tB) when all chunks take the same and messages take no time

@@ -35,13 +35,14 @@ class ModelStage final : public Stage {
   nn::Module& module() { return *module_; }
   const std::vector<nn::UnitRange>& cuts() const { return cuts_; }  // of all parts
 
-  // What the passes of a training step, or those of an evaluation, are told: before run_stage.
+  // Sets the arguments of the passes of a training step or an evaluation. Called before run_stage.
   //   micro_batches  m, the same on every stage; must outlive the passes
   //   occasion       of the first micro-batch's first sample
   void begin(std::span<const data::Batch> micro_batches, const nn::Occasion& occasion);
   // Told what the stage does: a pass, or (nothing) that it waits.
   void tell(std::function<void(const Action*)> told) { told_ = std::move(told); }
-  // Of an evaluation: on the stage with the last part, the labels that were met since begin().
+  // The hits of an evaluation: on the stage with the last part, the labels that were met since
+  // begin().
   std::int64_t hits() const { return hits_; }
 
   int chunks() const override { return place_.chunks; }
@@ -53,7 +54,7 @@ class ModelStage final : public Stage {
   void weight_gradient(const PassOf& pass) override;
 
  private:
-  // What a forward pass leaves for the backward pass.
+  // The state that a forward pass leaves for the backward pass.
   struct Kept {
     std::unique_ptr<Tape> tape;
     Value input, output;
@@ -66,7 +67,7 @@ class ModelStage final : public Stage {
   const data::Batch& batch_of(const PassOf& pass) const {
     return micro_batches_[static_cast<std::size_t>(pass.micro_batch)];
   }
-  // What part `part` gives for this micro-batch, uninitialised.
+  // The output of part `part` for this micro-batch, uninitialised.
   Tensor made_by(int part, const PassOf& pass) const;
   Kept& kept(const PassOf& pass, const char* why);
 

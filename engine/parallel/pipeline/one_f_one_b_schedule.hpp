@@ -12,7 +12,7 @@
 
 namespace lockstep::pipeline {
 
-// What stage `stage` does in a step, in order.
+// Lists the passes of stage `stage` in a step, in order.
 //   Ensures   each micro-batch has one forward and one backward pass, on chunk 0; together, the
 //             plans of all stages can be executed
 //   Time      (m+p−1)(tF+tB) when all stages take the same and messages take no time

@@ -6,16 +6,18 @@
 namespace lockstep::pipeline {
 namespace {
 
-enum class Way : std::uint8_t { forward, back };
+enum class Direction : std::uint8_t { forward, back };
 
-Way way_of(const Action& action) { return action.pass == Pass::forward ? Way::forward : Way::back; }
+Direction direction_of(const Action& action) {
+  return action.pass == Pass::forward ? Direction::forward : Direction::back;
+}
 
 // The place, among its stage's actions, of the pass that makes a parcel or needs it.
-std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, Way way) {
+std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, Direction direction) {
   const auto& actions = plan.actions[static_cast<std::size_t>(part % plan.stages)];
   const auto at = std::ranges::find_if(actions, [&](const Action& action) {
     return action.chunk == part / plan.stages && action.micro_batch == micro_batch &&
-           action.pass != Pass::weight_gradient && way == way_of(action);
+           action.pass != Pass::weight_gradient && direction == direction_of(action);
   });
   return static_cast<std::size_t>(at - actions.begin());
 }
@@ -25,14 +27,15 @@ std::optional<Parcel> parcel_between(const Plan& plan, int from, int to, const A
   const int parts = plan.chunks * plan.stages;
   const bool inside = std::min(from, to) >= 0 && std::max(from, to) < parts;
   if (!inside || action.pass == Pass::weight_gradient) return std::nullopt;
-  const Way way = way_of(action);
-  const int tag = 2 * (action.micro_batch * parts + from) + (way == Way::forward ? 0 : 1);
+  const Direction direction = direction_of(action);
+  const int tag =
+      2 * (action.micro_batch * parts + from) + (direction == Direction::forward ? 0 : 1);
   return Parcel{from % plan.stages, to % plan.stages, tag,
-                place_of_pass(plan, from, action.micro_batch, way),
-                place_of_pass(plan, to, action.micro_batch, way)};
+                place_of_pass(plan, from, action.micro_batch, direction),
+                place_of_pass(plan, to, action.micro_batch, direction)};
 }
 
-int step_of(const Action& action) { return way_of(action) == Way::forward ? 1 : -1; }
+int step_of(const Action& action) { return direction_of(action) == Direction::forward ? 1 : -1; }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What travels between the parts of a pipeline, and when what was sent may be freed.
+// The parcels between the parts of a pipeline, and when a sent tensor may be freed.
 //   p stages; v chunks per stage; m micro-batches; part c·p + s is chunk c of stage s
 #pragma once
 
@@ -21,7 +21,8 @@ struct Parcel {
   // Differs between any two parcels of a plan: 2·(micro-batch · p·v + part that it leaves), and 1
   // more on the way back.
   int tag = 0;
-  // Where it is made among the actions of src, and where it is needed among those of dst.
+  // The place of the action that makes it, among those of src, and of the one that needs it, among
+  // those of dst.
   std::size_t made_at = 0;
   std::size_t needed_at = 0;
 };

@@ -12,16 +12,16 @@ namespace {
 constexpr std::size_t kinds_of_pass = 4;
 
 // Where in a stage's list each pass stands; filled in the order of the list.
-class Places {
+class PassPositions {
  public:
-  explicit Places(const Plan& plan)
+  explicit PassPositions(const Plan& plan)
       : micro_batches_(static_cast<std::size_t>(plan.micro_batches)),
-        places_(kinds_of_pass * static_cast<std::size_t>(plan.chunks) * micro_batches_) {}
+        positions_(kinds_of_pass * static_cast<std::size_t>(plan.chunks) * micro_batches_) {}
 
   std::optional<std::size_t>& of(const Action& action) {
     const auto row = static_cast<std::size_t>(action.chunk) * kinds_of_pass +
                      static_cast<std::size_t>(action.pass);
-    return places_[row * micro_batches_ + static_cast<std::size_t>(action.micro_batch)];
+    return positions_[row * micro_batches_ + static_cast<std::size_t>(action.micro_batch)];
   }
   bool has(Action like, Pass pass) {
     like.pass = pass;
@@ -35,7 +35,7 @@ class Places {
 
  private:
   std::size_t micro_batches_;
-  std::vector<std::optional<std::size_t>> places_;
+  std::vector<std::optional<std::size_t>> positions_;
 };
 
 // Finds the faults of one stage.
@@ -45,7 +45,7 @@ class StageCheck {
       : plan_(plan),
         stage_(stage),
         actions_(plan.actions[static_cast<std::size_t>(stage)]),
-        places_(plan) {}
+        positions_(plan) {}
 
   std::optional<PlanFault> fault() {
     if (auto found = unknown_or_doubled()) return found;
@@ -83,20 +83,20 @@ class StageCheck {
                                           : text("are ", plan_.micro_batches, " micro-batches"),
                  " and ", plan_.chunks, plan_.chunks == 1 ? " chunk" : " chunks", " a stage")};
       }
-      if (const auto before = places_.of(action)) {
+      if (const auto before = positions_.of(action)) {
         return fault_at(FaultKind::doubled, place, text("it is action ", *before, " already"));
       }
       const bool is_half =
           action.pass == Pass::input_gradient || action.pass == Pass::weight_gradient;
-      const bool whole_beside_half =
-          is_half ? places_.has(action, Pass::backward)
-                  : action.pass == Pass::backward && (places_.has(action, Pass::input_gradient) ||
-                                                      places_.has(action, Pass::weight_gradient));
+      const bool whole_beside_half = is_half ? positions_.has(action, Pass::backward)
+                                             : action.pass == Pass::backward &&
+                                                   (positions_.has(action, Pass::input_gradient) ||
+                                                    positions_.has(action, Pass::weight_gradient));
       if (whole_beside_half) {
         return fault_at(FaultKind::doubled, place,
                         "a whole backward pass is I and W already; use the one or the two");
       }
-      places_.of(action) = place;
+      positions_.of(action) = place;
     }
     return std::nullopt;
   }
@@ -105,13 +105,13 @@ class StageCheck {
     for (int j = 0; j < plan_.micro_batches; ++j) {
       for (int c = 0; c < plan_.chunks; ++c) {
         const Action forward{Pass::forward, j, c};
-        const bool halves = places_.has(forward, Pass::input_gradient) ||
-                            places_.has(forward, Pass::weight_gradient);
+        const bool halves = positions_.has(forward, Pass::input_gradient) ||
+                            positions_.has(forward, Pass::weight_gradient);
         std::vector<Pass> wanted{Pass::forward};
         if (halves) wanted.insert(wanted.end(), {Pass::input_gradient, Pass::weight_gradient});
         if (!halves) wanted.push_back(Pass::backward);
         for (const Pass pass : wanted) {
-          if (places_.has(forward, pass)) continue;
+          if (positions_.has(forward, pass)) continue;
           return PlanFault{FaultKind::missing, stage_, Action{pass, j, c}, std::nullopt,
                            text("stage ", stage_, " has no ", words(forward, pass))};
         }
@@ -124,13 +124,13 @@ class StageCheck {
     for (std::size_t place = 0; place < actions_.size(); ++place) {
       const Action& action = actions_[place];
       if (action.pass == Pass::forward) continue;
-      if (!places_.comes_before(action, Pass::forward, place)) {
+      if (!positions_.comes_before(action, Pass::forward, place)) {
         return fault_at(
             FaultKind::no_forward_yet, place,
             text("it needs what ", words(action, Pass::forward), " keeps, which comes later"));
       }
       if (action.pass == Pass::weight_gradient &&
-          !places_.comes_before(action, Pass::input_gradient, place)) {
+          !positions_.comes_before(action, Pass::input_gradient, place)) {
         return fault_at(FaultKind::no_gradient_yet, place,
                         text("it needs the gradients of ", words(action, Pass::input_gradient),
                              ", which comes later"));
@@ -142,7 +142,7 @@ class StageCheck {
   const Plan& plan_;
   int stage_;
   const std::vector<Action>& actions_;
-  Places places_;
+  PassPositions positions_;
 };
 
 // Who waits for whom, from some stage that does not go on: sooner or later a stage for the second

@@ -13,8 +13,8 @@
 
 namespace lockstep::pipeline {
 
-// What all stages do under a schedule. Calls the parts gpipe, one_f_one_b, interleaved and
-// zero_bubble.
+// Returns the plan of all stages under a schedule. Calls the parts gpipe, one_f_one_b, interleaved
+// and zero_bubble.
 //   Ensures   the plan is valid (check)
 //   Throws    ContractError for less than one stage, chunk or micro-batch, for several chunks
 //             under a schedule other than interleaved, and for a number of micro-batches that is
@@ -36,7 +36,7 @@ struct PlanFault {
   FaultKind kind = FaultKind::sizes;
   int stage = 0;
   Action action{};
-  // Of `action` in the stage's list; none if the action is missing.
+  // The place of `action` in the stage's list; none if the action is missing.
   std::optional<std::size_t> place{};
   std::string sentence{};  // "stage 1 has no B3"
 };

@@ -1,5 +1,5 @@
-// What an action needs before it can start, and how far a plan gets on these terms: its order
-// alone, or with the clock. For the room's own use.
+// Finds what an action needs before it can start, and how far a plan gets on these terms: by its
+// order alone, or with the clock. For the room's own use.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace lockstep::pipeline {
 
-// What a part gives to its neighbours, once for each micro-batch: its output, to the part after it;
-// the gradient of its input, to the part before it.
+// The products of a part for its neighbours, once for each micro-batch: its output, to the part
+// after it; the gradient of its input, to the part before it.
 enum class Product : std::uint8_t { output, gradient };
 
 struct Need {
@@ -31,7 +31,7 @@ class Products {
   explicit Products(const Plan& plan);
   bool made(const Need& need) const { return at(need) >= 0; }
   double at(const Need& need) const { return times_[index(need)]; }  // negative if it was not made
-  // What `action` gives, if anything, at `time`.
+  // Notes what `action` gives, if anything, at `time`.
   void give(const Plan& plan, int stage, const Action& action, double time);
 
  private:

@@ -16,10 +16,10 @@ struct PassOf {
   int micro_batch = 0;
 };
 
-// What a stage can do with its chunks. It keeps what a backward pass needs, from the forward pass
-// on, and knows nothing of other stages. It may keep the tensors that it was given or returned.
-// Until the last pass of the micro-batch has run, nothing may write to them, and their memory
-// receives no other message.
+// The passes that a stage can run on its chunks. It keeps what a backward pass needs, from the
+// forward pass on, and knows nothing of other stages. It may keep the tensors that it was given or
+// returned. Until the last pass of the micro-batch has run, nothing may write to them, and their
+// memory receives no other message.
 class Stage {
  public:
   virtual ~Stage() = default;

@@ -1,4 +1,4 @@
-// What a plan costs: when each action runs, how long the stages are idle, and what they keep.
+// The cost of a plan: when each action runs, how long the stages are idle, and what they keep.
 //   p stages; v chunks a stage; m micro-batches
 //
 // A stage starts an action when the one before it is over and all that it needs is there. What a

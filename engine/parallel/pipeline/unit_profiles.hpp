@@ -1,6 +1,6 @@
-// What the units of a model cost and give, found by running one sample through them without
-// numbers: by that a pipeline cuts a model into parts, and knows what a message between two of them
-// carries.
+// The cost and the outputs of a model's units, found by running one sample through them without
+// numbers. A pipeline uses them to cut a model into parts, and to know what a message between two
+// of them carries.
 #pragma once
 
 #include <vector>

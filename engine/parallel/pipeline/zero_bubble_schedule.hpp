@@ -13,7 +13,7 @@
 
 namespace lockstep::pipeline {
 
-// What stage `stage` does in a step, in order.
+// Lists the passes of stage `stage` in a step, in order.
 //   Ensures   each micro-batch has one forward, one input gradient and one weight gradient, on
 //             chunk 0; together, the plans of all stages can be executed
 //   Time      m(tF+tI+tW) + (p−1)(tF+tI−tW) where m ≥ p and tW ≤ min(tF, tI); 2m+2p−1 where m < p

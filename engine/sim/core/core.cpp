@@ -24,7 +24,7 @@ Core::State::State(Options chosen)
   LOCKSTEP_CHECK(n >= 1, "a simulated world needs at least one rank, not ", n);
   const auto size = static_cast<std::size_t>(n);
   strands_.resize(size);
-  for (auto& strands : strands_) main_.push_back(&strands.emplace(0, Strand{}).first->second);
+  for (auto& strands : strands_) main_.push_back(&strands.emplace(0, StrandState{}).first->second);
   lost_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
@@ -60,7 +60,7 @@ const std::optional<Finding>& Core::finding() const { return state_->finding_; }
 void Core::fail(Finding finding) { state_->found(std::move(finding)); }
 const Counters& Core::counters() const { return state_->counters_; }
 
-Strand& Core::State::other_strand(Actor actor) {
+StrandState& Core::State::other_strand(Actor actor) {
   if (actor.rank < 0 || actor.rank >= options_.ranks) {
     throw Error(text("there is no rank ", actor.rank, " in a world of ", options_.ranks));
   }
@@ -78,7 +78,7 @@ void Core::State::asks_twice(Actor actor, const char* doing) {
 }
 
 void Core::start(Actor actor, Actor parent, std::string name) {
-  const Strand& origin = state_->running_strand(parent, "starts another");
+  const StrandState& origin = state_->running_strand(parent, "starts another");
   auto& strands = state_->strands_[static_cast<std::size_t>(parent.rank)];
   if (actor.rank != parent.rank || actor.strand <= strands.rbegin()->first) {
     throw Error(text("rank ", parent.rank, " starts strand ", actor.strand, " of rank ", actor.rank,
@@ -96,7 +96,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
                    {parent.rank},
                    {}});
   }
-  Strand strand;
+  StrandState strand;
   strand.name = std::move(name);
   strand.clock_s = origin.clock_s;
   strand.depth = origin.depth;
@@ -106,7 +106,7 @@ void Core::start(Actor actor, Actor parent, std::string name) {
 }
 
 void Core::ask(Actor actor, Request request) {
-  Strand& strand = state_->running_strand(actor, "asks");
+  StrandState& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
   if (request.op == Op::pause) state_->count(actor, request);  // it may be woken before its turn
   if (state_->faults_ && state_->dies_asking(actor, request)) return;
@@ -117,7 +117,7 @@ void Core::ask(Actor actor, Request request) {
 }
 
 std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
-  Strand& strand = state_->running_strand(actor, "asks");
+  StrandState& strand = state_->running_strand(actor, "asks");
   LOCKSTEP_CHECK(request.op == Op::isend || request.op == Op::irecv, name_of(request.op),
                  " may block, so it is not answered at once");
   state_->check(actor, request);
@@ -134,7 +134,7 @@ double Core::clock_s(Actor actor, double computed_s) const {
 }
 
 void Core::end(Actor actor) {
-  Strand& strand = state_->running_strand(actor, "ends");
+  StrandState& strand = state_->running_strand(actor, "ends");
   if (state_->faults_ && state_->faults_->is_dead(actor.rank, strand.clock_s)) {
     return state_->die_in_time(actor.rank);
   }
@@ -148,8 +148,8 @@ void Core::end(Actor actor) {
 }
 
 void Core::wake(Actor sleeper, Actor waker) {
-  const Strand& by = state_->running_strand(waker, "wakes another");
-  Strand& strand = state_->strand_of(sleeper);
+  const StrandState& by = state_->running_strand(waker, "wakes another");
+  StrandState& strand = state_->strand_of(sleeper);
   const bool asks = strand.asked && strand.asked->op == Op::pause;
   if (sleeper.rank != waker.rank || !(asks || strand.pausing)) {
     throw Error(text("rank ", waker.rank, " wakes strand ", sleeper.strand, " of rank ",
@@ -171,7 +171,7 @@ std::vector<Core::Resume> Core::advance() {
 }
 
 Reply Core::take_reply(Actor actor) {
-  Strand& strand = state_->strand_of(actor);
+  StrandState& strand = state_->strand_of(actor);
   strand.reply.now = strand.clock_s;
   return std::move(strand.reply);
 }

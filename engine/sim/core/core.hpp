@@ -60,7 +60,7 @@ struct Timeline;
 
 namespace lockstep::sim {
 
-// What the trusted side serves to ranks (a store, data items, scripted events).
+// A service of the trusted side for ranks (a store, data items, scripted events).
 class Service {
  public:
   virtual ~Service() = default;
@@ -87,7 +87,8 @@ struct Limits {
   std::int64_t requests_max = 4'000'000;  // of every kind, so that polling ends too
 };
 
-// What Counters keeps of a run. A record takes 56 bytes a message: too much for millions of them.
+// The choice of what Counters keeps of a run. A record takes 56 bytes a message: too much for
+// millions of them.
 enum class Record : std::uint8_t { totals, everything };
 
 struct Options {
@@ -148,9 +149,10 @@ class Core {
   // The seed's: who goes first among ranks that are equal in virtual time.
   std::vector<int> order() const;
 
-  // What strands do. Strand 0 of every rank is live from the start. These throw Error, in a
-  // sentence, on what makes no sense (a rank outside the group, lengths that contradict, a strand
-  // that is not live, a handle that was waited for): a hostile rank can say anything.
+  // The actions of strands. Strand 0 of every rank is live from the start. These functions throw
+  // Error, with a sentence, for calls that make no sense (a rank outside the group, lengths that
+  // contradict, a strand that is not live, a handle that was waited for): a hostile rank can say
+  // anything.
   void start(Actor actor, Actor parent, std::string name = {});  // begins at the parent's clock
   void ask(Actor actor, Request request);
   // The same for a message of a rank in this process, whose memory the core may read and write

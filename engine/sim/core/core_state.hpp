@@ -1,4 +1,4 @@
-// What the core remembers, and the steps that its files take with it. Internal to engine/sim.
+// The core's state, and the steps that its files take with it. Internal to engine/sim.
 //
 // Invariants
 //   1. A channel (group, source, destination, tag) holds waiting sends or waiting receives, never
@@ -27,8 +27,8 @@
 
 namespace lockstep::sim {
 
-// Of a rank that passes messages only the first line is touched.
-struct alignas(64) Strand {
+// If a rank passes only messages, only the first cache line is touched.
+struct alignas(64) StrandState {
   double clock_s = 0;
   Answer answer;          // ready: what a Message is answered
   OperationPtr waits_on;  // blocked: until this is done
@@ -91,14 +91,14 @@ struct Core::State {
   explicit State(Options chosen);
 
   // Strands, and whether the run is over for their ranks.
-  Strand& strand_of(Actor actor) {
+  StrandState& strand_of(Actor actor) {
     const auto rank = static_cast<std::size_t>(actor.rank);
     if (actor.strand == 0 && rank < main_.size() && main_[rank]->live) return *main_[rank];
     return other_strand(actor);
   }
-  Strand& other_strand(Actor actor);
-  Strand& running_strand(Actor actor, const char* doing) {
-    Strand& strand = strand_of(actor);
+  StrandState& other_strand(Actor actor);
+  StrandState& running_strand(Actor actor, const char* doing) {
+    StrandState& strand = strand_of(actor);
     if (!strand.running) asks_twice(actor, doing);
     return strand;
   }
@@ -111,8 +111,8 @@ struct Core::State {
     return over_;
   }
 
-  // What a rank may ask for. Of a message `check` is called only when it makes no sense: the
-  // sentence is made from the whole request.
+  // Checks what a rank may ask for. For a message, `check` is called only if it makes no sense, to
+  // make the sentence from the whole request.
   void check(Actor actor, const Request& request) const;
   void check(Actor actor, const Message& message) const;
   bool makes_sense(Actor actor, const Message& message) const;
@@ -127,8 +127,8 @@ struct Core::State {
   void check_limits(Actor actor, const Message& message);
 
   // Requests, whose turn it is, and ranks that are gone.
-  void take(Actor actor, Request request);                       // looks at one request
-  void pass_time(Strand& strand, Actor actor, Request request);  // compute, until
+  void take(Actor actor, Request request);                            // looks at one request
+  void pass_time(StrandState& strand, Actor actor, Request request);  // compute, until
   void take_asked();                          // all, in the order of the askers' clocks
   void choose_next();                         // who goes on
   void answer_now(Actor actor, Reply reply);  // ready at the strand's own time
@@ -150,15 +150,16 @@ struct Core::State {
   bool serve_earliest(double before_s);  // true: some service answered
   bool answer(Actor actor, const Answering& answering);
   Service& service_of(const Request& request) const;
-  double deadline_of(const Strand& strand) const;
-  std::vector<Ready> waiting_for_services(const std::function<double(const Strand&)>& time) const;
+  double deadline_of(const StrandState& strand) const;
+  std::vector<Ready> waiting_for_services(
+      const std::function<double(const StrandState&)>& time) const;
 
   // Messages that wait for nothing but their other side.
-  void take(Actor actor, Strand& strand, const Message& message);
-  void take_wait(Actor actor, Strand& strand, const Message& wait);
-  OperationPtr operation_of(Actor actor, const Strand& strand);
-  void post(const OperationPtr& operation, Strand& strand);
-  void post_send(const OperationPtr& send, Strand& sender);
+  void take(Actor actor, StrandState& strand, const Message& message);
+  void take_wait(Actor actor, StrandState& strand, const Message& wait);
+  OperationPtr operation_of(Actor actor, const StrandState& strand);
+  void post(const OperationPtr& operation, StrandState& strand);
+  void post_send(const OperationPtr& send, StrandState& sender);
   void post_receive(const OperationPtr& receive);
   void meet(const OperationPtr& send, const OperationPtr& receive);
   bool is_next(const Operation& send, const Operation& receive) const;
@@ -169,8 +170,8 @@ struct Core::State {
   void resume(Operation& operation) {  // the waiter of a finished operation is ready
     if (operation.has_waiter) answer_waiter(operation, strand_of(operation.waiter));
   }
-  void answer_waiter(Operation& operation, Strand& strand);
-  void set_ready(Actor actor, const Strand& strand);
+  void answer_waiter(Operation& operation, StrandState& strand);
+  void set_ready(Actor actor, const StrandState& strand);
 
   // Transfers whose turn is not known at once.
   static bool later(const Match& a, const Match& b);
@@ -183,7 +184,7 @@ struct Core::State {
   void leave_node(Match match);
   void enter_node(const Match& match);
 
-  // What faults do: called only where there are some.
+  // The effects of faults. These are called only if there are faults.
   bool dies_asking(Actor actor, const Request& request);
   bool dies_asking(Actor actor, const Message& message);
   void take_away(int rank, const std::string& why, double at_s);
@@ -194,14 +195,14 @@ struct Core::State {
   bool is_doomed(Operation& send, Operation& receive);
   bool is_doomed(Operation& send, Operation& receive, double sent_s, double arrived_s);
   bool is_doomed(const Group& group, const Group::Slot& slot, double done_s);
-  bool fail_doomed(Actor actor, Strand& strand);
+  bool fail_doomed(Actor actor, StrandState& strand);
 
   // Native collectives, and splits.
   void enter(const OperationPtr& operation);
   void run_collective(Group& group, std::uint32_t id, Group::Slot& slot);
   void run_split(const Group& parent, Group::Slot& slot, double done_s);
 
-  // What is stuck, and why.
+  // Finds what is stuck, and why.
   void diagnose_stuck();
   Finding cycle_finding(const WaitGraph& graph, const std::vector<std::size_t>& cycle) const;
   Finding end_finding(const WaitGraph& graph, const WaitNode& node) const;
@@ -211,24 +212,24 @@ struct Core::State {
   std::string other_tag(const std::vector<WaitNode>& cycle) const;
   std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
 
-  // What is left when all ranks have returned.
+  // Checks what is left when all ranks have returned.
   void check_end();
   enum class Side : std::uint8_t { send, receive };
   std::vector<const Operation*> unmet(Side side) const;  // by rank, then oldest first
 
-  // What the timeline is told of waiting.
+  // Recording of waits for the timeline.
   void record_wait(const Operation& operation, double start_s);
   void record_waiting(const Finding& finding);  // who waits at this moment, and why it ended
-  trace::Waiting waiting_of(Actor actor, const Strand& strand) const;
+  trace::Waiting waiting_of(Actor actor, const StrandState& strand) const;
 
-  // What members of a group do not agree on.
+  // Findings about calls on which members of a group do not agree.
   Finding mismatch_of(const Group& group, const Group::Slot& slot, std::uint64_t index) const;
 
   Options options_;
-  OperationPool pool_;                          // before all that holds operations
-  std::vector<std::map<int, Strand>> strands_;  // by rank, by strand
-  std::vector<Strand*> main_;                   // by rank: its strand 0
-  std::vector<std::string> lost_;               // by rank: why it is gone, or empty
+  OperationPool pool_;                               // before all that holds operations
+  std::vector<std::map<int, StrandState>> strands_;  // by rank, by strand
+  std::vector<StrandState*> main_;                   // by rank: its strand 0
+  std::vector<std::string> lost_;                    // by rank: why it is gone, or empty
   std::vector<Group> groups_;
   Channels channels_;
   std::vector<Match> matches_;  // a heap, the earliest first; some are transferred meanwhile:
@@ -260,19 +261,19 @@ std::int64_t bytes_of(const Request& request);
 inline std::int64_t bytes_of(const Message& message) {
   return message.count * static_cast<std::int64_t>(bytes_of(message.dtype));
 }
-// What a member brings into a collective of `members`: `count` elements, or one such share for each
-// member. Counted by the request alone, since a symbolic tensor brings no bytes.
+// The elements that a member brings into a collective of `members`: `count`, or one such share for
+// each member. The request alone decides, since a symbolic tensor brings no bytes.
 std::int64_t given_count(const Request& request, std::size_t members);
 std::int64_t given_bytes(const Request& request, std::size_t members);
 inline bool is_blocking(Op op) {
   return op == Op::send || op == Op::recv || op == Op::collective || op == Op::split;
 }
-// Of a message that may be transferred: both sides expect the same. What does not agree has to
-// wait, so that of several the same one is found whoever ran first.
+// True if both sides of a message expect the same, so that it may be transferred. A message on
+// which they disagree has to wait, so that the same one of several is found whichever ran first.
 inline bool agree(const Operation& send, const Operation& receive) {
   return send.request.count == receive.request.count && send.request.dtype == receive.request.dtype;
 }
-// Of what is transferred: nobody but its owner may have changed it since it was sent.
+// The checksum of what is transferred. Nobody but its owner may have changed it since it was sent.
 inline std::uint64_t checksum_of_bytes(const Operation& send) {
   return send.request.op == Op::isend ? send.request.checksum : checksum_of(send.request.data);
 }

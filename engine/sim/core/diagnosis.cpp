@@ -33,7 +33,7 @@ std::string details_of(const Request& request) {
 }
 
 // "strand 'loader 0'"; without a name "strand 3".
-std::string name_of_strand(int number, const Strand& strand) {
+std::string name_of_strand(int number, const StrandState& strand) {
   return strand.name.empty() ? text("strand ", number) : text("strand '", strand.name, "'");
 }
 
@@ -60,7 +60,7 @@ std::string message_text(const Node& node, const Group& group) {
 
 // "rank 0 waits in recv from rank 3 (12 bytes, work/ring.cpp:21)"
 std::string sentence_of(const WaitGraph& graph, const Node& node, const Group& group,
-                        const std::map<int, Strand>& strands) {
+                        const std::map<int, StrandState>& strands) {
   const Request& request = *node.request;
   const auto waits = [&](const auto&... what) {
     return text(who(node), " waits ", what...) + and_place(request);

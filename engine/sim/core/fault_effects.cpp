@@ -120,7 +120,7 @@ bool Core::State::is_doomed(const Group& group, const Group::Slot& slot, double 
   return true;
 }
 
-bool Core::State::fail_doomed(Actor actor, Strand& strand) {
+bool Core::State::fail_doomed(Actor actor, StrandState& strand) {
   const auto doomed = faults_->take_doomed(strand.waits_on);
   if (!doomed) return false;
   strand.waits_on->done = true;

@@ -30,7 +30,8 @@ class FaultState {
   double slowness_of(int rank) const { return slower_[index(rank)]; }
   // How the next message of `src` to `dst` travels. Drawn anew each time.
   LinkChange change(int src, int dst);
-  // Of a native collective: the worst link between two of its members; infinity: one is cut.
+  // The slowness of a native collective: that of the worst link between two of its members;
+  // infinity if one is cut.
   double slowness_among(const std::vector<int>& members) const;
   // "the link between rank 0 and rank 1 is cut by a fault", or nothing.
   std::optional<std::string> cut(int src, int dst) const;

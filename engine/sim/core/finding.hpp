@@ -1,5 +1,6 @@
-// What the simulator finds in a run: the core that every rank waits or that two disagree, a host
-// that a process crashed or spent its time. Whether an answer is right is for others to judge.
+// A finding of the simulator in a run. The core finds that every rank waits or that two disagree; a
+// host finds that a process crashed or used up its time. Whether an answer is right is for others
+// to judge.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Finding {
   std::vector<int> ranks;  // the ranks involved; for a deadlock, the cycle in order
   std::string where;       // file:line of the first one, or empty
   std::string cause = {};  // one word where the kind leaves it open: "returned_early"
-  // What was called, where the ranks disagree about it or its buffer is the matter.
+  // The calls, if the ranks disagree about them or the buffer of one is the matter.
   std::vector<FoundCall> calls = {};
 };
 

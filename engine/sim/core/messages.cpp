@@ -65,7 +65,7 @@ std::size_t received_by(Operation& operation) {
 const Answer* Core::ask(Actor actor, const Message& message) {
   State& state = *state_;
   if (state.is_over(actor.rank)) return &state.why_over(actor.rank);
-  Strand& strand = state.running_strand(actor, "asks");
+  StrandState& strand = state.running_strand(actor, "asks");
   if (!state.makes_sense(actor, message)) state.check(actor, message);
   state.count(actor, message);
   if (state.faults_ && state.dies_asking(actor, message)) return nullptr;
@@ -116,13 +116,13 @@ inline void Core::State::count(Actor actor, const Message& message) {
 // Whether no other transfer can come before it at its sender's port: none is open, and what the
 // sender posts from now on is posted later. Of a card it cannot be known.
 inline bool Core::State::is_next(const Operation& send, const Operation& receive) const {
-  const Strand& sender = *main_[static_cast<std::size_t>(send.owner.rank)];
+  const StrandState& sender = *main_[static_cast<std::size_t>(send.owner.rank)];
   if (!at_once_ || sender.open_sends != 1 || !sender.alone) return false;
   if (links_.over_cards(send.owner.rank, receive.owner.rank)) return false;
   return (sender.clock_s >= send.ready_s || sender.waits_on.get() == &send) && agree(send, receive);
 }
 
-inline void Core::State::post_send(const OperationPtr& send, Strand& sender) {
+inline void Core::State::post_send(const OperationPtr& send, StrandState& sender) {
   send->depth = sender.depth + 1;
   const Message& request = send->request;
   const int src = send->owner.rank;
@@ -207,7 +207,7 @@ void Core::State::received(const Operation& send, Operation& receive, double beg
   receive.done = true;
 }
 
-void Core::State::answer_waiter(Operation& operation, Strand& strand) {
+void Core::State::answer_waiter(Operation& operation, StrandState& strand) {
   if (recorder_) record_wait(operation, strand.clock_s);
   strand.clock_s = std::max(strand.clock_s, operation.done_s);
   const Op op = operation.request.op;
@@ -225,7 +225,7 @@ void Core::State::answer_waiter(Operation& operation, Strand& strand) {
   strand.waits_on = nullptr;
 }
 
-inline void Core::State::take(Actor actor, Strand& strand, const Message& message) {
+inline void Core::State::take(Actor actor, StrandState& strand, const Message& message) {
   if (message.op == Op::wait) return take_wait(actor, strand, message);
   const OperationPtr operation = operation_of(actor, strand);
   operation->request = message;
@@ -236,7 +236,7 @@ inline void Core::State::take(Actor actor, Strand& strand, const Message& messag
   post(operation, strand);
 }
 
-OperationPtr Core::State::operation_of(Actor actor, const Strand& strand) {
+OperationPtr Core::State::operation_of(Actor actor, const StrandState& strand) {
   OperationPtr operation = pool_.make();
   operation->owner = actor;
   operation->posted_s = strand.clock_s;
@@ -244,7 +244,7 @@ OperationPtr Core::State::operation_of(Actor actor, const Strand& strand) {
   return operation;
 }
 
-void Core::State::post(const OperationPtr& operation, Strand& strand) {
+void Core::State::post(const OperationPtr& operation, StrandState& strand) {
   Message& request = operation->request;
   const Op op = request.op;
   if (is_blocking(op)) {
@@ -267,7 +267,7 @@ void Core::State::post(const OperationPtr& operation, Strand& strand) {
   }
 }
 
-void Core::State::take_wait(Actor actor, Strand& strand, const Message& wait) {
+void Core::State::take_wait(Actor actor, StrandState& strand, const Message& wait) {
   const OperationPtr operation = pool_.take(actor.rank, wait.handle);
   if (!operation) {  // two strands wait for one handle
     return answer_now(actor,
@@ -285,7 +285,7 @@ void Core::State::take_wait(Actor actor, Strand& strand, const Message& wait) {
   }
 }
 
-void Core::State::set_ready(Actor actor, const Strand& strand) {
+void Core::State::set_ready(Actor actor, const StrandState& strand) {
   if (strand.running) return;  // it is answered at once
   if (one_at_a_time_) {
     ready_by_time_.push_back({strand.clock_s, actor});

@@ -12,8 +12,8 @@ namespace lockstep::sim {
 
 class OperationPool;
 
-// What an operation has beside its message: a collective, a split, or what a host in another
-// process asked for.
+// The state of an operation besides its message: a collective, a split, or the request of a host in
+// another process.
 struct Whole {
   Request request;
   Reply reply;  // what the owner is answered when it is done
@@ -48,7 +48,7 @@ struct Operation {
   OperationPool* pool = nullptr;
 };
 
-// What was asked for, as a whole request, for sentences. Valid as long as the operation.
+// The whole request of the operation, for sentences. Valid as long as the operation.
 const Request& request_of(const Operation& operation);
 
 // Counts the holders of an operation, in one thread; the last one gives it back to its pool.

@@ -45,7 +45,7 @@ class ReadyStrands {
     }
   }
 
-  // Who comes first among equals.
+  // The rank's place among equals: the lowest comes first.
   int place_of(int rank) const { return place_[static_cast<std::size_t>(rank)]; }
 
   // All ranks, as they come.

@@ -49,7 +49,7 @@ void Core::State::record_wait(const Operation& operation, double start_s) {
                     operation.done_s);
 }
 
-trace::Waiting Core::State::waiting_of(Actor actor, const Strand& strand) const {
+trace::Waiting Core::State::waiting_of(Actor actor, const StrandState& strand) const {
   const Request& request = *blocking_request_of(strand);
   const int peer = peer_of(request, groups_);
   trace::Waiting waiting;

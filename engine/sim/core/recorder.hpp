@@ -31,7 +31,7 @@ class Recorder {
   trace::Timeline& timeline_;
 };
 
-// What an operation is called in a picture: "recv from rank 3", "all_reduce", "strand 2 to end".
+// The name of an operation in a picture: "recv from rank 3", "all_reduce", "strand 2 to end".
 std::string words_of(const Request& request, int peer);
 
 }  // namespace lockstep::sim

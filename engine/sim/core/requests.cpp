@@ -34,7 +34,7 @@ Reply failed_reply(std::string error) {
 }
 
 void Core::State::take(Actor actor, Request request) {
-  Strand& strand = strand_of(actor);
+  StrandState& strand = strand_of(actor);
   switch (request.op) {
     case Op::wait:
       return take_wait(actor, strand, message_of(request));
@@ -49,7 +49,7 @@ void Core::State::take(Actor actor, Request request) {
       strand.pausing = std::make_unique<Request>(std::move(request));
       return;
     case Op::join: {
-      const Strand& other =
+      const StrandState& other =
           strands_[static_cast<std::size_t>(actor.rank)].at(static_cast<int>(request.handle));
       strand.joining = std::make_unique<Request>(std::move(request));
       if (!other.live) release_joiners({actor.rank, static_cast<int>(strand.joining->handle)});
@@ -69,7 +69,7 @@ void Core::State::take(Actor actor, Request request) {
 }
 
 void Core::State::answer_now(Actor actor, Reply reply) {
-  Strand& strand = strand_of(actor);
+  StrandState& strand = strand_of(actor);
   strand.reply = std::move(reply);
   strand.answer = {strand.reply.status == Status::ok ? nullptr : &strand.reply.error, 0, 0, 0};
   set_ready(actor, strand);
@@ -77,7 +77,7 @@ void Core::State::answer_now(Actor actor, Reply reply) {
 
 void Core::State::release_joiners(Actor ended) {
   auto& strands = strands_[static_cast<std::size_t>(ended.rank)];
-  const Strand& other = strands.at(ended.strand);
+  const StrandState& other = strands.at(ended.strand);
   for (auto& [id, strand] : strands) {
     if (!strand.joining || std::cmp_not_equal(strand.joining->handle, ended.strand)) continue;
     if (recorder_) {

@@ -55,7 +55,7 @@ bool Core::pass_time(Actor actor, Op op, double seconds) {
   return true;
 }
 
-void Core::State::pass_time(Strand& strand, Actor actor, Request request) {
+void Core::State::pass_time(StrandState& strand, Actor actor, Request request) {
   if (request.op == Op::compute) {
     request.seconds *= slowness_of(actor.rank);
     if (recorder_) recorder_->computed(actor, request, strand.clock_s);

@@ -17,7 +17,7 @@ void Core::State::run_services() {
   while (true) {
     double next_s = Service::forever;
     for (const Ready& ready : ready_by_time_) next_s = std::min(next_s, ready.time_s);
-    const auto late = waiting_for_services([&](const Strand& s) { return deadline_of(s); });
+    const auto late = waiting_for_services([&](const StrandState& s) { return deadline_of(s); });
     const double late_s = late.empty() ? Service::forever : late.front().time_s;
     if (serve_earliest(std::min(next_s, late_s))) continue;
     if (late_s >= next_s) return;
@@ -30,7 +30,7 @@ void Core::State::run_services() {
 }
 
 bool Core::State::serve_earliest(double before_s) {
-  for (const Ready& asking : waiting_for_services([](const Strand& s) { return s.clock_s; })) {
+  for (const Ready& asking : waiting_for_services([](const StrandState& s) { return s.clock_s; })) {
     if (asking.time_s > before_s) return false;
     if (answer(asking.actor, [&](Service& service, const Request& request, double now) {
           return service.serve(asking.actor, request, now);
@@ -45,7 +45,7 @@ bool Core::State::serve_earliest(double before_s) {
 // but for those that wait; of these, one is answered at the moment of what it waited for, which is
 // the last thing that happened.
 bool Core::State::answer(Actor actor, const Answering& answering) {
-  Strand& strand = strand_of(actor);
+  StrandState& strand = strand_of(actor);
   const double asked_s = strand.clock_s;
   const double now = std::max(asked_s, served_s_);
   Reply reply;
@@ -73,7 +73,7 @@ Service& Core::State::service_of(const Request& request) const {
 }
 
 // What serve() will refuse anyway has no deadline.
-double Core::State::deadline_of(const Strand& strand) const {
+double Core::State::deadline_of(const StrandState& strand) const {
   try {
     const Request& request = *strand.serving;
     return std::max(strand.clock_s, service_of(request).deadline_s(request, strand.clock_s));
@@ -84,7 +84,7 @@ double Core::State::deadline_of(const Strand& strand) const {
 
 // The strands that a service has not answered yet, the earliest first.
 std::vector<Core::State::Ready> Core::State::waiting_for_services(
-    const std::function<double(const Strand&)>& time) const {
+    const std::function<double(const StrandState&)>& time) const {
   std::vector<Ready> waiting;
   for (int rank = 0; rank < options_.ranks; ++rank) {
     for (const auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {

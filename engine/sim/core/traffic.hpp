@@ -1,5 +1,5 @@
-// Who sent how much to whom, from the record of a run: what Counters leave out for thousands of
-// ranks.
+// The traffic between each pair of ranks, from the record of a run: what Counters leave out for
+// thousands of ranks.
 #pragma once
 
 #include <cstdint>

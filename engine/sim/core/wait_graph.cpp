@@ -12,7 +12,7 @@ bool is_message(Op op) {
 
 }  // namespace
 
-const Request* blocking_request_of(const Strand& strand) {
+const Request* blocking_request_of(const StrandState& strand) {
   if (strand.waits_on) return &request_of(*strand.waits_on);
   for (const auto* asked : {&strand.serving, &strand.joining, &strand.pausing}) {
     if (*asked) return &**asked;
@@ -20,7 +20,7 @@ const Request* blocking_request_of(const Strand& strand) {
   return nullptr;
 }
 
-WaitGraph::WaitGraph(const std::vector<std::map<int, Strand>>& strands,
+WaitGraph::WaitGraph(const std::vector<std::map<int, StrandState>>& strands,
                      const std::vector<Group>& groups) {
   std::unordered_map<const Operation*, std::size_t> collective_of;
   for (const Group& group : groups) {

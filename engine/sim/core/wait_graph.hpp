@@ -1,4 +1,4 @@
-// Who waits for whom when nothing can go on. Internal to engine/sim.
+// The wait-for graph of a run in which nothing can go on. Internal to engine/sim.
 //
 // A node is a live strand, each of which is blocked. It has an edge to every live strand that could
 // let it go on: those of the other side of a message, of the members that have not entered a
@@ -15,12 +15,12 @@
 
 namespace lockstep::sim {
 
-// What a blocked strand is blocked on; null when nothing blocks it.
-const Request* blocking_request_of(const Strand& strand);
+// The request on which a strand is blocked; null if nothing blocks it.
+const Request* blocking_request_of(const StrandState& strand);
 
 struct WaitNode {
   Actor actor;
-  const Strand* strand;
+  const StrandState* strand;
   const Request* request;                 // what it is blocked on
   std::optional<int> peer;                // of a message: the global rank
   std::optional<std::size_t> collective;  // index into collectives
@@ -35,7 +35,8 @@ class WaitGraph {
     std::vector<int> missing;          // global ranks
   };
 
-  WaitGraph(const std::vector<std::map<int, Strand>>& strands, const std::vector<Group>& groups);
+  WaitGraph(const std::vector<std::map<int, StrandState>>& strands,
+            const std::vector<Group>& groups);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Collective& collective_of(const Node& node) const { return collectives_[*node.collective]; }
@@ -49,7 +50,7 @@ class WaitGraph {
   std::vector<std::size_t> cycle() const;
 
  private:
-  // Where a walk over the edges of a node has come to.
+  // The point that a walk over the edges of a node has reached.
   struct Cursor {
     std::size_t rank = 0, node = 0;  // the how-manieth of the ranks it waits for, and node of it
   };

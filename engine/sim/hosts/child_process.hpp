@@ -29,7 +29,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// What a child has around it: nothing but a pipe, in a process group of its own and under limits;
+// The surroundings of a child: nothing but a pipe, in a process group of its own and under limits;
 // or the terminal, the environment and the process group of the lab, as a debugger needs them.
 enum class Surroundings : unsigned char { none, the_labs };
 
@@ -51,7 +51,7 @@ class ChildProcess {
   double cpu_s() const;  // processor time the player has used
   bool asleep() const;   // none of its threads runs or waits for a processor
 
-  // What can be said of `rank` after its end of the socket was closed: it exited, or crashed.
+  // Says how `rank` ended after its end of the socket was closed: it exited, or crashed.
   Finding how_it_ended(int rank);
 
  private:
@@ -63,7 +63,7 @@ class ChildProcess {
   pid_t player_pid_ = -1;
 };
 
-// What a process that ran a rank died of, by the status that waitpid() gave.
+// Says how a process that ran a rank ended, by the status of waitpid().
 Finding end_of_process(int rank, int status);
 
 }  // namespace lockstep::sim

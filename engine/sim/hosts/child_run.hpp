@@ -14,7 +14,7 @@
 
 namespace lockstep::sim {
 
-// What the fiber host notes while it runs, for whoever must explain it from outside.
+// The notes that the fiber host makes while it runs, for an explanation from outside.
 //   Thread  one writes; another, or another process that was forked from it, reads
 class LastSign {
  public:

@@ -29,11 +29,11 @@ struct FiberOptions {
   // Told when it is over, from another thread: a fiber that does not give way cannot be stopped.
   // Without one, the finding goes to stderr and the process ends.
   std::function<void(const Finding&)> on_idle{};
-  // Where it is noted who runs, for an explanation from outside (child_run.hpp).
+  // Notes which rank runs, for an explanation from outside (child_run.hpp).
   LastSign* last_sign = nullptr;
 };
 
-// What the program of one rank is given.
+// The arguments of one rank's program.
 struct FiberRank {
   Port& port;
   Strands& strands;  // fibers too

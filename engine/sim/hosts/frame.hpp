@@ -78,7 +78,7 @@ struct IncomingFrame {
   std::span<const std::byte> bytes() const { return {body.get(), header.length}; }
 };
 
-// What a player's frame says, by its kind.
+// The contents of a player's frame, by its kind.
 struct Heard {
   Request request;                    // request
   int other = 0;                      // strand_started: the parent; strand_woken: who is woken

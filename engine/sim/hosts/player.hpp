@@ -9,7 +9,7 @@
 
 namespace lockstep::sim {
 
-// What one case gives the part's adapter.
+// The arguments of one case for the part's adapter.
 struct PlayerCase {
   Port& port;
   Strands& strands;  // baton strands: one runs at a time, all blocked = the core may act

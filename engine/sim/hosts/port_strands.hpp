@@ -1,6 +1,5 @@
-// What strands behind a port need, whether they are threads that pass a baton or fibers: a monitor,
-// and joining. Both are requests, so that the core knows who waits for whom. Internal to
-// engine/sim.
+// Monitors and joining for strands behind a port, whether they are threads that pass a baton or
+// fibers. Both are requests, so that the core knows who waits for whom. Internal to engine/sim.
 #pragma once
 
 #include <memory>

@@ -27,9 +27,10 @@ struct PlayerLimits {
   std::int64_t files = 16;               // open at a time
   std::int64_t output_bytes = 64 << 10;  // stdout and stderr of one rank in one case
   std::int64_t frame_bytes_max = std::int64_t{32} << 20;
-  // What confines a player and then becomes it, such as lab-box (grader/sandbox/box_main.cpp): the
-  // words that stand before the player's. It passes fd 3 on, and sends one byte on fd 4 at the
-  // moment before it becomes the player. Empty: nothing stands between.
+  // The command that confines a player and then becomes it, such as lab-box
+  // (grader/sandbox/box_main.cpp). Its words stand before the player's. It passes fd 3 on, and
+  // sends one byte on fd 4 at the moment before it becomes the player. Empty: nothing stands
+  // between.
   std::vector<std::string> launcher;
 };
 

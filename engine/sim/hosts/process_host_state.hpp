@@ -1,4 +1,4 @@
-// What the host of processes remembers: of each player what it said, printed and ended with, and
+// The state of the host of processes: of each player what it said, printed and ended with, and
 // when; and of the case that they play. Internal to engine/sim.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Player {
   std::uint32_t sequence = 0;
   bool output_open = true;  // it may close its ends
 
-  // Of the case at hand:
+  // The state of the case at hand:
   int running = 0;  // strands that are not blocked
   bool done = false;
   std::string output;

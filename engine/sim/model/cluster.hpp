@@ -16,8 +16,8 @@
 
 namespace lockstep::sim {
 
-// What computes for one rank. An operation that does F floating-point operations of a matrix
-// product and moves B bytes takes start_s + max(F / flops_s, B / bytes_s).
+// The device of one rank. An operation that does F floating-point operations of a matrix product
+// and moves B bytes takes start_s + max(F / flops_s, B / bytes_s).
 struct DeviceModel {
   std::string name;
   std::array<double, all_dtypes.size()> peak_flops_s{};  // by dtype; 0: that of float32
@@ -27,7 +27,7 @@ struct DeviceModel {
   std::int64_t memory_bytes = 0;
   double start_s = 0;  // of one operation
 
-  // What large operations reach.
+  // The FLOP/s that large operations reach.
   double flops_s(DType dtype) const;
   double bytes_s() const { return memory_bandwidth_bytes_s * bandwidth_achieved; }
 };

@@ -1,12 +1,13 @@
-// What shall go wrong in a simulated world that the program has not done: ranks that die, links
+// Faults that are injected into a simulated world, besides the program's own: ranks that die, links
 // that are slow or cut, slow ranks, latencies that vary. A run with faults is as deterministic as
 // one without: a function of program, faults and seed.
 //
-// What the others see. Who waits for a dead rank is answered with Status::failed, its name and the
-// reason, not before the moment of its death. A message or native collective that would not be over
-// before one of its ranks dies does not take place; what a rank had posted before it died at a call
-// still goes through. Over a cut link no message arrives, and both sides are told. A program that
-// lives on after that has no finding; otherwise the finding begins with the fault.
+// The view of the other ranks. A rank that waits for a dead one is answered with Status::failed,
+// its name and the reason, not before the moment of its death. A message or native collective that
+// would not be over before one of its ranks dies does not take place; what a rank had posted before
+// it died at a call still goes through. Over a cut link no message arrives, and both sides are
+// told. A program that lives on after that has no finding; otherwise the finding begins with the
+// fault.
 #pragma once
 
 #include <cstdint>

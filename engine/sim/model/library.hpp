@@ -1,7 +1,7 @@
-// What the collectives of NCCL cost: for each algorithm and protocol that the library may choose,
-// its latency and its bandwidth, and the cheapest of them. The form and the constants of the
-// protocols are those by which the library itself chooses [NCCLT]; what differs from one cluster to
-// the next, and what no data sheet says, are the fields of Library, which a cluster's file sets.
+// The cost of NCCL's collectives: for each algorithm and protocol that the library may choose, its
+// latency and its bandwidth, and the cheapest of them. The form and the constants of the protocols
+// are those by which the library itself chooses [NCCLT]; what differs from one cluster to the next,
+// and what no data sheet says, are the fields of Library, which a cluster's file sets.
 //
 // N members on M nodes, N/M of them on each; b bytes that one brings; steps within a node and
 // between nodes as [NCCLT] times them, for a protocol:

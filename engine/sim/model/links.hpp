@@ -22,7 +22,7 @@
 
 namespace lockstep::sim {
 
-// What a fault makes of a link, as factors.
+// The effect of a fault on a link, as factors.
 struct LinkChange {
   double slower = 1;  // of all that it takes
   double latency = 1;
@@ -48,7 +48,7 @@ class Links {
   };
 
   bool have_cards() const { return cards_; }
-  // Whether the way leads over cards.
+  // True if the way leads over cards.
   bool over_cards(int src, int dst) const { return cards_ && leaves(src, dst); }
 
   // The message may go from `ready_s` on, when both sides are posted.

@@ -31,7 +31,8 @@ struct Network {
   // does not queue.
   int cards_per_node = 0;
 
-  // What native collectives cost; without one, their steps cost what messages do (price.hpp).
+  // The library that prices native collectives. Without one, their steps cost what messages do
+  // (price.hpp).
   std::optional<Library> library{};
 
   int node_of(int rank) const { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }

@@ -1,6 +1,6 @@
-// What native collectives cost: each is one operation of the core, with a price. That of a library
-// is in library.hpp. Without one, N members, b bytes that one member brings (the most, where they
-// differ), each step one latency and one gap:
+// The prices of native collectives. Each is one operation of the core, with a price; a library's
+// price is in library.hpp. Without a library, for N members, b bytes that one member brings (the
+// most, where they differ), each step one latency and one gap:
 //
 //   all_reduce      2(N-1) steps of b/N bytes (a ring)
 //   reduce_scatter  N-1 steps of b/N bytes (a ring)

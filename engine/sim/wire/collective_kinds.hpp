@@ -41,7 +41,7 @@ struct CollectiveTraits {
   constexpr bool takes(int rank, int root) const {
     return takers == Ranks::all || (takers == Ranks::root && rank == root);
   }
-  // What a rank brings and what it gets are the same memory.
+  // True if a rank brings and gets the same memory.
   constexpr bool in_place() const { return given == Parts::one && taken == Parts::one; }
   // Every rank has something else for each other rank.
   constexpr bool is_exchange() const { return given == Parts::each && taken == Parts::each; }

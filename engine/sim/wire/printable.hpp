@@ -1,4 +1,4 @@
-// What comes from a rank, made fit to print: its text, and the line that it stands at.
+// Makes what comes from a rank fit to print: its text, and its place in the source.
 #pragma once
 
 #include <cstddef>

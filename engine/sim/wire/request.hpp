@@ -15,7 +15,8 @@
 
 namespace lockstep::sim {
 
-// Who asks: one strand of one rank. Strand 0 is the rank's main program. Ranks are global here.
+// The strand that asks: one strand of one rank. Strand 0 is the rank's main program. Ranks are
+// global here.
 struct Actor {
   int rank = 0;
   int strand = 0;
@@ -101,7 +102,7 @@ struct Message {
 };
 Request request_of(const Message& message);
 
-// What a Message is answered. `error` stays valid until the strand asks again.
+// The answer to a Message. `error` stays valid until the strand asks again.
 struct Answer {
   const std::string* error = nullptr;  // when it failed: one sentence
   std::uint64_t handle = 0;            // isend, irecv
@@ -130,8 +131,8 @@ class Port {
   std::string error_;
 };
 
-// What a request may hold besides its data, in bytes: a name of a service or a source file each,
-// and the counts of all ranks.
+// Limits of a request besides its data, in bytes: the name of a service or a source file, and the
+// counts of all ranks.
 constexpr std::size_t names_max = 4 << 10;
 constexpr std::size_t counts_bytes_max = 64 << 10;
 

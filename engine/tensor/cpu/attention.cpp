@@ -23,11 +23,11 @@ using ops::Transpose;
 constexpr std::int64_t query_block = 64;
 constexpr std::int64_t key_block = 256;
 
-struct Sizes {
+struct HeadSizes {
   std::int64_t batch, tokens, heads, head_size, width;  // B, T, H, D, C
 };
 
-Sizes sizes_of(const Tensor& qkv, std::int64_t heads) {
+HeadSizes sizes_of(const Tensor& qkv, std::int64_t heads) {
   const std::int64_t width = qkv.size(2) / 3;
   return {qkv.size(0), qkv.size(1), heads, width / heads, width};
 }
@@ -53,7 +53,7 @@ std::int64_t seen(const Block& block, std::int64_t i) {
 
 // scores [rows][columns] = q·kᵀ, unscaled.
 template <typename T>
-void score(const Products& products, const Sizes& s, const Block& b, const T* q, const T* k,
+void score(const Products& products, const HeadSizes& s, const Block& b, const T* q, const T* k,
            T* scores) {
   const std::int64_t row = 3 * s.width;
   products({b.rows, b.columns, s.head_size, Transpose::no, Transpose::yes, row, row, b.columns},
@@ -63,7 +63,8 @@ void score(const Products& products, const Sizes& s, const Block& b, const T* q,
 // Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
 // the rows' statistics and outputs to the new maximum.
 template <typename T>
-void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most, T* sums, T* out) {
+void absorb(Isa isa, const HeadSizes& s, const Block& b, T scale, T* scores, T* most, T* sums,
+            T* out) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T* row = scores + i * b.columns;
@@ -91,8 +92,8 @@ void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most
 
 // One head of one sequence; out rows are C apart.
 template <typename T>
-void attend(const Products& products, const Sizes& s, const T* q, const T* k, const T* v, T* out,
-            T* log_sums, T* scores) {
+void attend(const Products& products, const HeadSizes& s, const T* q, const T* k, const T* v,
+            T* out, T* log_sums, T* scores) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
   T most[query_block], sums[query_block];
   for (std::int64_t first = 0; first < s.tokens; first += query_block) {
@@ -148,7 +149,7 @@ struct Head {
 };
 
 template <typename T>
-void attend_backward(const Products& products, const Sizes& s, const Head<T>& h, T* scores,
+void attend_backward(const Products& products, const HeadSizes& s, const Head<T>& h, T* scores,
                      T* slopes) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
   const std::int64_t row = 3 * s.width, D = s.head_size;
@@ -181,7 +182,7 @@ void attend_backward(const Products& products, const Sizes& s, const Head<T>& h,
 
 // Scores of a query block against a key block.
 template <typename T>
-std::unique_ptr<T[]> scratch(const Sizes& s, int blocks) {
+std::unique_ptr<T[]> scratch(const HeadSizes& s, int blocks) {
   const std::int64_t columns = std::min(key_block, s.tokens);
   return std::make_unique_for_overwrite<T[]>(
       static_cast<std::size_t>(blocks * query_block * columns));
@@ -191,7 +192,7 @@ std::unique_ptr<T[]> scratch(const Sizes& s, int blocks) {
 
 void causal_attention(const Products& products, const Tensor& qkv, std::int64_t heads,
                       const Tensor& output, const Tensor& log_sums) {
-  const Sizes s = sizes_of(qkv, heads);
+  const HeadSizes s = sizes_of(qkv, heads);
   visit_real(qkv, [&]<typename T>() {
     const auto scores = scratch<T>(s, 1);
     for (std::int64_t b = 0; b < s.batch; ++b) {
@@ -208,7 +209,7 @@ void causal_attention(const Products& products, const Tensor& qkv, std::int64_t 
 void causal_attention_backward(const Products& products, const Tensor& grad, const Tensor& qkv,
                                const Tensor& output, const Tensor& log_sums, std::int64_t heads,
                                const Tensor& out) {
-  const Sizes s = sizes_of(qkv, heads);
+  const HeadSizes s = sizes_of(qkv, heads);
   std::ranges::fill(out.raw_bytes(), std::byte{0});
   visit_real(qkv, [&]<typename T>() {
     const std::int64_t columns = std::min(key_block, s.tokens);

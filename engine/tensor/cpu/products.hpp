@@ -29,7 +29,7 @@ inline Product dense(std::int64_t m, std::int64_t n, std::int64_t k, ops::Transp
   return {m, n, k, transpose_a, transpose_b, turned_a ? m : k, turned_b ? k : n, n};
 }
 
-// Who multiplies, in either type, and the instructions that all kernels of the device keep to.
+// The matrix products in either type, and the instructions that all kernels of the device keep to.
 struct Products {
   std::string_view name;  // "portable" or "oneDNN 2.6.3"
   Isa isa;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/autograd/operations.hpp"
-#include "engine/parallel/async_sgd/pairs.hpp"
+#include "engine/parallel/async_sgd/pair_groups.hpp"
 #include "engine/parallel/async_sgd/parameter_server.hpp"
 #include "engine/parallel/async_sgd/server.hpp"
 #include "engine/parallel/async_sgd/server_links.hpp"
@@ -23,9 +23,9 @@ namespace {
 using async_sgd::Clip;
 using async_sgd::Shard;
 
-using Places = std::vector<std::vector<std::size_t>>;  // of the model's parameters, by server
+using Shards = std::vector<std::vector<std::size_t>>;  // of the model's parameters, by server
 
-Places places_of(std::span<Parameter* const> parameters, int servers) {
+Shards shards_of(std::span<Parameter* const> parameters, int servers) {
   std::vector<std::int64_t> counts;
   for (const Parameter* p : parameters) counts.push_back(p->value.numel());
   return async_sgd::assign_shards(counts, servers);
@@ -100,8 +100,8 @@ class Async final : public WholeModel {
       : WholeModel(world, std::move(replica), clip_norm),
         alone_(world.split(world.rank(), 0)),
         options_(options),
-        places_(places_of(model_->parameters(), servers())) {
-    async_sgd::Pairs pairs = async_sgd::connect(world, servers(), *options.strands);
+        shards_(shards_of(model_->parameters(), servers())) {
+    async_sgd::PairGroups pairs = async_sgd::connect(world, servers(), *options.strands);
     groups_ = std::move(pairs.to_servers);
     if (world.rank() < servers()) {
       server_ = std::make_unique<RankServer>(
@@ -124,12 +124,12 @@ class Async final : public WholeModel {
   }
 
   // Rank 0 reports: the others are in no group with it.
-  Place place() const override {
+  RankPosition position() const override {
     return {Role::train, group_.rank(), group_.size(), group_.rank() == 0 ? 0 : -1};
   }
   comm::ProcessGroup& trainers() override { return *alone_; }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     begin();
     const std::int64_t sent_before = bytes_sent();
@@ -168,7 +168,7 @@ class Async final : public WholeModel {
     make_state();
     const std::vector<optim::StateTensor> state = optimizer_->state();
     std::vector<std::vector<Tensor>> by_server;
-    for (const auto& places : places_) {
+    for (const auto& places : shards_) {
       std::vector<Tensor>& of_server = by_server.emplace_back();
       for (const optim::StateTensor& piece : state) {
         const bool is_its = std::ranges::any_of(places, [&](std::size_t place) {
@@ -223,7 +223,7 @@ class Async final : public WholeModel {
       worker_.take_parameters();
     }
     double loss = 0, waited_s = 0;
-    async_sgd::Answer answer{};
+    async_sgd::ServersReply answer{};
 
    private:
     Async& worker_;
@@ -233,7 +233,7 @@ class Async final : public WholeModel {
   int servers() const { return servers_of(options_, group_.size()); }
   bool reports() const { return group_.rank() == 0; }
   const std::vector<std::size_t>& my_places() const {
-    return places_[static_cast<std::size_t>(group_.rank())];
+    return shards_[static_cast<std::size_t>(group_.rank())];
   }
 
   void make_links() {
@@ -245,7 +245,7 @@ class Async final : public WholeModel {
     std::int64_t start = 0;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       std::int64_t count = 0;
-      for (const std::size_t place : places_[k]) count += parameters[place]->value.numel();
+      for (const std::size_t place : shards_[k]) count += parameters[place]->value.numel();
       buffers_.push_back(flat_.narrow(start, count));
       links.push_back({groups_[k].get(), buffers_[k], static_cast<int>(k)});
       start += count;
@@ -290,9 +290,9 @@ class Async final : public WholeModel {
   template <typename Body>
   void for_parts(const Body& body) {
     const auto parameters = model_->parameters();
-    for (std::size_t k = 0; k < places_.size(); ++k) {
+    for (std::size_t k = 0; k < shards_.size(); ++k) {
       std::int64_t start = 0;
-      for (const std::size_t place : places_[k]) {
+      for (const std::size_t place : shards_[k]) {
         Parameter& parameter = *parameters[place];
         body(parameter, buffers_[k].narrow(start, parameter.value.numel()));
         start += parameter.value.numel();
@@ -338,7 +338,7 @@ class Async final : public WholeModel {
   CpuDevice host_;  // outlives the groups
   std::unique_ptr<comm::ProcessGroup> alone_;
   AsyncOptions options_;
-  Places places_;
+  Shards shards_;
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;  // to the servers
   Tensor flat_;                  // a gradient to push, then parameters: all servers'
   std::vector<Tensor> buffers_;  // its parts, by server

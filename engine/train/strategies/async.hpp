@@ -32,7 +32,7 @@ int servers_of(const AsyncOptions& options, int ranks);
 
 // Takes any number of batches a step; their gradients add up on the worker and are pushed once.
 //   S = 0    one rank's losses and parameters: an update a step, with the mean of the workers'
-//            gradients. take() returns the mean loss, the same on each worker
+//            gradients. step() returns the mean loss, the same on each worker
 //   S > 0    an update a push, with the gradient times 1/W, clipped by its worker. A loss is the
 //            worker's own, so it is the one number that not all trainers share
 //   Alone    trainers() is this rank: workers have nothing to wait for among themselves. Rank 0

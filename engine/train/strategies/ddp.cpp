@@ -21,7 +21,7 @@ class DdpStrategy final : public WholeModel {
         ddp_(*model_, group, completed(std::move(options), join)),
         join_(join) {}
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = group_.traffic().bytes_sent;
     optimizer_->set_learning_rate(rate);

@@ -29,7 +29,7 @@ std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, d
                                    const ddp::Options& options, Hooked hooked = {},
                                    std::optional<ddp::JoinDivide> join = std::nullopt);
 
-// What a run of replicas asks for that chooses neither another way nor the plain one.
+// The options of a run of replicas that chooses neither another way nor the plain one.
 struct DdpRun {
   std::int64_t accumulate = 1;  // the most batches of a step
   double clip_norm = 0;         // bound on the averaged gradient's global norm; 0: none

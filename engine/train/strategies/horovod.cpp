@@ -41,7 +41,7 @@ class HorovodStrategy final : public WholeModel {
   HorovodStrategy(comm::ProcessGroup& group, WrappedReplica wrapped, double clip_norm)
       : WholeModel(group, std::move(wrapped.replica), clip_norm), wrapped_(wrapped.optimizer) {}
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = group_.traffic().bytes_sent;
     const horovod::QueueFigures before = wrapped_.figures();

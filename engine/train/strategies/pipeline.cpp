@@ -92,13 +92,13 @@ class Pipeline final : public Strategy {
     stage_.tell([this](const Action* action) { enter(action); });
   }
 
-  Place place() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  RankPosition position() const override { return {Role::train, where_.share, where_.shares, 0}; }
   comm::ProcessGroup& trainers() override { return world_; }
   Device& device() override { return device_; }
   DType dtype() const override { return dtype_; }
   double rate() const override { return rate_; }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
     communication_ = {};
@@ -139,7 +139,7 @@ class Pipeline final : public Strategy {
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
     optimizer_->step();
-    const Told told = tell_each_other(loss);
+    const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
     return told.loss;
   }
@@ -183,7 +183,7 @@ class Pipeline final : public Strategy {
   void restore(const checkpoint::SavedRun& saved) override {
     saved.load_part(stage_.module(), *optimizer_);
   }
-  void tell(PhaseWatch* watch) override { phases_ = watch; }
+  void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  private:
   bool is_last() const { return where_.stage == options_.stages - 1; }
@@ -232,11 +232,11 @@ class Pipeline final : public Strategy {
 
   // What each rank knows of the step, and all want to: only the last stages know a loss, and the
   // slowest stage how long it took.
-  struct Told {
+  struct StageReport {
     double loss;
     std::optional<StageTimes> stages;  // none of devices that run behind the host
   };
-  Told tell_each_other(const Tensor& loss) {
+  StageReport tell_each_other(const Tensor& loss) {
     double mine = 0;
     if (loss.defined()) {
       mine = device_.has_numbers() ? number_of(loss) / where_.shares
@@ -246,7 +246,7 @@ class Pipeline final : public Strategy {
         from_values(std::array{mine, busy_s_, span_s_}, {3}, DType::float64, host_);
     const Tensor all = empty({3 * world_.size()}, DType::float64, host_);
     world_.all_gather(words, all);
-    Told told{};
+    StageReport told{};
     StageTimes times;
     double longest_s = 0;
     for (std::int64_t rank = 0; rank < world_.size(); ++rank) {

@@ -1,4 +1,4 @@
-// What the stages of a pipeline will hold, known before any of them takes a step.
+// Computes the memory of a pipeline's stages before any of them takes a step.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a pipeline is asked for: the plans that follow from it, and what it cannot be.
+// The options of a pipeline, the plans that follow from them, and what they cannot be.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct PipelineOptions {
   ddp::BucketLimits limits{};  // of gradients that several pipelines average
 };
 
-// What the stages do with a batch in as many micro-batches. The last batch of an epoch may have
-// fewer samples than there are micro-batches. Where that leaves the interleaved schedule a number
-// that p does not divide, all forward passes come first, chunk after chunk.
+// The plan for a batch of this many micro-batches. The last batch of an epoch may have fewer
+// samples than there are micro-batches. If p then does not divide their number, the interleaved
+// schedule cannot be used, and all forward passes come first, chunk after chunk.
 pipeline::Plan plan_of_batch(const PipelineOptions& options, int micro_batches);
 // The same of an evaluation: forward passes alone, chunk after chunk.
 pipeline::Plan plan_of_evaluation(const PipelineOptions& options, int micro_batches);
 
-// What each rank would complain of.
+// Throws, before the start, what each rank would throw.
 //   Throws  UsageError when p does not divide the ranks, or when the schedule cannot have these
 //           numbers
 void check(const PipelineOptions& options, int ranks);

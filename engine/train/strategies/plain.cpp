@@ -16,7 +16,7 @@ class Plain final : public WholeModel {
     replicas::make_equal(group_, *model_);
   }
 
-  double take(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     LOCKSTEP_CHECK(batches.size() == 1, "train: ", batches.size(),
                    " batches in a step of the plain way, which takes one; ddp adds up several");

@@ -1,5 +1,5 @@
-// What strategies have in common in which every rank trains a replica of the whole model on its own
-// share: place, evaluation, state. They differ in how gradients are reduced.
+// The common base of strategies in which every rank trains a replica of the whole model on its own
+// share: position, evaluation, state. They differ in how gradients are reduced.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer);
 
 class WholeModel : public Strategy {
  public:
-  Place place() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
+  RankPosition position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
   comm::ProcessGroup& trainers() override { return group_; }
   Device& device() override { return any().device(); }
   DType dtype() const override { return any().dtype(); }
@@ -35,7 +35,7 @@ class WholeModel : public Strategy {
   void end() override;
   std::vector<Piece> pieces() override;
   void restore(const checkpoint::SavedRun& saved) override;
-  void tell(PhaseWatch* watch) override { phases_ = watch; }
+  void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  protected:
   //   clip_norm  bound on the averaged gradient's global norm; 0: none

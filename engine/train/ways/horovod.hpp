@@ -6,7 +6,7 @@
 
 namespace lockstep::train {
 
-// What HorovodOptions begin with; horovod.cpp, which knows both, holds them equal.
+// The default of HorovodOptions; horovod.cpp, which knows both, holds them equal.
 inline constexpr std::int64_t usual_fusion_mb = 128;
 
 inline Way horovod_way() {

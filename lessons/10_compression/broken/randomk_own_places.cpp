@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/random_k.hpp"
-#include "engine/parallel/compress/then.hpp"
 
 namespace lockstep::compress {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/entries.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/parallel/compress/top_k.hpp"
 
 namespace lockstep::compress {

@@ -42,9 +42,9 @@ const std::vector<Explanation>& planted() {
     REQUIRE(ran.exit_code == 0);
     std::stringstream table;
     table << std::ifstream(counted).rdbuf();
-    const auto built = read_built(PLANTED_REPORTS);
+    const auto built = read_ptxas_reports(PLANTED_REPORTS);
     std::vector<Explanation> made;
-    for (const CountedKernel& kernel : read_counted(table.str())) {
+    for (const CountedKernel& kernel : read_paper_counts(table.str())) {
       made.push_back(explain(kernel, built, roofs, LOCKSTEP_ROOT));
     }
     return made;
@@ -73,7 +73,7 @@ TEST_CASE("explain: an uncoalesced load is named at its line, with what would do
   const Explanation& stride = of("planted_stride");
   REQUIRE(stride.losses.size() == 1);
   const Loss& loss = stride.losses.front();
-  CHECK(loss.cause == Cause::uncoalesced);
+  CHECK(loss.cause == LossCause::uncoalesced);
   CHECK(loss.file == source);
   CHECK(loss.line == line_of("uncoalesced"));
   CHECK(loss.share > 0.7);
@@ -88,7 +88,7 @@ TEST_CASE("explain: a bank conflict is named at its line, and what mends it") {
   const Explanation& banks = of("planted_banks");
   REQUIRE(banks.losses.size() == 1);
   const Loss& loss = banks.losses.front();
-  CHECK(loss.cause == Cause::bank_conflict);
+  CHECK(loss.cause == LossCause::bank_conflict);
   CHECK(loss.line == line_of("bank conflict"));
   CHECK_THAT(loss.sentence, contains("32 passes a request, where 1 would do"));
   CHECK_THAT(loss.sentence, contains("places 128 bytes apart"));
@@ -99,7 +99,7 @@ TEST_CASE("explain: a branch that splits warps is named at its line") {
   const Explanation& branch = of("planted_branch");
   REQUIRE(branch.losses.size() == 1);
   const Loss& loss = branch.losses.front();
-  CHECK(loss.cause == Cause::divergence);
+  CHECK(loss.cause == LossCause::divergence);
   CHECK(loss.line == line_of("divergence"));
   CHECK_THAT(loss.sentence, contains("splits a warp 32 times"));  // 4 blocks of 8 warps
   CHECK(branch.whole.lanes_active() < 0.6);
@@ -145,7 +145,7 @@ TEST_CASE("explain: a spill is read from what ptxas says, and shown") {
          "ptxas info    : Function properties for _Z14planted_stridePKfPf\n"
          "    24 bytes stack frame, 20 bytes spill stores, 28 bytes spill loads\n"
          "ptxas info    : Used 255 registers, used 1 barriers, 24 bytes cumulative stack size\n";
-  const auto built = read_built(folder.path());
+  const auto built = read_ptxas_reports(folder.path());
   REQUIRE(built.size() == 1);
   CHECK(built.front().registers == 255);
   CHECK(built.front().spilled_bytes == 48);
@@ -234,6 +234,6 @@ TEST_CASE("lab gpu explain: a typing error gets the nearest kernel, two names on
 }
 
 TEST_CASE("explain: a table of another build is refused") {
-  CHECK_THROWS_AS(read_counted("kernel\tname\n"), Error);
-  CHECK(read_counted("").empty());
+  CHECK_THROWS_AS(read_paper_counts("kernel\tname\n"), Error);
+  CHECK(read_paper_counts("").empty());
 }

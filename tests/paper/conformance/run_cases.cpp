@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tests/paper/conformance/case.hpp"
-#include "tests/paper/desk.hpp"
+#include "tests/paper/paper_device.hpp"
 
 namespace lockstep::paper::test {
 namespace {
@@ -200,7 +200,7 @@ std::string difference(const Case& made, const Samples& samples, const Words& se
   return "";
 }
 
-std::string run_one(Desk& desk, const Case& made, std::size_t number) {
+std::string run_one(PaperDevice& desk, const Case& made, std::size_t number) {
   const Samples samples = samples_of(made);
   Words in((made.operands.size() + 1) * grid_threads);
   for (std::uint32_t n = 0; n < grid_threads; ++n) {
@@ -248,7 +248,7 @@ std::string run_cases(const std::vector<Case>& cases) {
     const auto begin = cases.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<Case> some(
         begin, begin + static_cast<std::ptrdiff_t>(std::min(together, cases.size() - first)));
-    Desk desk(module_of(some));
+    PaperDevice desk(module_of(some));
     for (std::size_t i = 0; i < some.size(); ++i) text += run_one(desk, some[i], i);
   }
   return text;

@@ -6,7 +6,7 @@
 
 namespace lockstep::comm {
 
-void Comparison::add(const Asked& mine, const Collective& collective, double timeout_s,
+void Comparison::add(const CallFingerprint& mine, const Collective& collective, double timeout_s,
                      const Where& where, std::shared_ptr<Flight> flight) {
   if (core_.size() == 1) {
     if (flight != nullptr) flight->checked();
@@ -27,8 +27,8 @@ void Comparison::add(const Asked& mine, const Collective& collective, double tim
 }
 
 // The words have a deadline, and throw where a rank does not come.
-std::string Comparison::disagreement_of(const Asked& mine, const Parts& parts, double timeout_s,
-                                        const Where& where) {
+std::string Comparison::disagreement_of(const CallFingerprint& mine, const Parts& parts,
+                                        double timeout_s, const Where& where) {
   const auto run = [&](CollectiveKind kind, const Tensor& in, const Tensor& out) {
     by_words_({.kind = kind, .input = in, .output = out, .timeout_s = timeout_s}, where);
   };

@@ -1,9 +1,9 @@
-// What the ranks call, compared behind them. The rank's own thread adds each of its calls and goes
-// on; a thread of the group compares them through the words, in the order of the calls. Collectives
-// of the GPU and of the host stand in one row, so a rank that brings its tensor on the other kind
-// of device differs at once.
+// Compares the ranks' calls in the background. The rank's own thread adds each of its calls and
+// goes on; a thread of the group compares them over the host's group, in the order of the calls.
+// Collectives of the GPU and of the host are compared in one sequence, so a rank that brings its
+// tensor on the other kind of device differs at once.
 //
-//   Comm  an all_gather of `Asked` a call, and a small all_to_all where parts are unequal
+//   Comm  an all_gather of CallFingerprint per call, and a small all_to_all where parts are unequal
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Comparison {
   Comparison(NcclCore& core, ByWords by_words) : core_(core), by_words_(std::move(by_words)) {}
 
   // `flight` is told that all agree, or what failed. Without one, only the group is.
-  void add(const Asked& mine, const Collective& collective, double timeout_s, const Where& where,
-           std::shared_ptr<Flight> flight = nullptr);
+  void add(const CallFingerprint& mine, const Collective& collective, double timeout_s,
+           const Where& where, std::shared_ptr<Flight> flight = nullptr);
   // Waits until all that was added is compared, or has failed; the words are the caller's then.
   void drain() { worker_.drain(); }
 
@@ -35,7 +35,7 @@ class Comparison {
   struct Parts {
     std::vector<std::int64_t> sent, expected;
   };
-  std::string disagreement_of(const Asked& mine, const Parts& parts, double timeout_s,
+  std::string disagreement_of(const CallFingerprint& mine, const Parts& parts, double timeout_s,
                               const Where& where);
 
   NcclCore& core_;

@@ -21,7 +21,8 @@ NcclCore::NcclCore(Parts parts)
   parts_.wires->when_settled([this] { check_settled(); });
 }
 
-std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size, int whom) {
+std::unique_ptr<AbortableCommunicator> NcclCore::join(const gpu::WireId& id, int rank, int size,
+                                                      int whom) {
   using Joined = std::promise<std::unique_ptr<gpu::Communicator>>;
   const auto joined = std::make_shared<Joined>();
   auto future = joined->get_future();
@@ -51,24 +52,24 @@ std::unique_ptr<Line> NcclCore::join(const gpu::WireId& id, int rank, int size, 
     throw Error(why);
   }
   joining.join();
-  auto line = std::make_unique<Line>(future.get());
-  watchdog_.watch(*line);
+  auto communicator = std::make_unique<AbortableCommunicator>(future.get());
+  watchdog_.watch(*communicator);
   const std::scoped_lock lock(mutex_);
-  lines_.push_back(line.get());
-  if (aborted_) line->abort();
-  return line;
+  communicators_.push_back(communicator.get());
+  if (aborted_) communicator->abort();
+  return communicator;
 }
 
-void NcclCore::forget_lines() {
+void NcclCore::forget_communicators() {
   watchdog_.stop();
   const std::scoped_lock lock(mutex_);
-  lines_.clear();
+  communicators_.clear();
 }
 
-void NcclCore::launch(Line& line, const std::shared_ptr<Flight>& flight,
+void NcclCore::launch(AbortableCommunicator& communicator, const std::shared_ptr<Flight>& flight,
                       std::span<const gpu::WireCall> calls) {
-  flight->launched(calls.empty() ? nullptr : line.ask(calls, flight->ready()));
-  watchdog_.add(line, flight);
+  flight->launched(calls.empty() ? nullptr : communicator.ask(calls, flight->ready()));
+  watchdog_.add(communicator, flight);
 }
 
 std::string NcclCore::fail(const std::string& asked, const std::string& why, double peers_learn_s) {
@@ -125,14 +126,15 @@ void NcclCore::give_up(const std::string& why) {
 
 // All at once: what one communicator is at may wait, in the device's stream, for another one.
 void NcclCore::abort_all() {
-  std::vector<Line*> lines;
+  std::vector<AbortableCommunicator*> communicators;
   {
     const std::scoped_lock lock(mutex_);
     aborted_ = true;
-    lines = lines_;
+    communicators = communicators_;
   }
   std::vector<std::jthread> aborting;
-  for (Line* line : lines) aborting.emplace_back([line] { line->abort(); });
+  for (AbortableCommunicator* communicator : communicators)
+    aborting.emplace_back([communicator] { communicator->abort(); });
 }
 
 void NcclCore::waited_for(std::shared_ptr<Flight> flight) {

@@ -1,5 +1,5 @@
-// What the collectives and the messages of a group have in common: the GPU, the host's group for
-// words between the ranks, and what happens when something fails.
+// The state that the collectives and the messages of a group share: the GPU, the host's group for
+// words between the ranks, and the handling of failures.
 //
 // A failure, in steps:
 //   a. The first one on this rank is the group's. The host's groups are given up, so peers that
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "engine/comm/store.hpp"
-#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/abortable_communicator.hpp"
 #include "engine/comm/worlds/nccl/watchdog.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/gpu/wires.hpp"
@@ -56,12 +56,12 @@ class NcclCore {
   // a thread of its own does it, which is left behind where the group fails meanwhile.
   //   whom    the rank of the group that is waited for; -1 is all of them
   //   Throws  Error where it has ended, or does not come in time
-  std::unique_ptr<Line> join(const gpu::WireId& id, int rank, int size, int whom);
-  // Before a line goes, when the watchdog has ended.
-  void forget_lines();
+  std::unique_ptr<AbortableCommunicator> join(const gpu::WireId& id, int rank, int size, int whom);
+  // Called when the watchdog has ended, before any communicator goes.
+  void forget_communicators();
 
-  // Asks the line, and lets the watchdog look after it.
-  void launch(Line& line, const std::shared_ptr<Flight>& flight,
+  // Issues the calls on the communicator, and lets the watchdog look after them.
+  void launch(AbortableCommunicator& communicator, const std::shared_ptr<Flight>& flight,
               std::span<const gpu::WireCall> calls);
 
   // "collective no. 3, …" cannot go on; empty: no call was under way. Returns what everybody is
@@ -90,13 +90,13 @@ class NcclCore {
   std::condition_variable told_changed_;
   bool told_ = false;  // the failure's cause is complete
   bool aborted_ = false;
-  std::vector<Line*> lines_;
+  std::vector<AbortableCommunicator*> communicators_;
   std::vector<std::shared_ptr<Flight>> waited_;
   Watchdog watchdog_;  // last: ends first
 };
 
-// What stands behind " failed; " in a sentence of the host's group, which tells of a call that the
-// user never made.
+// The text behind " failed; " in an error of the host's group. The text before it names a call that
+// the user never made.
 std::string reason_in(const std::string& told_by_host);
 
 }  // namespace lockstep::comm

@@ -12,8 +12,8 @@
 #include "engine/comm/nccl.hpp"
 #include "engine/comm/worlds/nccl/comparison.hpp"
 #include "engine/comm/worlds/nccl/core.hpp"
-#include "engine/comm/worlds/nccl/homes.hpp"
-#include "engine/comm/worlds/nccl/pair.hpp"
+#include "engine/comm/worlds/nccl/nccl_pair.hpp"
+#include "engine/comm/worlds/nccl/rank_locations.hpp"
 #include "engine/comm/worlds/nccl/wire_calls.hpp"
 
 namespace lockstep::comm {
@@ -54,10 +54,10 @@ class NcclGroup final : public ProcessGroup, public Companion {
   class OnHost;
 
   NcclCore::Parts parts_of(std::unique_ptr<ProcessGroup> words);
-  std::unique_ptr<Line> joined();
-  Asked announced(const Collective& collective, const Where& where);
+  std::unique_ptr<AbortableCommunicator> joined();
+  CallFingerprint announced(const Collective& collective, const Where& where);
   template <typename Body>
-  auto on_host(const Asked& mine, const Body& body);
+  auto on_host(const CallFingerprint& mine, const Body& body);
   Work start_message(const MessageCall& call, const Tensor& data);
   double timeout_of(const Collective& c) const {
     return c.timeout_s > 0 ? c.timeout_s : options_.timeout_s;
@@ -76,7 +76,7 @@ class NcclGroup final : public ProcessGroup, public Companion {
   const int exceptions_ = std::uncaught_exceptions();  // under way when the group was made
   std::atomic<ProcessGroup*> host_half_ = nullptr;
   NcclCore core_;
-  std::unique_ptr<Line> line_;                                      // of the collectives
+  std::unique_ptr<AbortableCommunicator> communicator_;             // of the collectives
   std::map<std::pair<int, int>, std::unique_ptr<NcclPair>> pairs_;  // by source and destination
   std::uint64_t collectives_ = 0;
   int splits_ = 0;
@@ -93,7 +93,7 @@ NcclGroup::NcclGroup(Store& store, Device& gpu, std::unique_ptr<ProcessGroup> wo
       options_(std::move(options)),
       first_rank_(first_rank),
       core_(parts_of(std::move(words))),
-      line_(joined()),
+      communicator_(joined()),
       comparison_(core_, [this](const Collective& c, const Where& where) {
         run_in(core_.words(), c, where);
       }) {}
@@ -106,9 +106,11 @@ NcclCore::Parts NcclGroup::parts_of(std::unique_ptr<ProcessGroup> words) {
   parts.timeout_s = options_.timeout_s;
   parts.keys = with_prefix(store_, "nccl/" + options_.name);
   parts.wires = gpu::open_wires(gpu_);
-  const std::vector<Home> homes = homes_of(*words, parts.wires->place(), first_rank_);
-  for (const Home& home : homes) first_ranks_.push_back(static_cast<int>(home.first_rank));
-  parts.processes = processes_beside(rank(), homes);
+  const std::vector<RankLocation> locations =
+      locations_of(*words, parts.wires->place(), first_rank_);
+  for (const RankLocation& location : locations)
+    first_ranks_.push_back(static_cast<int>(location.first_rank));
+  parts.processes = processes_beside(rank(), locations);
   parts.give_up_host = [this, words = words.get()](const std::string& why) {
     give_up_in(*words, why);
     if (ProcessGroup* const host = host_half_) give_up_in(*host, why);
@@ -117,7 +119,7 @@ NcclCore::Parts NcclGroup::parts_of(std::unique_ptr<ProcessGroup> words) {
   return parts;
 }
 
-std::unique_ptr<Line> NcclGroup::joined() {
+std::unique_ptr<AbortableCommunicator> NcclGroup::joined() {
   try {
     gpu::WireId id{};
     if (rank() == 0) id = core_.wires().new_id();
@@ -141,7 +143,7 @@ NcclGroup::~NcclGroup() {
   comparison_.drain();
   for (const auto& [ends, pair] : pairs_) pair->drain();
   if (!core_.has_failed()) core_.watchdog().wait_until_idle();
-  core_.forget_lines();
+  core_.forget_communicators();
 }
 
 // A started operation, for the device to wait for.
@@ -167,7 +169,7 @@ class NcclGroup::Waiting final : public Pending {
 
  private:
   bool is_barrier() const {
-    const auto* const asked = std::get_if<Asked>(&flight_->what());
+    const auto* const asked = std::get_if<CallFingerprint>(&flight_->what());
     return asked != nullptr && asked->kind == static_cast<std::uint8_t>(Kind::barrier);
   }
 
@@ -178,12 +180,12 @@ class NcclGroup::Waiting final : public Pending {
 Work NcclGroup::start(const Collective& c, const Where& where) {
   const Call call{c, ++collectives_, where};
   core_.refuse_if_failed([&] { return text_of(call, size()); });
-  const Asked mine = asked_of(call, size());
+  const CallFingerprint mine = fingerprint_of(call, size());
   std::shared_ptr<Flight> flight;
   try {
     flight =
         std::make_shared<Flight>(mine, std::vector<Tensor>{c.input, c.output}, core_.wires().now());
-    core_.launch(*line_, flight, wire_calls_of(c, rank(), size()));
+    core_.launch(*communicator_, flight, wire_calls_of(c, rank(), size()));
   } catch (const Error& error) {
     std::rethrow_exception(core_.failed(text_of(call, size()), error.what()));
   }
@@ -194,9 +196,9 @@ Work NcclGroup::start(const Collective& c, const Where& where) {
 }
 
 // The host's half has a deadline of its own, and knows better who is late: so it comes first.
-Asked NcclGroup::announced(const Collective& c, const Where& where) {
+CallFingerprint NcclGroup::announced(const Collective& c, const Where& where) {
   constexpr double later_s = 1;
-  Asked mine = asked_of(Call{c, ++collectives_, where}, size());
+  CallFingerprint mine = fingerprint_of(Call{c, ++collectives_, where}, size());
   mine.on_host = 1;
   core_.refuse_if_failed([&] { return text_of(mine); });
   comparison_.add(mine, c, timeout_of(c) + later_s, where);
@@ -205,7 +207,7 @@ Asked NcclGroup::announced(const Collective& c, const Where& where) {
 
 // What the host's half throws ends the group. Where ranks differ, the group has ended the half.
 template <typename Body>
-auto NcclGroup::on_host(const Asked& mine, const Body& body) {
+auto NcclGroup::on_host(const CallFingerprint& mine, const Body& body) {
   try {
     return body();
   } catch (const CommError& error) {
@@ -214,13 +216,13 @@ auto NcclGroup::on_host(const Asked& mine, const Body& body) {
 }
 
 void NcclGroup::run_on_host(const Collective& c, const Where& where) {
-  const Asked mine = announced(c, where);
+  const CallFingerprint mine = announced(c, where);
   on_host(mine, [&] { run_in(*host_half_, c, where); });
 }
 
 class NcclGroup::OnHost final : public Pending {
  public:
-  OnHost(NcclGroup& group, const Asked& mine, Work inner)
+  OnHost(NcclGroup& group, const CallFingerprint& mine, Work inner)
       : group_(group), mine_(mine), inner_(std::move(inner)) {}
   void wait() override {
     group_.on_host(mine_, [&] { inner_.wait(); });
@@ -229,12 +231,12 @@ class NcclGroup::OnHost final : public Pending {
 
  private:
   NcclGroup& group_;
-  const Asked mine_;
+  const CallFingerprint mine_;
   Work inner_;
 };
 
 Work NcclGroup::start_on_host(const Collective& c, const Where& where) {
-  const Asked mine = announced(c, where);
+  const CallFingerprint mine = announced(c, where);
   Work inner = on_host(mine, [&] { return start_in(*host_half_, c, where); });
   return Work(std::make_unique<OnHost>(*this, mine, std::move(inner)));
 }

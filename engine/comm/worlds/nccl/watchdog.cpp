@@ -48,21 +48,21 @@ void Watchdog::stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  lines_.clear();
+  communicators_.clear();
 }
 
 // Asked for the first time at once: paper leaves what it finds to those who ask.
-void Watchdog::watch(Line& line) {
-  static_cast<void>(line.failure());
+void Watchdog::watch(AbortableCommunicator& communicator) {
+  static_cast<void>(communicator.failure());
   const std::scoped_lock lock(mutex_);
-  lines_.push_back({&line});
+  communicators_.push_back({&communicator});
 }
 
-void Watchdog::add(Line& line, std::shared_ptr<Flight> flight) {
+void Watchdog::add(AbortableCommunicator& communicator, std::shared_ptr<Flight> flight) {
   auto done = flight->done();
   if (done == nullptr) return;
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(lines_, &line, &Watched::line);
+  const auto found = std::ranges::find(communicators_, &communicator, &Watched::communicator);
   found->entries.push_back({std::move(flight), std::move(done), steady_clock::now()});
 }
 
@@ -72,7 +72,7 @@ void Watchdog::wait_until_idle() {
   changed_.notify_all();
   changed_.wait(lock, [&] {
     return failed_ ||
-           std::ranges::all_of(lines_, [](const Watched& w) { return w.entries.empty(); });
+           std::ranges::all_of(communicators_, [](const Watched& w) { return w.entries.empty(); });
   });
   hurried_ = false;
 }
@@ -106,8 +106,8 @@ void Watchdog::work() {
 
 std::optional<Watchdog::Finding> Watchdog::look() {
   const auto now = steady_clock::now();
-  for (Watched& watched : lines_) {
-    if (const std::string why = watched.line->failure(); !why.empty()) {
+  for (Watched& watched : communicators_) {
+    if (const std::string why = watched.communicator->failure(); !why.empty()) {
       if (!failing_since_) failing_since_ = now;
       if (now - *failing_since_ < patience) continue;
       return Finding{oldest(), "NCCL: " + why};
@@ -150,7 +150,8 @@ std::optional<int> Watchdog::ended(int rank) const {
 
 // A process that has done its part may end before this rank's GPU is done with it.
 std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
-  const bool idle = std::ranges::all_of(lines_, [](const Watched& w) { return w.entries.empty(); });
+  const bool idle =
+      std::ranges::all_of(communicators_, [](const Watched& w) { return w.entries.empty(); });
   if (idle) {
     ended_since_.reset();
     return {};
@@ -169,7 +170,7 @@ std::optional<Watchdog::Finding> Watchdog::look_for_the_ended(Time now) {
 std::optional<Watchdog::Finding> Watchdog::ask_peers(std::unique_lock<std::mutex>& lock) {
   const auto now = steady_clock::now();
   if (now - peers_asked_ < between_questions) return {};
-  const bool waits = std::ranges::any_of(lines_, [&](const Watched& watched) {
+  const bool waits = std::ranges::any_of(communicators_, [&](const Watched& watched) {
     return !watched.entries.empty() && now - watched.entries.front().asked >= young;
   });
   if (!waits) return {};
@@ -186,7 +187,7 @@ std::optional<Watchdog::Finding> Watchdog::ask_peers(std::unique_lock<std::mutex
 // What the GPU is at; empty: nothing.
 std::string Watchdog::oldest() {
   const Entry* first = nullptr;
-  for (Watched& watched : lines_) {
+  for (Watched& watched : communicators_) {
     while (!watched.entries.empty() && has_come(*watched.entries.front().done)) {
       watched.entries.pop_front();
     }

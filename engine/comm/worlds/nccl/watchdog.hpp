@@ -1,12 +1,12 @@
-// Who looks after what a GPU has been asked for, since the host waits nowhere: a thread of the
-// group. It finds that NCCL has failed, that a peer's process has ended, that a peer has said why
+// A thread of the group that watches the operations issued to the GPU, because the host waits
+// nowhere. It finds that NCCL has failed, that a peer's process has ended, that a peer has said why
 // it failed, and that an operation is not done in time. A NCCL operation whose peer is gone never
 // ends by itself.
 //
 // An operation's time begins when the GPU comes to it: when the device has done what was asked for
-// before, and the line is done with the operation before. To ask CUDA how far it is costs a call,
-// so it is asked about operations older than a second only, or when somebody is in a hurry. Of the
-// peers, too, it asks only where such an operation is not done.
+// before, and the communicator is done with the operation before. To ask CUDA how far it is costs a
+// call, so it is asked about operations older than a second only, or when somebody is in a hurry.
+// Of the peers, too, it asks only where such an operation is not done.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 #include <thread>
 
 #include "engine/comm/stores/socket.hpp"
-#include "engine/comm/worlds/nccl/line.hpp"
+#include "engine/comm/worlds/nccl/abortable_communicator.hpp"
 
 namespace lockstep::comm {
 
@@ -37,7 +37,7 @@ class Watchdog {
   };
   // Why a peer failed, as far as it said; else empty. May wait for the store.
   using PeersReason = std::function<std::string()>;
-  // What to do about a failure. Called once at most, by the watchdog's thread.
+  // Handles a failure. The watchdog's thread calls it once at most.
   using Fail = std::function<void(const Finding& finding)>;
 
   Watchdog(double timeout_s, RankNames names, Processes processes, PeersReason peers_reason,
@@ -46,13 +46,13 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  void watch(Line& line);
-  // An operation that the line was asked for; in the order of asking.
-  void add(Line& line, std::shared_ptr<Flight> flight);
+  void watch(AbortableCommunicator& communicator);
+  // An operation that was issued on the communicator; called in the order of issue.
+  void add(AbortableCommunicator& communicator, std::shared_ptr<Flight> flight);
   // Waits until all is done, or has failed.
   void wait_until_idle();
   void stop();  // and lets go of all
-  // Whether the process of that rank, or of any where it is -1, has ended: the rank.
+  // The rank whose process has ended: that rank, or any if it is -1. Nothing if none has.
   std::optional<int> ended(int rank) const;
 
  private:
@@ -64,7 +64,7 @@ class Watchdog {
     std::optional<Time> begun = {};
   };
   struct Watched {
-    Line* line;
+    AbortableCommunicator* communicator;
     std::deque<Entry> entries = {};
   };
 
@@ -82,7 +82,7 @@ class Watchdog {
   const Fail fail_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<Watched> lines_;
+  std::deque<Watched> communicators_;
   std::optional<Time> ended_since_, failing_since_;
   Time peers_asked_{};
   bool hurried_ = false, failed_ = false, ending_ = false;

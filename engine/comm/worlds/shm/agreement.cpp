@@ -17,8 +17,8 @@ std::span<const std::int64_t> counts_of(const Control& control, int rank, int si
 }
 
 bool agree(const Control& control, int one, int other, int size, std::uint64_t number) {
-  const CallRecord& a = control.record(one, number);
-  const CallRecord& b = control.record(other, number);
+  const SharedCallRecord& a = control.record(one, number);
+  const SharedCallRecord& b = control.record(other, number);
   if (a.kind != b.kind || a.op != b.op || a.dtype != b.dtype || a.root != b.root ||
       a.unequal != b.unequal || a.number != b.number) {
     return false;
@@ -47,9 +47,9 @@ std::string unequal_pair(const Control& control, int size, const RankNames& name
 
 }  // namespace
 
-CallRecord& write_record(const Control& control, int rank, int size, const Call& call) {
+SharedCallRecord& write_record(const Control& control, int rank, int size, const Call& call) {
   const Collective& c = call.collective;
-  CallRecord& record = control.record(rank, call.number);
+  SharedCallRecord& record = control.record(rank, call.number);
   record.number = call.number;
   record.count = c.count(size);
   record.root = c.root;
@@ -69,7 +69,7 @@ CallRecord& write_record(const Control& control, int rank, int size, const Call&
   std::memcpy(record.file, file.data(), file.size());
   record.file[file.size()] = 0;
   record.line = static_cast<std::int32_t>(call.where.line());
-  record.input_place = record.output_place = Place::none;
+  record.input_placement = record.output_placement = Placement::none;
   return record;
 }
 
@@ -91,7 +91,7 @@ std::string disagreement(const Control& control, int rank, int size, const RankN
 }
 
 std::string text_of(const Control& control, int rank, int size, std::uint64_t number) {
-  const CallRecord& record = control.record(rank, number);
+  const SharedCallRecord& record = control.record(rank, number);
   const auto counts = counts_of(control, rank, size, number);
   const Outline outline{static_cast<CollectiveKind>(record.kind),
                         static_cast<ReduceOp>(record.op),

@@ -10,21 +10,22 @@
 namespace lockstep::comm::shm {
 
 // Writes what `rank` calls, but not where its tensors are.
-CallRecord& write_record(const Control& control, int rank, int size, const Call& call);
+SharedCallRecord& write_record(const Control& control, int rank, int size, const Call& call);
 
-// Whether all ranks call the same: empty, or the sentence that says who calls what. To be asked
-// when all have arrived.
+// Returns an empty text if all ranks make the same call, and otherwise the sentence that says who
+// calls what. Called when all have arrived.
 std::string disagreement(const Control& control, int rank, int size, const RankNames& names,
                          std::uint64_t number);
 
 // "collective no. 3, all_reduce (sum) of 100 float32 at tests/comm/x.cpp:21"
 std::string text_of(const Control& control, int rank, int size, std::uint64_t number);
 
-// What is known of a rank that has not come to the collective `number`, in one sentence.
+// Says in one sentence what is known of a rank that has not come to the collective `number`.
 std::string last_deed(const Control& control, int rank, int size, const RankNames& names,
                       std::uint64_t number);
 
-// What `line`'s rank is waiting for, said by itself. Empty text: nothing.
+// Publishes what `line`'s rank is waiting for; the rank itself calls it. An empty text means
+// nothing.
 void say_doing(RankLine& line, const std::string& what);
 std::string doing(const RankLine& line);
 

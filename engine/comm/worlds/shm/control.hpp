@@ -25,26 +25,26 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
 // Two lines of cache: processors fetch them in pairs.
 constexpr std::size_t line_bytes = 128;
 
-// Where a rank's data stand while a call runs.
-enum class Place : std::uint8_t {
+// The place of a rank's data while a call runs.
+enum class Placement : std::uint8_t {
   none,     // the rank brings or wants nothing
   inlined,  // whole in its inline slot
   direct,   // in an arena: peers read or write the tensor itself
   staged    // in memory of its own: piece by piece through its slots
 };
 
-// What a rank calls (collective.hpp's Outline, flat), and where its tensors are.
-struct alignas(line_bytes) CallRecord {
+// A rank's call (collective.hpp's Outline, flat), and the placement of its tensors.
+struct alignas(line_bytes) SharedCallRecord {
   std::uint64_t number;  // of the call in its group, from 1
   std::int64_t count;
   std::uint64_t input, output;  // offsets, where direct
   std::int32_t root, line;
   std::uint8_t kind, op, dtype;
   std::uint8_t unequal;  // its counts stand behind the records
-  Place input_place, output_place;
+  Placement input_placement, output_placement;
   char file[82];  // the end of the path, where it is longer
 };
-static_assert(sizeof(CallRecord) == line_bytes);
+static_assert(sizeof(SharedCallRecord) == line_bytes);
 
 // `phase` counts what a rank has published; its two lowest bits say how a rank is gone.
 constexpr std::uint64_t phase_step = 4, has_left = 1, has_failed = 2;
@@ -91,18 +91,18 @@ class Control {
 
   static std::uint64_t bytes_for(int size) {
     const auto n = static_cast<std::uint64_t>(size);
-    return round_up(sizeof(Head) + n * sizeof(RankLine) + 2 * n * sizeof(CallRecord) +
+    return round_up(sizeof(Head) + n * sizeof(RankLine) + 2 * n * sizeof(SharedCallRecord) +
                         4 * n * n * sizeof(std::int64_t) + n * n * sizeof(Mailbox),
                     page_bytes);
   }
 
   Head& head() const { return at<Head>(0, 0); }
   RankLine& line(int rank) const { return at<RankLine>(lines_at(), index(rank)); }
-  CallRecord& record(int rank, std::uint64_t number) const {
-    return at<CallRecord>(records_at(), 2 * index(rank) + number % 2);
+  SharedCallRecord& record(int rank, std::uint64_t number) const {
+    return at<SharedCallRecord>(records_at(), 2 * index(rank) + number % 2);
   }
-  // Of a call with unequal parts [2 · size]: what the rank brings, or all bring; of an all_to_all
-  // then what it wants.
+  // The counts of a call with unequal parts [2 · size]: what the rank brings, or all bring; for an
+  // all_to_all, they are followed by what it wants.
   std::int64_t* counts(int rank, std::uint64_t number) const {
     return &at<std::int64_t>(counts_at(), (2 * index(rank) + number % 2) * 2 * size_);
   }
@@ -114,7 +114,7 @@ class Control {
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   std::size_t lines_at() const { return sizeof(Head); }
   std::size_t records_at() const { return lines_at() + size_ * sizeof(RankLine); }
-  std::size_t counts_at() const { return records_at() + 2 * size_ * sizeof(CallRecord); }
+  std::size_t counts_at() const { return records_at() + 2 * size_ * sizeof(SharedCallRecord); }
   std::size_t mailboxes_at() const {
     return counts_at() + 4 * size_ * size_ * sizeof(std::int64_t);
   }

@@ -12,7 +12,7 @@ namespace lockstep::comm::shm {
 Membership::Membership(Meeting meeting)
     : meeting_(std::move(meeting)),
       control_(segment(), meeting_.control_at, size()),
-      lookout_(control_, rank(), size(), static_cast<int>(segment().ranks())) {
+      peer_watch_(control_, rank(), size(), static_cast<int>(segment().ranks())) {
   try {
     come();
   } catch (...) {
@@ -43,12 +43,12 @@ void Membership::come() {
 void Membership::meet() {
   std::uint64_t phase = 0;
   const auto next_phase = [&] {
-    lookout_.publish();
-    lookout_.await(++phase, {lookout_.patience(), meeting_.meet_timeout_s});
+    peer_watch_.publish();
+    peer_watch_.await(++phase, {peer_watch_.patience(), meeting_.meet_timeout_s});
   };
   try {
     next_phase();
-    lookout_.watch_processes();
+    peer_watch_.watch_processes();
     next_phase();
     LOCKSTEP_CHECK(phase == phases_to_meet, "ranks met in ", phase, " phases");
   } catch (const Lost& lost) {
@@ -69,7 +69,7 @@ void Membership::meet() {
 Membership::~Membership() { leave(); }
 
 void Membership::leave() {
-  lookout_.say(has_left);
+  peer_watch_.say(has_left);
   Head& head = control_.head();
   // acq_rel: the last one comes after all others, and has done with their memory itself.
   if (head.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size())) {
@@ -102,7 +102,7 @@ void Membership::poison(const std::string& cause) {
     failure.cause[length] = 0;
     failure.told.store(1, std::memory_order_release);  // acquire: first_cause()
   }
-  lookout_.say(has_failed);
+  peer_watch_.say(has_failed);
 }
 
 std::string Membership::first_cause() const {

@@ -13,7 +13,7 @@
 #include "engine/comm/rank_names.hpp"
 #include "engine/comm/worlds/shm/arena.hpp"
 #include "engine/comm/worlds/shm/control.hpp"
-#include "engine/comm/worlds/shm/lookout.hpp"
+#include "engine/comm/worlds/shm/peer_watch.hpp"
 
 namespace lockstep::comm::shm {
 
@@ -42,7 +42,7 @@ class Membership {
   Arena& arena() const { return *meeting_.arena; }
   const Segment& segment() const { return meeting_.arena->segment(); }
   const Control& control() const { return control_; }
-  Lookout& lookout() { return lookout_; }
+  PeerWatch& peer_watch() { return peer_watch_; }
 
   std::byte* inline_slot(int rank, std::uint64_t number) const;
   std::byte* slot(int rank, std::uint64_t piece) const;
@@ -66,7 +66,7 @@ class Membership {
 
   Meeting meeting_;
   Control control_;
-  Lookout lookout_;
+  PeerWatch peer_watch_;
   std::vector<std::uint64_t> slot_blocks_;  // by rank
   std::vector<std::uint64_t> at_end_;
 };

@@ -83,7 +83,7 @@ void Messages::send(const Tensor& data, int dst, int tag, const Where& where) {
   link.store(offset, std::memory_order_release);  // acquire: follow()
   outbox.last = offset;
   outbox.sent.push_back(sent);
-  membership_.lookout().ring(dst);
+  membership_.peer_watch().ring(dst);
 }
 
 // Gives back what the receiver has done with: at the front always, elsewhere now and then.
@@ -155,7 +155,7 @@ void Messages::receive(const Ticket& ticket, const Tensor& data,
   if (offset == 0) {
     RankLine& mine = membership_.control().line(membership_.rank());
     bool said = false;
-    membership_.lookout().await_message(
+    membership_.peer_watch().await_message(
         ticket.src, timeout_s, [&] { return (offset = find(ticket)) != 0; },
         [&] {
           say_doing(mine, doing());

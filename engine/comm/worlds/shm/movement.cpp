@@ -31,9 +31,9 @@ class Movement {
     bool any_direct = false;
     std::int64_t longest = 0;
     for (int src = 0; src < r_.size; ++src) {
-      const Place place = r_.record(src).input_place;
-      any_direct |= place == Place::direct;
-      if (place == Place::staged) longest = std::max(longest, longest_lane(src));
+      const Placement placement = r_.record(src).input_placement;
+      any_direct |= placement == Placement::direct;
+      if (placement == Placement::staged) longest = std::max(longest, longest_lane(src));
       if (src != r_.rank && takes_from(src)) read_whole(src);
     }
     if (longest > 0) read_pieces((longest + step_ - 1) / step_);
@@ -57,7 +57,7 @@ class Movement {
 
   // The counts that `rank` published, of elements by peer.
   std::int64_t count_of(int rank, int peer) const {
-    const CallRecord& record = r_.record(rank);
+    const SharedCallRecord& record = r_.record(rank);
     if (record.unequal == 0) return record.count;
     return r_.membership.control().counts(rank, r_.number)[peer];
   }
@@ -93,10 +93,10 @@ class Movement {
   }
 
   void read_whole(int src) const {
-    const CallRecord& theirs = r_.record(src);
-    if (theirs.input_place == Place::staged) return;
+    const SharedCallRecord& theirs = r_.record(src);
+    if (theirs.input_placement == Placement::staged) return;
     const std::byte* const from =
-        theirs.input_place == Place::direct ? r_.direct(theirs.input) : r_.inlined(src);
+        theirs.input_placement == Placement::direct ? r_.direct(theirs.input) : r_.inlined(src);
     copy(r_.output + output_start(src) * r_.width, from + lane_start(src, my_lane()) * r_.width,
          lane_count(src, my_lane()));
   }
@@ -117,7 +117,7 @@ class Movement {
   }
 
   void read_pieces(std::int64_t pieces) {
-    const bool stages = r_.mine.input_place == Place::staged;
+    const bool stages = r_.mine.input_placement == Placement::staged;
     for (std::int64_t p = 0; p < pieces; ++p) {
       if (p > 0) r_.await();
       if (p + 1 < pieces) {
@@ -125,7 +125,8 @@ class Movement {
         r_.publish();
       }
       for (int src = 0; src < r_.size; ++src) {
-        if (src == r_.rank || r_.record(src).input_place != Place::staged || !takes_from(src)) {
+        if (src == r_.rank || r_.record(src).input_placement != Placement::staged ||
+            !takes_from(src)) {
           continue;
         }
         copy(r_.output + (output_start(src) + p * step_) * r_.width,

@@ -29,7 +29,7 @@ class Reduction {
   void run() {
     const bool staged = !r_.bring_input();
     step_ = slot_step();
-    if (r_.mine.input_place == Place::inlined) {
+    if (r_.mine.input_placement == Placement::inlined) {
       r_.arrive();
       return reduce_inlined();
     }
@@ -78,7 +78,7 @@ class Reduction {
 
   bool wants(int rank) const { return !rooted_ || rank == r_.c.root; }
   bool copies_out(int rank) const {
-    return wants(rank) && !scatters_ && r_.record(rank).output_place != Place::direct;
+    return wants(rank) && !scatters_ && r_.record(rank).output_placement != Placement::direct;
   }
   // Some rank other than `owner` takes its part from the owner's slot.
   bool copied_by_others(int owner) const {
@@ -89,7 +89,7 @@ class Reduction {
   }
   bool needs_slots() const {
     for (int rank = 0; rank < r_.size; ++rank) {
-      if (r_.record(rank).input_place == Place::staged || copies_out(rank)) return true;
+      if (r_.record(rank).input_placement == Placement::staged || copies_out(rank)) return true;
     }
     return false;
   }
@@ -117,11 +117,11 @@ class Reduction {
     const Range at = range(r_.rank, piece);
     if (at.count == 0) return;
     for (int rank = 0; rank < r_.size; ++rank) {
-      const CallRecord& theirs = r_.record(rank);
+      const SharedCallRecord& theirs = r_.record(rank);
       const std::byte*& source = sources_[static_cast<std::size_t>(rank)];
       if (rank == r_.rank) {
         source = r_.input + at.start * r_.width;
-      } else if (theirs.input_place == Place::direct) {
+      } else if (theirs.input_placement == Placement::direct) {
         source = r_.direct(theirs.input) + at.start * r_.width;
       } else {
         source = in_slot(rank, piece, r_.rank);

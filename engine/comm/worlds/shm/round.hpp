@@ -29,13 +29,15 @@ class Round {
     const std::size_t bytes = c.input.bytes();
     if (bytes <= inline_bytes) {
       if (bytes > 0) std::memcpy(membership.inline_slot(rank, number), input, bytes);
-      mine.input_place = Place::inlined;
+      mine.input_placement = Placement::inlined;
       return true;
     }
-    mine.input_place = place_of(input, bytes, mine.input);
-    return mine.input_place == Place::direct;
+    mine.input_placement = placement_of(input, bytes, mine.input);
+    return mine.input_placement == Placement::direct;
   }
-  void want_output() { mine.output_place = place_of(output, c.output.bytes(), mine.output); }
+  void want_output() {
+    mine.output_placement = placement_of(output, c.output.bytes(), mine.output);
+  }
 
   // Says that this rank has come, and waits for all. Throws Disagreement.
   void arrive() {
@@ -47,16 +49,16 @@ class Round {
   }
   void publish() {
     ++collectives_.phase_;
-    membership.lookout().publish();
+    membership.peer_watch().publish();
   }
-  void await() { membership.lookout().await(collectives_.phase_, manner_); }
+  void await() { membership.peer_watch().await(collectives_.phase_, manner_); }
 
   // To be called at the end. A rank whose call failed has its tensors back, and may have written to
   // one that this rank or another one still read: then this call has failed, too.
   void check_lenders() const {
     const Control& control = membership.control();
     for (int other = 0; other < size; ++other) {
-      if (other == rank || record(other).input_place != Place::direct) continue;
+      if (other == rank || record(other).input_placement != Placement::direct) continue;
       const RankLine& line = control.line(other);
       if ((line.phase.load() & has_failed) == 0 || line.finished.load() >= number) continue;
       throw Lost{Lost::Reason::failed, other};
@@ -65,11 +67,11 @@ class Round {
   // To be called when the call fails here. A peer that is slow may still read and write this rank's
   // tensors in the arena, so their memory stays as long as there are peers.
   void hold_lent() const {
-    if (mine.input_place == Place::direct) membership.hold_to_end(mine.input);
-    if (mine.output_place == Place::direct) membership.hold_to_end(mine.output);
+    if (mine.input_placement == Placement::direct) membership.hold_to_end(mine.input);
+    if (mine.output_placement == Placement::direct) membership.hold_to_end(mine.output);
   }
 
-  const CallRecord& record(int of) const { return membership.control().record(of, number); }
+  const SharedCallRecord& record(int of) const { return membership.control().record(of, number); }
   // A tensor in an arena, by the offset in its record.
   std::byte* direct(std::uint64_t offset) const { return membership.segment().at(offset); }
   const std::byte* inlined(int of) const { return membership.inline_slot(of, number); }
@@ -88,14 +90,14 @@ class Round {
   const std::int64_t width;  // bytes of an element
   const std::byte* const input;
   std::byte* const output;
-  CallRecord& mine;
+  SharedCallRecord& mine;
 
  private:
-  Place place_of(const std::byte* data, std::size_t bytes, std::uint64_t& offset) const {
+  Placement placement_of(const std::byte* data, std::size_t bytes, std::uint64_t& offset) const {
     const auto found = membership.segment().offset_of(data, bytes);
-    if (!found) return Place::staged;
+    if (!found) return Placement::staged;
     offset = *found;
-    return Place::direct;
+    return Placement::direct;
   }
 
   Collectives& collectives_;

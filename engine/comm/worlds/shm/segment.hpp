@@ -56,7 +56,7 @@ class Segment {
   T& object(std::uint64_t offset) const {
     return *reinterpret_cast<T*>(base_ + offset);
   }
-  // Where `bytes` from `data` on lie in the segment; nothing when they do not.
+  // The offset of `bytes` from `data` on in the segment; nothing if they do not lie in it.
   std::optional<std::uint64_t> offset_of(const std::byte* data, std::size_t bytes) const;
 
  private:

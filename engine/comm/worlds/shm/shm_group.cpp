@@ -8,7 +8,7 @@
 #include "engine/comm/worlds/plan_split.hpp"
 #include "engine/comm/worlds/rendezvous.hpp"
 #include "engine/comm/worlds/shm/collectives.hpp"
-#include "engine/comm/worlds/shm/handover.hpp"
+#include "engine/comm/worlds/shm/descriptor_passing.hpp"
 #include "engine/comm/worlds/shm/messages.hpp"
 
 namespace lockstep::comm {
@@ -69,10 +69,10 @@ class ShmGroup final : public ProcessGroup {
   // Whatever is thrown becomes a CommError that begins with what this rank was doing, and poisons
   // the group. `call` is a Call or a MessageCall; `late` says what is known of those who did not
   // come.
-  template <typename Asked, typename Body, typename Late>
-  void guarded(const Asked& call, const Body& body, const Late& late);
-  template <typename Asked>
-  [[noreturn]] void fail(const Asked& call, const std::string& why);
+  template <typename AnyCall, typename Body, typename Late>
+  void guarded(const AnyCall& call, const Body& body, const Late& late);
+  template <typename AnyCall>
+  [[noreturn]] void fail(const AnyCall& call, const std::string& why);
   std::string late_ranks(std::uint64_t number) const;
 
   Membership membership_;
@@ -82,8 +82,8 @@ class ShmGroup final : public ProcessGroup {
   OrderedCalls calls_;  // last
 };
 
-template <typename Asked, typename Body, typename Late>
-void ShmGroup::guarded(const Asked& call, const Body& body, const Late& late) {
+template <typename AnyCall, typename Body, typename Late>
+void ShmGroup::guarded(const AnyCall& call, const Body& body, const Late& late) {
   calls_.check_alive(call);
   try {
     body();
@@ -110,8 +110,8 @@ void ShmGroup::guarded(const Asked& call, const Body& body, const Late& late) {
   }
 }
 
-template <typename Asked>
-void ShmGroup::fail(const Asked& call, const std::string& why) {
+template <typename AnyCall>
+void ShmGroup::fail(const AnyCall& call, const std::string& why) {
   const std::string cause = text(calls_.failed_text(call), "; ", why);
   membership_.poison(cause);
   calls_.failure().set(cause);
@@ -136,7 +136,7 @@ void ShmGroup::carry_out(const Call& call) {
   guarded(
       call,
       [&] {
-        collectives_.run(call, {membership_.lookout().patience(), timeout_s});
+        collectives_.run(call, {membership_.peer_watch().patience(), timeout_s});
       },
       [&](const Lost& lost) {
         const std::string deeds = late_ranks(call.number);
@@ -263,12 +263,12 @@ std::unique_ptr<ProcessGroup> make_shm_group(Store& store, int rank, int size,
   const Deadline deadline = deadline_after(options.meet_timeout_s);
   std::shared_ptr<Segment> segment;
   if (rank == 0) {
-    Handover handover;
+    DescriptorSender sender;
     segment = std::make_shared<Segment>(Layout{Control::bytes_for(size),
                                                arena_bytes_for(static_cast<std::uint64_t>(size)),
                                                static_cast<std::uint64_t>(size)});
-    keys->set("socket", handover.name());
-    handover.give(segment->file(), size - 1, deadline);
+    keys->set("socket", sender.name());
+    sender.give(segment->file(), size - 1, deadline);
   } else {
     const std::string key = "socket";
     keys->wait({&key, 1}, options.meet_timeout_s);

@@ -1,7 +1,7 @@
 // The same-host transport: the ranks of one host talk through memory that they share
 // (segment.hpp). It needs no network and no library.
 //
-// How failures are found (lookout.hpp, agreement.hpp)
+// How failures are found (peer_watch.hpp, agreement.hpp)
 //   - Ranks that call different things learn it when all have arrived, before any data is used.
 //   - A rank whose process ends, by a signal too, is missed within a tenth of a second.
 //   - A rank that throws, or whose group is destroyed while an exception is under way, says so.

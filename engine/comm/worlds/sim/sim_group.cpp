@@ -30,9 +30,9 @@ Answer ask(sim::Port& port, const Message& message) {
   return answer;
 }
 
-template <typename Asked>  // a Request or a Message
-Asked asking(Op op, std::uint32_t group, const Where& where) {
-  Asked asked;
+template <typename AnyCall>  // a Request or a Message
+AnyCall asking(Op op, std::uint32_t group, const Where& where) {
+  AnyCall asked;
   asked.op = op;
   asked.group = group;
   asked.file = where.file_name();
@@ -157,8 +157,8 @@ class SimGroup final : public ProcessGroup, private Started {
   }
 
   // Asks for an operation that is answered with a handle, to be waited for.
-  template <typename Asked>
-  Work start_request(const Asked& asked, Tensor watched, Tensor result, const Where& where) {
+  template <typename AnyCall>
+  Work start_request(const AnyCall& asked, Tensor watched, Tensor result, const Where& where) {
     Message wait = asking<Message>(Op::wait, group_, where);
     wait.handle = ask(port_, asked).handle;
     return Work(std::make_unique<SimPending>(port_, wait, std::move(watched), std::move(result)));

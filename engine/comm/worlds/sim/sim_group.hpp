@@ -8,9 +8,9 @@
 
 namespace lockstep::comm {
 
-// What becomes of a tensor's elements when irecv is posted for it. Until wait() returns they are
-// nobody's to read: scribbled, every byte is posted_byte, so that a program that reads them shows
-// it in its result.
+// The treatment of a tensor's elements when irecv is posted for it. Until wait() returns, nobody
+// may read them. With `scribbled`, every byte becomes posted_byte, so that a program that reads
+// them shows it in its result.
 enum class PostedRoom : unsigned char { kept, scribbled };
 inline constexpr unsigned char posted_byte = 0xDB;
 

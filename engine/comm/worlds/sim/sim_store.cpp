@@ -8,45 +8,46 @@ namespace lockstep::comm {
 namespace {
 
 using sim::StoreCall;
-using Kind = StoreCall::Kind;
+using StoreCallKind = StoreCall::Kind;
 
 class SimStore final : public Store {
  public:
   SimStore(sim::Port& port, double timeout_s) : port_(port), timeout_s_(timeout_s) {}
 
   void set(const std::string& key, const std::string& value) override {
-    ask({.kind = Kind::set, .key = key, .value = value}, "set");
+    ask({.kind = StoreCallKind::set, .key = key, .value = value}, "set");
   }
   std::string get(const std::string& key) override {
-    return text_in(ask({.kind = Kind::get, .key = key, .timeout_s = timeout_s_}, "get"));
+    return text_in(ask({.kind = StoreCallKind::get, .key = key, .timeout_s = timeout_s_}, "get"));
   }
   std::int64_t add(const std::string& key, std::int64_t amount) override {
-    const auto reply = ask({.kind = Kind::add, .key = key, .amount = amount}, "add");
+    const auto reply = ask({.kind = StoreCallKind::add, .key = key, .amount = amount}, "add");
     return ByteReader(reply.data.bytes).get<std::int64_t>();
   }
   bool check(const std::string& key) override {
-    const auto reply = ask({.kind = Kind::check, .key = key}, "check");
+    const auto reply = ask({.kind = StoreCallKind::check, .key = key}, "check");
     return ByteReader(reply.data.bytes).get<std::uint8_t>() != 0;
   }
   void wait(std::span<const std::string> keys, double timeout_s) override {
     if (keys.empty()) return;
-    ask({.kind = Kind::wait, .keys = {keys.begin(), keys.end()}, .timeout_s = timeout_s}, "wait");
+    ask({.kind = StoreCallKind::wait, .keys = {keys.begin(), keys.end()}, .timeout_s = timeout_s},
+        "wait");
   }
   void append(const std::string& key, const std::string& value) override {
-    ask({.kind = Kind::append, .key = key, .value = value}, "append");
+    ask({.kind = StoreCallKind::append, .key = key, .value = value}, "append");
   }
   std::string compare_set(const std::string& key, const std::string& expected,
                           const std::string& desired) override {
-    return text_in(
-        ask({.kind = Kind::compare_set, .key = key, .value = desired, .expected = expected},
-            "compare_set"));
+    return text_in(ask(
+        {.kind = StoreCallKind::compare_set, .key = key, .value = desired, .expected = expected},
+        "compare_set"));
   }
   bool delete_key(const std::string& key) override {
-    const auto reply = ask({.kind = Kind::delete_key, .key = key}, "delete_key");
+    const auto reply = ask({.kind = StoreCallKind::delete_key, .key = key}, "delete_key");
     return ByteReader(reply.data.bytes).get<std::uint8_t>() != 0;
   }
   std::int64_t count_keys(const std::string& prefix) override {
-    const auto reply = ask({.kind = Kind::count_keys, .key = prefix}, "count_keys");
+    const auto reply = ask({.kind = StoreCallKind::count_keys, .key = prefix}, "count_keys");
     return ByteReader(reply.data.bytes).get<std::int64_t>();
   }
 

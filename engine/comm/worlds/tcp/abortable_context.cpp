@@ -25,13 +25,14 @@ using Time = std::chrono::steady_clock::time_point;
 // No collective of Gloo's and no message of ours has it (gloo_agreement.cpp).
 constexpr std::uint64_t slot_of_nothing = std::uint64_t{66} << 56;
 
-enum class Way : std::uint8_t { send, recv };
+enum class Direction : std::uint8_t { send, recv };
 
-bool wait_for(UnboundBuffer& buffer, Way way, int* rank, Milliseconds timeout) {
-  return way == Way::send ? buffer.waitSend(rank, timeout) : buffer.waitRecv(rank, timeout);
+bool wait_for(UnboundBuffer& buffer, Direction direction, int* rank, Milliseconds timeout) {
+  return direction == Direction::send ? buffer.waitSend(rank, timeout)
+                                      : buffer.waitRecv(rank, timeout);
 }
-void abort_wait_for(UnboundBuffer& buffer, Way way) {
-  way == Way::send ? buffer.abortWaitSend() : buffer.abortWaitRecv();
+void abort_wait_for(UnboundBuffer& buffer, Direction direction) {
+  direction == Direction::send ? buffer.abortWaitSend() : buffer.abortWaitRecv();
 }
 
 // The buffers that somebody may wait for.
@@ -40,7 +41,7 @@ class Listed {
   struct Waiting {
     Time since;
     UnboundBuffer* buffer;
-    Way way;
+    Direction direction;
     const std::set<int>* peers;
     bool told = false;
   };
@@ -63,11 +64,12 @@ class Listed {
   class Wait {
    public:
     // `peers` stay as they are.
-    Wait(Listed& list, UnboundBuffer& buffer, Way way, const std::set<int>& peers) : list_(list) {
+    Wait(Listed& list, UnboundBuffer& buffer, Direction direction, const std::set<int>& peers)
+        : list_(list) {
       const std::scoped_lock lock(list_.mutex_);
       list_.check_locked();
       place_ = list_.waits_.insert(list_.waits_.end(),
-                                   {std::chrono::steady_clock::now(), &buffer, way, &peers});
+                                   {std::chrono::steady_clock::now(), &buffer, direction, &peers});
     }
     ~Wait() {
       const std::scoped_lock lock(list_.mutex_);
@@ -96,7 +98,7 @@ class Listed {
     for (Waiting& wait : waits_) {
       if (wait.since > time || wait.told || !std::ranges::all_of(*wait.peers, is_gone)) continue;
       wait.told = true;
-      abort_wait_for(*wait.buffer, wait.way);
+      abort_wait_for(*wait.buffer, wait.direction);
     }
   }
   void abort() {
@@ -129,10 +131,10 @@ class ListedBuffer final : public UnboundBuffer {
   ~ListedBuffer() override { list_->remove(*inner_); }
 
   bool waitRecv(int* rank, Milliseconds timeout) override {
-    return wait(Way::recv, sources_, rank, timeout);
+    return wait(Direction::recv, sources_, rank, timeout);
   }
   bool waitSend(int* rank, Milliseconds timeout) override {
-    return wait(Way::send, destinations_, rank, timeout);
+    return wait(Direction::send, destinations_, rank, timeout);
   }
   void abortWaitRecv() override { inner_->abortWaitRecv(); }
   void abortWaitSend() override { inner_->abortWaitSend(); }
@@ -151,16 +153,17 @@ class ListedBuffer final : public UnboundBuffer {
   }
 
  private:
-  bool wait(Way way, const std::set<int>& peers, int* rank, Milliseconds timeout) {
-    const Listed::Wait listed(*list_, *inner_, way, peers);
-    const bool done = wait_for(*inner_, way, rank, timeout);
+  bool wait(Direction direction, const std::set<int>& peers, int* rank, Milliseconds timeout) {
+    const Listed::Wait listed(*list_, *inner_, direction, peers);
+    const bool done = wait_for(*inner_, direction, rank, timeout);
     const bool told = listed.end();
-    if (done && told) wait_for(*inner_, way, nullptr, timeout);  // takes back that it was told
+    if (done && told)
+      wait_for(*inner_, direction, nullptr, timeout);  // takes back that it was told
     if (done) return true;
     list_->check_not_aborted();
     // What has come by now has come: a peer may have gone when it was done.
     try {
-      if (wait_for(*inner_, way, rank, Milliseconds(0))) return true;
+      if (wait_for(*inner_, direction, rank, Milliseconds(0))) return true;
     } catch (const std::exception&) {
     }
     throw Error("the connection was closed in the middle of a message");

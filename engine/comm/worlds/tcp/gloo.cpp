@@ -106,8 +106,8 @@ class GlooGroup final : public ProcessGroup {
 
   // Runs `body`; whatever it throws becomes a CommError and poisons the group. `call` is a Call or
   // a MessageCall.
-  template <typename Asked, typename Body>
-  void guarded(const Asked& call, const Body& body) {
+  template <typename AnyCall, typename Body>
+  void guarded(const AnyCall& call, const Body& body) {
     calls_.check_alive(call);
     try {
       body();
@@ -117,14 +117,14 @@ class GlooGroup final : public ProcessGroup {
   }
 
   // For the rank's own thread: when it throws, the cause is complete and nothing runs any more.
-  template <typename Asked>
-  void refuse_if_failed(const Asked& call) {
+  template <typename AnyCall>
+  void refuse_if_failed(const AnyCall& call) {
     if (calls_.failed()) calls_.drain();
     calls_.check_alive(call);
   }
 
-  template <typename Asked>
-  [[noreturn]] void fail(const Asked& call, const std::string& library_says);
+  template <typename AnyCall>
+  [[noreturn]] void fail(const AnyCall& call, const std::string& library_says);
 
   void carry_out(const Call& call);
   void check_agreement(const Call& call, std::chrono::milliseconds timeout);
@@ -149,8 +149,8 @@ Work GlooGroup::start(const Collective& collective, const Where& where) {
   return calls_.start(asked, [this](const Call& call) { carry_out(call); });
 }
 
-template <typename Asked>
-void GlooGroup::fail(const Asked& call, const std::string& library_says) {
+template <typename AnyCall>
+void GlooGroup::fail(const AnyCall& call, const std::string& library_says) {
   const std::string failed = calls_.failed_text(call);
   const bool first = calls_.failure().set(failed);
   context_->abort();

@@ -23,7 +23,7 @@
 
 namespace lockstep::comm {
 
-// What one call of Gloo needs beside its data.
+// The arguments of one call of Gloo besides its data.
 struct GlooRound {
   std::shared_ptr<::gloo::Context> context;
   std::uint32_t tag;
@@ -37,7 +37,7 @@ void run_on_gloo(const Collective& collective, const GlooRound& round);
 
 // Every rank's number, by rank.
 std::vector<std::uint64_t> all_gather_number(std::uint64_t mine, const GlooRound& round);
-// What each rank has for this one, by rank.
+// Returns what each rank has for this one, by rank.
 std::vector<std::int64_t> exchange_numbers(const std::vector<std::int64_t>& for_each,
                                            const GlooRound& round);
 

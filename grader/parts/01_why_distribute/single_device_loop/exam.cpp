@@ -18,7 +18,7 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Way = LoopWay;
+using Variant = LoopVariant;
 using Mean = LoopMean;
 using Trained = LoopTrained;
 
@@ -66,40 +66,40 @@ struct Play {
   const Problem& problem;
   std::uint64_t salt;
 
-  Trained trained(Way way, Mean mean) const { return train(problem, salt, way, mean); }
+  Trained trained(Variant variant, Mean mean) const { return train(problem, salt, variant, mean); }
 };
 
 Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
-  const auto is = [&](Way way) {
-    return equal(play.problem, seen, play.trained(way, Mean::over_samples).parameters);
+  const auto is = [&](Variant variant) {
+    return equal(play.problem, seen, play.trained(variant, Mean::over_samples).parameters);
   };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number", "this value is not finite; the training diverged"};
   }
-  if (is(Way::unmoved)) {
+  if (is(Variant::unmoved)) {
     return {"unmoved",
             "no parameter moved: no step was taken, or no step found a gradient (zero_grad between "
             "backward and step removes it)"};
   }
-  if (is(Way::no_zero)) {
+  if (is(Variant::no_zero)) {
     return {"not_zeroed",
             "backward adds to existing gradients, and those of the earlier batches were still "
             "there: zero the gradients for every batch"};
   }
-  if (is(Way::step_before_backward)) {
+  if (is(Variant::step_before_backward)) {
     return {"step_before_backward",
             "the optimizer stepped before backward, so it used the previous batch's gradient"};
   }
-  if (is(Way::step_once_an_epoch)) {
+  if (is(Variant::step_once_an_epoch)) {
     return {"step_once_an_epoch", "there was one update per epoch; every batch needs its own"};
   }
-  if (is(Way::last_batch_left_out)) {
+  if (is(Variant::last_batch_left_out)) {
     return {"last_batch_left_out", "the last batch of each epoch was read but not trained on"};
   }
-  if (is(Way::steps_twice)) {
+  if (is(Variant::steps_twice)) {
     return {"steps_twice", "the optimizer stepped twice for each batch"};
   }
-  if (is(Way::even_batches_only) || is(Way::odd_batches_only)) {
+  if (is(Variant::even_batches_only) || is(Variant::odd_batches_only)) {
     return {"every_second_batch",
             "every second batch was read but not trained on: each call of next() takes a batch. "
             "Call next() once, in the loop's condition, and keep the batch it returns"};
@@ -111,7 +111,7 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
 
 Cause cause_of_losses(const Play& play, std::span<const double> seen) {
   const auto is = [&](Mean mean) {
-    return equal(play.problem, seen, play.trained(Way::right, mean).losses);
+    return equal(play.problem, seen, play.trained(Variant::right, mean).losses);
   };
   if (is(Mean::over_samples)) {
     return {"rounded_losses",
@@ -163,7 +163,7 @@ Failure other_epochs(const Play& play, const BatchService& service, int epoch) {
                                     ", or start() was not called again; `epochs` alone sets the "
                                     "number of epochs")};
   if (epoch >= 2) {
-    const auto losses = play.trained(Way::right, Mean::over_samples).losses;
+    const auto losses = play.trained(Variant::right, Mean::over_samples).losses;
     if (losses[at - 1] > losses[at - 2]) {
       cause = {"stopped_at_a_rise",
                text("the loop ended after epoch ", epoch - 1,
@@ -213,7 +213,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   const Play play{p, salt};
   if (auto failure = reading_failure(play, service)) bench.fail(played, std::move(*failure));
 
-  const Trained right = play.trained(Way::right, Mean::over_samples);
+  const Trained right = play.trained(Variant::right, Mean::over_samples);
   const std::vector<double>& losses = reports.front().losses;
   const auto parameters = as_doubles(p.dtype, reports.front().parameters);
   if (const auto at = first_difference(parameters, right.parameters,
@@ -251,7 +251,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
 
 // Whether the loss of an epoch rises before the last one.
 bool rises(const Play& play) {
-  const auto losses = play.trained(Way::right, Mean::over_samples).losses;
+  const auto losses = play.trained(Variant::right, Mean::over_samples).losses;
   for (std::size_t epoch = 1; epoch + 1 < losses.size(); ++epoch) {
     if (losses[epoch] > losses[epoch - 1]) return true;
   }

@@ -9,7 +9,7 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Way = LoopWay;
+using Variant = LoopVariant;
 using Mean = LoopMean;
 using Trained = LoopTrained;
 
@@ -28,7 +28,9 @@ void add_batch(Sums& sums, Mean mean, double loss, double size) {
   sums.weights = mean == Mean::sum_of_batches ? 1 : sums.weights + weight;
 }
 
-bool every_second(Way way) { return way == Way::even_batches_only || way == Way::odd_batches_only; }
+bool every_second(Variant variant) {
+  return variant == Variant::even_batches_only || variant == Variant::odd_batches_only;
+}
 
 }  // namespace
 
@@ -56,7 +58,7 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
   return batches;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, Way way, Mean mean) {
+Trained train(const Problem& p, std::uint64_t salt, Variant variant, Mean mean) {
   CpuDevice device;
   const std::vector<std::int64_t> widths{width, 8, classes};
   const auto model = nn::make_mlp(widths, p.dtype, device, p.model_seed);
@@ -70,25 +72,27 @@ Trained train(const Problem& p, std::uint64_t salt, Way way, Mean mean) {
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     if (mean != Mean::over_all_epochs) sums = {};
     auto batches = batches_of(p, salt, epoch);
-    if (way == Way::last_batch_left_out) batches.pop_back();
+    if (variant == Variant::last_batch_left_out) batches.pop_back();
     for (std::size_t k = 0; k < batches.size(); ++k) {
-      if (k % 2 == (way == Way::even_batches_only ? 1U : 0U) && every_second(way)) continue;
+      if (k % 2 == (variant == Variant::even_batches_only ? 1U : 0U) && every_second(variant))
+        continue;
       const auto size = static_cast<std::int64_t>(batches[k].labels.size());
       const data::Batch batch =
           make_batch(batches[k].inputs, batches[k].labels, width, 0, size, p.dtype, device);
-      const bool collects = way == Way::no_zero || (way == Way::step_once_an_epoch && k > 0);
-      if (way == Way::step_before_backward) optimizer->step();
+      const bool collects =
+          variant == Variant::no_zero || (variant == Variant::step_once_an_epoch && k > 0);
+      if (variant == Variant::step_before_backward) optimizer->step();
       if (!collects) optimizer->zero_grad();
       Tape tape(GradMode::record);
       const Value loss = loss_of(tape, batch);
       double number = loss.tensor.item();
       tape.backward(loss);
-      const bool steps = way == Way::right || way == Way::no_zero ||
-                         way == Way::last_batch_left_out || every_second(way) ||
-                         way == Way::steps_twice ||
-                         (way == Way::step_once_an_epoch && k + 1 == batches.size());
+      const bool steps = variant == Variant::right || variant == Variant::no_zero ||
+                         variant == Variant::last_batch_left_out || every_second(variant) ||
+                         variant == Variant::steps_twice ||
+                         (variant == Variant::step_once_an_epoch && k + 1 == batches.size());
       if (steps) optimizer->step();
-      if (way == Way::steps_twice) optimizer->step();
+      if (variant == Variant::steps_twice) optimizer->step();
       if (mean == Mean::after_the_update) {
         Tape again(GradMode::inference);
         number = loss_of(again, batch).tensor.item();

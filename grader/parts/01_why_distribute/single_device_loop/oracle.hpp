@@ -1,4 +1,5 @@
-// What one device ends with and returns, also when its loop has one of the usual mistakes.
+// Computes what one device ends with and returns, for the right loop and for loops with one of the
+// usual mistakes.
 #pragma once
 
 #include <string>
@@ -28,7 +29,7 @@ struct LoopProblem {
 std::vector<SampleValues> batches_of(const LoopProblem& problem, std::uint64_t salt, int epoch);
 
 // How this loop usually goes wrong in what it does to the parameters …
-enum class LoopWay : std::uint8_t {
+enum class LoopVariant : std::uint8_t {
   right,
   no_zero,
   step_before_backward,
@@ -55,6 +56,7 @@ struct LoopTrained {
   std::vector<double> losses;      // of the epochs
 };
 
-LoopTrained train(const LoopProblem& problem, std::uint64_t salt, LoopWay way, LoopMean mean);
+LoopTrained train(const LoopProblem& problem, std::uint64_t salt, LoopVariant variant,
+                  LoopMean mean);
 
 }  // namespace lockstep::grader::single_device_loop

@@ -18,7 +18,7 @@ struct LayoutQuestion {
   int rank = 0;
 };
 
-// Of the form that was asked for.
+// The answer, in the form that was asked for.
 struct LayoutAnswer {
   launch::WorkerEnv environment;
   launch::Place place;

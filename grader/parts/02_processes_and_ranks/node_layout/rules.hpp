@@ -1,5 +1,5 @@
-// What a layout of ranks over nodes should give, and what to say of what it does not: wrong values
-// are matched against the numberings that are usually taken for the right one.
+// Computes what a layout of ranks over nodes should give, and explains what it does not: wrong
+// values are matched against the numberings that are usually taken for the right one.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::seed_everything {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::array<const char*, 5> names{"model", "sampler", "dropout", "dropo
 enum Purpose : std::size_t { model, sampler, dropout, dropout_sharded, augmentation };
 
 // A question and what one process answered.
-struct Asked {
+struct SeedAnswer {
   SeedQuestion question;
   Seeds seeds;
   int process = 0;
@@ -48,7 +48,7 @@ std::string text_of(const SeedQuestion& q) {
 }
 
 // `a` and `b` should share the stream and do not.
-Cause cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
+Cause cause_of_difference(std::size_t purpose, const SeedAnswer& a, const SeedAnswer& b) {
   const SeedQuestion &p = a.question, &q = b.question;
   const bool same_place = p.where.data == q.where.data && p.where.tensor == q.where.tensor &&
                           p.where.pipeline == q.where.pipeline &&
@@ -84,7 +84,7 @@ Cause cause_of_difference(std::size_t purpose, const Asked& a, const Asked& b) {
 }
 
 // `a` and `b` should have streams of their own and share one.
-Cause cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
+Cause cause_of_sharing(std::size_t purpose, const SeedAnswer& a, const SeedAnswer& b) {
   const Stream of_a = stream_of(a.question, purpose), of_b = stream_of(b.question, purpose);
   int different = 0;
   for (std::size_t i = 0; i < of_a.size(); ++i) different += of_a[i] != of_b[i];
@@ -112,20 +112,20 @@ Cause cause_of_sharing(std::size_t purpose, const Asked& a, const Asked& b) {
 }
 
 [[noreturn]] void fail(Bench& bench, const Played& played, const std::string& what,
-                       const std::string& expected, const Asked& where, const Cause& cause) {
+                       const std::string& expected, const SeedAnswer& where, const Cause& cause) {
   bench.fail(played, because(cause, {.message = text(what, " where ", expected, " was expected"),
                                      .expected = expected,
                                      .seen = what,
                                      .where = text_of(where.question)}));
 }
 
-void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>& all,
+void check_purpose(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all,
                    std::size_t purpose) {
-  std::map<Stream, const Asked*> of_stream;
-  std::map<std::uint64_t, const Asked*> of_seed;
-  for (const Asked& asked : all) {
+  std::map<Stream, const SeedAnswer*> of_stream;
+  std::map<std::uint64_t, const SeedAnswer*> of_seed;
+  for (const SeedAnswer& asked : all) {
     const std::uint64_t seed = asked.seeds.*purposes[purpose];
-    const Asked& first =
+    const SeedAnswer& first =
         *of_stream.emplace(stream_of(asked.question, purpose), &asked).first->second;
     if (const std::uint64_t other = first.seeds.*purposes[purpose]; other != seed) {
       fail(bench, played,
@@ -133,7 +133,7 @@ void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>&
                 text_of(asked.question), ")"),
            "the same seed", asked, cause_of_difference(purpose, first, asked));
     }
-    const Asked& holder = *of_seed.emplace(seed, &asked).first->second;
+    const SeedAnswer& holder = *of_seed.emplace(seed, &asked).first->second;
     if (stream_of(holder.question, purpose) != stream_of(asked.question, purpose)) {
       fail(bench, played,
            text(names[purpose], " is ", seed, " both for ", text_of(holder.question), " and for ",
@@ -144,10 +144,10 @@ void check_purpose(Bench& bench, const Played& played, const std::vector<Asked>&
 }
 
 // The noise of one purpose must not be that of another, nor the numbers of the first weights.
-void check_across(Bench& bench, const Played& played, const std::vector<Asked>& all) {
-  std::map<std::uint64_t, std::pair<std::size_t, const Asked*>> of_seed;
+void check_across(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
+  std::map<std::uint64_t, std::pair<std::size_t, const SeedAnswer*>> of_seed;
   for (const std::size_t purpose : {dropout, dropout_sharded, augmentation, model, sampler}) {
-    for (const Asked& asked : all) {
+    for (const SeedAnswer& asked : all) {
       const std::uint64_t seed = asked.seeds.*purposes[purpose];
       const auto [other, holder] = of_seed.emplace(seed, std::pair(purpose, &asked)).first->second;
       if (other == purpose || (other == model && purpose == sampler)) continue;
@@ -163,9 +163,9 @@ void check_across(Bench& bench, const Played& played, const std::vector<Asked>& 
 
 // Seeds that are the time in seconds do not change while an exam lasts: they are told by their
 // size.
-void check_clock(Bench& bench, const Played& played, const std::vector<Asked>& all) {
+void check_clock(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
-  for (const Asked& asked : all) {
+  for (const SeedAnswer& asked : all) {
     for (std::size_t purpose = 0; purpose < purposes.size(); ++purpose) {
       const std::uint64_t seed = asked.seeds.*purposes[purpose];
       for (const std::uint64_t base : {std::uint64_t{0}, asked.question.run_seed}) {
@@ -181,10 +181,10 @@ void check_clock(Bench& bench, const Played& played, const std::vector<Asked>& a
 
 // Places and workers are numbers of 31 bits, so one run has more streams than 32 bits have values:
 // seeds of one run that all lie within 2^32 numbers of each other must collide somewhere.
-void check_width(Bench& bench, const Played& played, const std::vector<Asked>& of_one_run) {
+void check_width(Bench& bench, const Played& played, const std::vector<SeedAnswer>& of_one_run) {
   for (const std::size_t purpose : {dropout, dropout_sharded, augmentation}) {
     std::uint64_t least = ~std::uint64_t{0}, most = 0;
-    for (const Asked& asked : of_one_run) {
+    for (const SeedAnswer& asked : of_one_run) {
       least = std::min(least, asked.seeds.*purposes[purpose]);
       most = std::max(most, asked.seeds.*purposes[purpose]);
     }
@@ -208,8 +208,9 @@ std::optional<Played> play(Bench& bench, const std::string& description,
   return bench.play(setup);
 }
 
-std::vector<Asked> answers_of(const Played& played, const std::vector<SeedQuestion>& questions) {
-  std::vector<Asked> all;
+std::vector<SeedAnswer> answers_of(const Played& played,
+                                   const std::vector<SeedQuestion>& questions) {
+  std::vector<SeedAnswer> all;
   const int processes = static_cast<int>(played.results->size());
   for (int process = 0; process < processes; ++process) {
     ByteReader& answers = played.results->of(process);
@@ -220,7 +221,7 @@ std::vector<Asked> answers_of(const Played& played, const std::vector<SeedQuesti
   return all;
 }
 
-void check_purposes(Bench& bench, const Played& played, const std::vector<Asked>& all) {
+void check_purposes(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
   for (const std::size_t purpose : {model, sampler, dropout, dropout_sharded, augmentation}) {
     check_purpose(bench, played, all, purpose);
   }
@@ -229,7 +230,7 @@ void check_purposes(Bench& bench, const Played& played, const std::vector<Asked>
 void ask(Bench& bench, const std::string& description, const std::vector<SeedQuestion>& questions) {
   const auto played = play(bench, description, questions, 1);
   if (!played) return;
-  const std::vector<Asked> all = answers_of(*played, questions);
+  const std::vector<SeedAnswer> all = answers_of(*played, questions);
   check_purposes(bench, *played, all);
   check_across(bench, *played, all);
   check_clock(bench, *played, all);

@@ -19,7 +19,7 @@ struct SetupStep {
   launch::WorkerEnv variables;
 };
 
-// What a Machine does that others can see. Answered with nothing.
+// An action of a Machine that others can see. It is answered with nothing.
 struct MachineCall {
   static constexpr const char* service = "machine";
   enum class Kind : std::uint8_t { host, unhost, connect, group };

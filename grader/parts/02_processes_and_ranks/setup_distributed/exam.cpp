@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/rules.hpp"
 
 namespace lockstep::grader::setup_distributed {
 namespace {
 
 // A world: ranks on nodes, and the steps that all of them take.
-class World {
+class MachinesTrial {
  public:
-  World(Bench& bench, const std::vector<int>& ranks_per_node) : bench_(bench) {
+  MachinesTrial(Bench& bench, const std::vector<int>& ranks_per_node) : bench_(bench) {
     for (int node = 0; std::cmp_less(node, ranks_per_node.size()); ++node) {
       const std::uint64_t drawn = bench.draw() % 100000;
       cluster_.names.push_back(drawn % 2 == 0 ? text("node-", drawn) : text("fd00::", drawn));
@@ -29,7 +29,7 @@ class World {
   int size() const { return static_cast<int>(steps_.size()); }
 
   // Another step: every rank comes at once and has a GPU of its own.
-  World& step() {
+  MachinesTrial& step() {
     for (int rank = 0; rank < size(); ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       steps_[r].push_back({.gpus = 8,
@@ -88,7 +88,7 @@ class World {
 
  private:
   Bench& bench_;
-  Cluster cluster_;
+  MachineSet cluster_;
   std::vector<int> local_rank_;
   std::vector<std::vector<SetupStep>> steps_;
   std::map<std::pair<std::uint32_t, int>, std::pair<std::string, std::string>> damaged_;
@@ -108,9 +108,9 @@ std::string text_of(const std::vector<int>& layout) {
 
 void places(Bench& bench) {
   for (const auto& layout : layouts) {
-    World(bench, layout).step().play(text_of(layout), Written::group);
+    MachinesTrial(bench, layout).step().play(text_of(layout), Written::group);
   }
-  World here(bench, {4});
+  MachinesTrial here(bench, {4});
   here.step();
   for (int rank = 0; rank < 4; ++rank) here.last(rank).variables["MASTER_ADDR"] = "127.0.0.1";
   here.play("4 ranks, MASTER_ADDR 127.0.0.1", Written::group);
@@ -118,7 +118,7 @@ void places(Bench& bench) {
 
 void late(Bench& bench) {
   for (const int who : {0, 1, 4}) {
-    World world(bench, {2, 3});
+    MachinesTrial world(bench, {2, 3});
     world.step();
     world.last(who).after_s = 40;
     world.play(text("5 ranks, rank ", who, " 40 s late"));
@@ -129,7 +129,7 @@ void backends(Bench& bench) {
   // GPUs of node 0 and of node 1, where each has three ranks.
   for (const auto& [first, second] :
        std::vector<std::pair<int, int>>{{3, 3}, {0, 0}, {8, 0}, {0, 8}, {2, 3}, {3, 2}, {4, 3}}) {
-    World world(bench, {3, 3});
+    MachinesTrial world(bench, {3, 3});
     world.step();
     for (int rank = 0; rank < 6; ++rank) world.last(rank).gpus = rank < 3 ? first : second;
     world.play(text("3 + 3 ranks, ", first, " and ", second, " GPUs"), Written::group);
@@ -138,7 +138,7 @@ void backends(Bench& bench) {
 
 // Rank 0 of 1; and rank 5 of 12, for which no other rank ever comes.
 void good_variables(Bench& bench) {
-  World world(bench, {1});
+  MachinesTrial world(bench, {1});
   world.step();
   world.step();
   world.last(0).variables["TORCHELASTIC_RESTART_COUNT"] = "12";
@@ -154,7 +154,7 @@ void variables(Bench& bench) {
   good_variables(bench);
   const std::vector<std::optional<std::string>> no_numbers{
       std::nullopt, "", "two", "2x", "-1", "1.0", "0x1", "4294967296"};
-  World world(bench, {1});
+  MachinesTrial world(bench, {1});
   const auto refuse = [&](const std::string& variable, const std::optional<std::string>& value) {
     world.step();
     world.last(0).after_s = 1;
@@ -187,7 +187,7 @@ void variables(Bench& bench) {
 
 void absent(Bench& bench) {
   for (const auto& missing : std::vector<std::vector<int>>{{0}, {3}, {1, 2}, {0, 1}}) {
-    World world(bench, {2, 2});
+    MachinesTrial world(bench, {2, 2});
     world.step();
     // Rank 0 comes last, so its store is served as long as any rank waits.
     for (int rank = 0; rank < 4; ++rank) {
@@ -197,18 +197,18 @@ void absent(Bench& bench) {
     for (const int rank : missing) world.last(rank).comes = false;
     world.play(text("2 + 2 ranks, of which ", missing.size(), " never come"));
   }
-  World slow(bench, {4});
+  MachinesTrial slow(bench, {4});
   slow.step();
   slow.last(0).after_s = 15;
   slow.last(2).comes = false;
   for (int rank = 0; rank < 4; ++rank) slow.last(rank).timeout_s = 25;
   slow.play("4 ranks, rank 0 late by 15 s of 25 s, rank 2 missing");
-  World impatient(bench, {4});
+  MachinesTrial impatient(bench, {4});
   impatient.step();
   for (int rank = 0; rank < 4; ++rank) impatient.last(rank).timeout_s = rank == 0 ? 10 : 25;
   impatient.last(2).comes = false;
   impatient.play("4 ranks, rank 2 missing, and rank 0 gives up first");
-  World damaged(bench, {4});
+  MachinesTrial damaged(bench, {4});
   damaged.step();
   damaged.last(0).after_s = 1;
   damaged.damage(3, "LOCAL_RANK", "three");
@@ -219,7 +219,7 @@ void absent(Bench& bench) {
 // open for the second session.
 void lost_rank(Bench& bench) {
   for (const int lost : {0, 2}) {
-    World world(bench, {4});
+    MachinesTrial world(bench, {4});
     world.step();
     for (int rank = 0; rank < 4; ++rank) world.last(rank).timeout_s = 25;
     world.last(1).after_s = 10;
@@ -232,7 +232,7 @@ void lost_rank(Bench& bench) {
 
 void one_after_the_other(Bench& bench) {
   for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
-    World world(bench, layout);
+    MachinesTrial world(bench, layout);
     for (int session = 0; session < 3; ++session) {
       world.step();
       // Time enough for rank 0 to have closed what it served.
@@ -241,7 +241,7 @@ void one_after_the_other(Bench& bench) {
     world.play(text(text_of(layout), ", three sessions at one address"));
   }
   // After a failure: a rank that waits in vain also closes what it has opened.
-  World again(bench, {3});
+  MachinesTrial again(bench, {3});
   again.step();
   again.last(1).comes = false;
   again.last(0).after_s = 1;
@@ -252,7 +252,7 @@ void one_after_the_other(Bench& bench) {
 
 void launchers_store(Bench& bench) {
   for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
-    World world(bench, layout);
+    MachinesTrial world(bench, layout);
     for (const int attempt : {0, 1, 2}) {
       world.step().launcher_serves(attempt);
       // The second attempt finds one GPU less, the third has all of them again.
@@ -263,7 +263,7 @@ void launchers_store(Bench& bench) {
   }
   // Written without anything between them, attempt 1 and rank 10 are attempt 11 and rank 0. In
   // attempt 11 rank 0 comes late, and what it finds under that key is of the rank without a GPU.
-  World many(bench, {12});
+  MachinesTrial many(bench, {12});
   for (const int attempt : {1, 11}) {
     many.step().launcher_serves(attempt);
     for (int rank = 0; rank < 12; ++rank) many.last(rank).gpus = 12;
@@ -271,12 +271,12 @@ void launchers_store(Bench& bench) {
     for (const int rank : {0, 1}) many.last(rank).after_s = attempt == 1 ? 0 : 5 * (rank + 1);
   }
   many.play("12 ranks, a store of the launcher's, attempts 1 and 11");
-  World world(bench, {3});
+  MachinesTrial world(bench, {3});
   world.step().launcher_serves(5);
   world.last(0).comes = false;
   world.last(2).comes = false;
   world.play("3 ranks, a store of the launcher's, two missing");
-  World alone(bench, {3});
+  MachinesTrial alone(bench, {3});
   alone.step().launcher_serves(0, SetupRun::Store::silent);
   alone.play("3 ranks, a store of the launcher's that does not answer");
 }

@@ -1,8 +1,8 @@
-// What a run of setup_distributed must show: how and when every step of every rank ended, and what
+// The rules for a run of setup_distributed: how and when every step of every rank ended, and what
 // the machines saw.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/services.hpp"
 
 namespace lockstep::grader::setup_distributed {
@@ -11,7 +11,7 @@ namespace lockstep::grader::setup_distributed {
 enum class Written : std::uint8_t { variables, group, all };
 
 struct SetupRun {
-  // Whether the store that these ranks are told of is there: a launcher's may be gone.
+  // The store that these ranks are told of: a launcher's may be gone.
   enum class Store : std::uint8_t { answers, silent };
 
   const std::vector<std::vector<SetupStep>>& ranks;  // by rank, by step

@@ -12,7 +12,7 @@ const char* name_of(launch::Backend backend) {
   return backend == launch::Backend::nccl ? "nccl" : "gloo";
 }
 
-int Cluster::node_called(const std::string& host, int from) const {
+int MachineSet::node_called(const std::string& host, int from) const {
   if (host == "localhost" || host == "127.0.0.1" || host == "::1") return from;
   const auto found = std::find(names.begin(), names.end(), host);
   return found == names.end() ? -1 : static_cast<int>(found - names.begin());
@@ -33,7 +33,7 @@ Answer ServedStore::expire(const sim::Actor& who, const sim::Request& request, d
   return there().expire(who, request, now);
 }
 
-MachinesService::MachinesService(Cluster cluster, ServedStore& store, const Sessions& sessions,
+MachinesService::MachinesService(MachineSet cluster, ServedStore& store, const Sessions& sessions,
                                  std::optional<Place> launchers, int lost)
     : cluster_(std::move(cluster)),
       store_(store),

@@ -17,8 +17,8 @@ inline constexpr double setup_call_s = 0.001;
 
 const char* name_of(launch::Backend backend);
 
-// Where the ranks run: a node for each, and what a node is called.
-struct Cluster {
+// The machines on which the ranks run: a node for each rank, and the names of the nodes.
+struct MachineSet {
   std::vector<int> node_of;
   std::vector<std::string> names;
   // The node that `host` means to a rank on node `from`, or -1.
@@ -31,7 +31,7 @@ class ServedStore final : public sim::Service {
   void begin() { store_ = std::make_unique<sim::StoreService>(setup_call_s); }
   void end() { store_.reset(); }
 
-  // What was asked of the store that is served now.
+  // The requests to the store that is served now.
   const std::vector<sim::StoreService::Record>& log() const {
     static const std::vector<sim::StoreService::Record> nothing;
     return store_ ? store_->log() : nothing;
@@ -56,22 +56,22 @@ class MachinesService final : public TypedService<MachineCall> {
   // `sessions`: tells which groups belong together. `launchers`: a store that the launcher serves
   // from the beginning, or nothing. `lost`: a rank whose first group fails, while all others wait
   // for it; or -1.
-  MachinesService(Cluster cluster, ServedStore& store, const Sessions& sessions,
+  MachinesService(MachineSet cluster, ServedStore& store, const Sessions& sessions,
                   std::optional<Place> launchers, int lost);
 
   // When a rank asked for what.
-  struct Asked {
+  struct ServedRequest {
     int rank;
     double at_s;
     MachineCall call;
 
     comm::Endpoint place() const { return {call.host, call.port}; }
   };
-  std::vector<Asked> hosted;         // every time that a rank began to serve a store
-  std::vector<Asked> connects;       // every place at which a rank looked for a store
-  std::vector<Asked> groups;         // every time that a rank asked for a group
-  std::set<Place> served;            // by ranks, now
-  std::optional<std::string> apart;  // why a group could not come together
+  std::vector<ServedRequest> hosted;    // every time that a rank began to serve a store
+  std::vector<ServedRequest> connects;  // every place at which a rank looked for a store
+  std::vector<ServedRequest> groups;    // every time that a rank asked for a group
+  std::set<Place> served;               // by ranks, now
+  std::optional<std::string> apart;     // why a group could not come together
 
   double deadline_s(const sim::Request& request, double asked_s) const override;
   Answer expire(const sim::Actor& who, const sim::Request& request, double now) override;
@@ -87,7 +87,7 @@ class MachinesService final : public TypedService<MachineCall> {
   std::optional<Answer> join(int who, const MachineCall& call, double now);
   void require_agreement(const Gathering& gathering);
 
-  Cluster cluster_;
+  MachineSet cluster_;
   ServedStore& store_;
   const Sessions& sessions_;
   std::optional<Place> launchers_;

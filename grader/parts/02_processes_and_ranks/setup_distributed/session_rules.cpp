@@ -86,7 +86,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   if (groups.empty()) {
     fail(bench, played, view, "no_group", "it made no group on its machine", "one group", "none");
   }
-  const MachinesService::Asked& asked = groups.front();
+  const MachinesService::ServedRequest& asked = groups.front();
   const int device = view.number("LOCAL_RANK");
   const char* devices =
       ": devices are numbered per machine. LOCAL_RANK tells the ranks of one machine apart";

@@ -17,7 +17,7 @@ struct View : RankInStep<SetupRun> {
   int size() const { return static_cast<int>(run.ranks.size()); }
   bool damaged(int who) const { return run.damaged.contains({step, who}); }
 
-  // Who can never be set up in this step.
+  // The ranks that can never be set up in this step.
   std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int other = 0; other < size(); ++other) {
@@ -54,11 +54,11 @@ struct View : RankInStep<SetupRun> {
     return launch::Backend::nccl;
   }
   double slack_s() const { return 10 * (size() + 2) * setup_call_s; }
-  // Of what this rank did in this step.
-  using Asked = MachinesService::Asked;
-  std::vector<Asked> in_this_step(const std::vector<Asked>& all) const {
-    std::vector<Asked> mine;
-    for (const Asked& one : all) {
+  // Views of what this rank did in this step.
+  using ServedRequest = MachinesService::ServedRequest;
+  std::vector<ServedRequest> in_this_step(const std::vector<ServedRequest>& all) const {
+    std::vector<ServedRequest> mine;
+    for (const ServedRequest& one : all) {
       if (one.rank == rank && one.at_s >= called_s() && one.at_s <= outcome_s()) {
         mine.push_back(one);
       }
@@ -74,7 +74,7 @@ struct View : RankInStep<SetupRun> {
   }
 };
 
-// What came of a call, as a sentence goes on.
+// The outcome of a call, as a sentence goes on.
 std::string words_of(const SessionReport& report);
 
 // The rank was set up: what it was given is right, and the group that it made.

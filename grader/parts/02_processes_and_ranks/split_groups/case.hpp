@@ -25,7 +25,7 @@ struct SplitExchange {
 
 using Plan = std::optional<comm::GroupPlan>;  // nothing: in no group
 
-// What a rank has after an exchange: the tokens of its group's members, by rank.
+// The result of an exchange on a rank: the tokens of its group's members, by rank.
 struct SplitReport {
   Plan plan;
   std::vector<std::int64_t> tokens;

@@ -27,7 +27,7 @@ struct Meeting {
   bool comes = true;  // false: this rank misses it
 };
 
-// What one rank does.
+// The case of one rank.
 struct MeetingCase {
   double store_timeout_s = 30;
   std::vector<Meeting> meetings;

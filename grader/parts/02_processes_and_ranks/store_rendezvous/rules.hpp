@@ -1,4 +1,4 @@
-// What a run of store_rendezvous must show. The judge serves the store and knows, for every meeting
+// The rules for a run of store_rendezvous. The judge serves the store and knows, for every meeting
 // of every rank, when it began, how and when it ended, and how often it called the store.
 #pragma once
 

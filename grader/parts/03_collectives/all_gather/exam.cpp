@@ -1,6 +1,6 @@
 // The exam of all_gather: every block at its place on every rank, for (N-1)·B sent by each.
 #include "grader/exam/collective_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::all_gather {
 namespace {

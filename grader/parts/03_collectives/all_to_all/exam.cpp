@@ -4,7 +4,7 @@
 
 #include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::all_to_all {

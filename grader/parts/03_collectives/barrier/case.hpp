@@ -1,4 +1,5 @@
-// What exam and adapter of barrier share: a case is a CollectiveCase whose calls hold a token each.
+// The format that exam and adapter of barrier share: a case is a CollectiveCase whose calls hold a
+// token each.
 #pragma once
 
 namespace lockstep::grader {

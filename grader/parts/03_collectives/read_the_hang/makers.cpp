@@ -29,8 +29,8 @@ CallRecord broadcast(int root, int group = 0, std::int64_t count = 1000) {
 
 // A world of `ranks`, halved into groups 1 (even) and 2 (odd ranks), that has done some collectives
 // already: of all groups, so that numbers differ between them.
-struct Cluster {
-  Cluster(int ranks, const Draw& draw) : size(ranks) {
+struct HungJob {
+  HungJob(int ranks, const Draw& draw) : size(ranks) {
     hang.groups.resize(3);
     hang.programs.resize(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
@@ -71,7 +71,7 @@ struct Cluster {
 };
 
 HangCase sends_round(const Draw& draw) {
-  Cluster c(2 + draw(7), draw);
+  HungJob c(2 + draw(7), draw);
   for (int rank = 0; rank < c.size; ++rank) c.one(rank, send_to((rank + 1) % c.size));
   Ranks everybody(static_cast<std::size_t>(c.size));
   std::iota(everybody.begin(), everybody.end(), 0);
@@ -80,7 +80,7 @@ HangCase sends_round(const Draw& draw) {
 
 // 3 → 2 → 0 ⇄ 1, and the rest waits in a barrier for all four.
 HangCase waits_behind_a_cycle(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   c.one(0, recv_from(1));
   c.one(1, recv_from(0));
   c.one(2, recv_from(0));
@@ -91,7 +91,7 @@ HangCase waits_behind_a_cycle(const Draw& draw) {
 
 // 0 → 1 → 2 → 0; rank 4 waits for 3, which computes; the rest waits for all of them.
 HangCase cycle_beside_a_slow_rank(const Draw& draw) {
-  Cluster c(6 + draw(3), draw);
+  HungJob c(6 + draw(3), draw);
   c.one(0, send_to(1));
   c.one(1, recv_from(2));
   c.one(2, send_to(0));
@@ -102,7 +102,7 @@ HangCase cycle_beside_a_slow_rank(const Draw& draw) {
 }
 
 HangCase waits_for_a_message_instead(const Draw& draw) {
-  Cluster c(3 + draw(6), draw);
+  HungJob c(3 + draw(6), draw);
   c.one(1, recv_from(0));
   c.all(0, all_reduce(1000));
   c.one(0, send_to(1));
@@ -111,7 +111,7 @@ HangCase waits_for_a_message_instead(const Draw& draw) {
 
 // Ranks 2, 4 … wait in the collective of group 1, which no odd rank calls.
 HangCase waits_for_a_message_in_its_group(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   c.one(0, recv_from(2));
   c.all(1, all_reduce(1000, 1));
   c.one(2, send_to(0));
@@ -119,7 +119,7 @@ HangCase waits_for_a_message_in_its_group(const Draw& draw) {
 }
 
 HangCase another_order(const Draw& draw) {
-  Cluster c(3 + draw(6), draw);
+  HungJob c(3 + draw(6), draw);
   const bool gathers = draw(2) == 0;
   c.one(0, gathers ? all_gather(64) : barrier());
   c.others({0}, all_reduce(64));
@@ -129,7 +129,7 @@ HangCase another_order(const Draw& draw) {
 }
 
 HangCase another_count(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   const int count = 100 + draw(1000);
   const Ranks few = draw(2) == 0 ? Ranks{0} : Ranks{0, 1};
   for (const int rank : few) c.one(rank, all_reduce(count - 1));
@@ -138,7 +138,7 @@ HangCase another_count(const Draw& draw) {
 }
 
 HangCase another_root(const Draw& draw) {
-  Cluster c(3 + draw(6), draw);
+  HungJob c(3 + draw(6), draw);
   c.one(0, broadcast(draw(2)));
   c.others({0}, broadcast(2));
   return c.is(HangKind::wrong_root, {0}, 0);
@@ -147,7 +147,7 @@ HangCase another_root(const Draw& draw) {
 // Of group 1 ranks 0, 2, 4 …; the odd ranks wait in another group's collective, of the same number
 // as often as not, and for a slow one.
 HangCase another_call_in_a_group(const Draw& draw) {
-  Cluster c(7 + draw(2), draw);
+  HungJob c(7 + draw(2), draw);
   c.one(0, all_reduce(64, 1));
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_gather(64, 1));
   for (int rank = 3; rank < c.size; rank += 2) c.one(rank, all_reduce(64, 2));
@@ -156,7 +156,7 @@ HangCase another_call_in_a_group(const Draw& draw) {
 }
 
 HangCase leaves_one_step_early(const Draw& draw) {
-  Cluster c(3 + draw(6), draw);
+  HungJob c(3 + draw(6), draw);
   const Ranks gone = c.size > 4 && draw(2) == 0 ? Ranks{0, 1} : Ranks{0};
   c.others(gone, all_reduce(1000));
   return c.is(HangKind::early_exit, gone, 0);
@@ -164,7 +164,7 @@ HangCase leaves_one_step_early(const Draw& draw) {
 
 // 0 → 1 → 2, which has returned; the others wait for rank 0 and nothing else.
 HangCase leaves_at_the_end_of_a_chain(const Draw& draw) {
-  Cluster c(4 + draw(5), draw);
+  HungJob c(4 + draw(5), draw);
   c.one(0, recv_from(1));
   c.one(1, recv_from(2));
   c.others({0, 1, 2}, send_to(0));
@@ -173,7 +173,7 @@ HangCase leaves_at_the_end_of_a_chain(const Draw& draw) {
 
 // One has returned and another is only slow: the first will never come.
 HangCase leaves_while_another_computes(const Draw& draw) {
-  Cluster c(4 + draw(5), draw);
+  HungJob c(4 + draw(5), draw);
   c.computes(1);
   c.others({0, 1}, barrier());
   return c.is(HangKind::early_exit, {0}, 0);
@@ -182,14 +182,14 @@ HangCase leaves_while_another_computes(const Draw& draw) {
 // Rank 0 of group 1 has returned too early. The odd ranks have returned, too, but no rank waits for
 // them.
 HangCase leaves_its_group(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 1));
   return c.is(HangKind::early_exit, {0}, 1);
 }
 
 // The slow rank's last collective is of the same kind as what the others wait in, one earlier.
 HangCase is_slow(const Draw& draw) {
-  Cluster c(2 + draw(7), draw);
+  HungJob c(2 + draw(7), draw);
   c.all(0, all_reduce(1000));
   ++c.called[0];
   c.computes(0);
@@ -198,7 +198,7 @@ HangCase is_slow(const Draw& draw) {
 }
 
 HangCase is_slow_at_the_end_of_a_chain(const Draw& draw) {
-  Cluster c(4 + draw(5), draw);
+  HungJob c(4 + draw(5), draw);
   for (int rank = 0; rank + 1 < c.size; ++rank) c.one(rank, recv_from(rank + 1));
   c.computes(c.size - 1);
   return c.is(HangKind::slow, {c.size - 1});
@@ -206,7 +206,7 @@ HangCase is_slow_at_the_end_of_a_chain(const Draw& draw) {
 
 // The even ranks wait for one of them; the odd ones are busy, and nobody waits for these.
 HangCase is_slow_in_its_group(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_gather(64, 1));
   for (int rank = 1; rank < c.size; rank += 2) c.computes(rank);
   c.computes(0);
@@ -215,7 +215,7 @@ HangCase is_slow_in_its_group(const Draw& draw) {
 
 // Rank 0 reduces in the group of even ranks what all others reduce in the world.
 HangCase another_group(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   c.one(0, all_reduce(1000, 1));
   c.all(0, all_reduce(1000));
   return c.is(HangKind::wrong_group, {0}, 0);
@@ -223,7 +223,7 @@ HangCase another_group(const Draw& draw) {
 
 // Of group 1 rank 0 begins with the world's collective. The odd ranks still compute.
 HangCase the_world_before_its_group(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   c.one(0, all_reduce(1000));
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 1));
   for (int rank = 1; rank < c.size; rank += 2) c.computes(rank);
@@ -232,7 +232,7 @@ HangCase the_world_before_its_group(const Draw& draw) {
 
 // Of group 1 rank 0 brings another count; of group 2 rank 1 has returned.
 HangCase another_count_beside_an_exit(const Draw& draw) {
-  Cluster c(7 + draw(2), draw);
+  HungJob c(7 + draw(2), draw);
   c.one(0, all_reduce(63, 1));
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, all_reduce(64, 1));
   for (int rank = 3; rank < c.size; rank += 2) c.one(rank, all_reduce(1000, 2));
@@ -241,7 +241,7 @@ HangCase another_count_beside_an_exit(const Draw& draw) {
 
 // Rank 0 names another root, and brings another count; ranks 1 and 3 wait for each other.
 HangCase another_root_beside_a_cycle(const Draw& draw) {
-  Cluster c(7 + draw(2), draw);
+  HungJob c(7 + draw(2), draw);
   c.one(0, broadcast(4, 1, 999));
   for (int rank = 2; rank < c.size; rank += 2) c.one(rank, broadcast(2, 1));
   c.one(1, recv_from(3));
@@ -252,7 +252,7 @@ HangCase another_root_beside_a_cycle(const Draw& draw) {
 
 // 0 ⇄ 1; 3 waits for 2, which has returned; so do the rest, and for all of them.
 HangCase leaves_beside_a_cycle(const Draw& draw) {
-  Cluster c(5 + draw(4), draw);
+  HungJob c(5 + draw(4), draw);
   c.one(0, recv_from(1));
   c.one(1, recv_from(0));
   c.one(3, recv_from(2));

@@ -11,7 +11,7 @@
 
 namespace lockstep::grader::read_the_hang {
 
-// What a rank calls, one after the other; then it returns, or computes for ever. The numbers of
+// The calls of a rank, one after the other; then it returns, or computes for ever. The numbers of
 // collectives are filled in when they are called.
 struct HangProgram {
   std::vector<comm::CallRecord> calls;
@@ -32,7 +32,8 @@ HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers);
 
 // The kinds of hangs there are, each with a name and a way to make one. `draw(n)` gives 0 … n-1.
 using Draw = std::function<int(int)>;
-// Whether one kind is true of a hang, or several, of which the simulator may name another.
+// `one`: a single kind is true of a hang. `several`: the simulator may name another of those that
+// are.
 enum class Kinds : unsigned char { one, several };
 struct HangMaker {
   std::string name;  // "a cycle of sends"
@@ -41,7 +42,7 @@ struct HangMaker {
 };
 std::vector<HangMaker> hang_makers();
 
-// What is wrong with `seen`, in a sentence.
+// Says what is wrong with `seen`, in a sentence.
 Cause likely_cause(const comm::HangReport& report, const comm::Diagnosis& seen,
                    const comm::Diagnosis& right);
 

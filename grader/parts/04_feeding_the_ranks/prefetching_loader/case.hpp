@@ -35,7 +35,8 @@ struct DamagedSample : Error {
   using Error::Error;
 };
 
-// What the consumer of the batches does, and that the sampler is asked. Answered with nothing.
+// Reports what the consumer of the batches does, and that the sampler is asked. It is answered with
+// nothing.
 struct TrainerReport {
   static constexpr const char* service = "trainer";
   enum class Kind : std::uint8_t {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "engine/base/random.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
 
 namespace lockstep::grader::prefetching_loader {

@@ -1,8 +1,8 @@
-// What the log of a loader's run must show. Each rule throws a Failure through the bench, with the
+// The rules for the log of a loader's run. Each rule throws a Failure through the bench, with the
 // sentence a student reads.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
 
 namespace lockstep::grader::prefetching_loader {

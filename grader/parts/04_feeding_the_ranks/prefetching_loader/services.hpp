@@ -1,6 +1,6 @@
-// What the judge serves to a loader: samples, read in as much virtual time as the judge likes, so
-// that later batches may be there first; and a trainer, each of whose reports lasts. Both write one
-// log, in the order of virtual time: the evidence of what was read when, and who had what.
+// The services of the judge for a loader: samples, read in as much virtual time as the judge likes,
+// so that later batches may be there first; and a trainer, each of whose reports lasts. Both write
+// one log, in the order of virtual time: the evidence of what was read when, and who had what.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ using LoaderLog = std::vector<LoaderEvent>;
 //   Throws  MalformedMessage otherwise
 void require_reports(const LoaderCase& c, const LoaderLog& log);
 
-// What a sample holds: drawn from the salt, so only a read reveals it.
+// The contents of samples. They are drawn from the salt, so only a read reveals them.
 struct Samples {
   std::uint64_t salt = 0;
   std::set<std::int64_t> damaged;

@@ -24,14 +24,14 @@ struct ReplicaCase {
   std::vector<Replica> replicas;
 };
 
-// What a rank reports of a tensor: the elements behind the handle that was there before the call,
-// and what became of the parameter or buffer itself.
+// A rank's report on a tensor: the elements behind the handle that was there before the call, and
+// what became of the parameter or buffer itself.
 struct TensorReport {
   Bytes values;
   bool same_tensor = false;
   bool gradient_kept = false;  // true of buffers
 };
-// Of a model: parameters, then buffers.
+// The reports on a model: parameters, then buffers.
 using ModelReport = std::vector<TensorReport>;
 
 template <typename Archive>

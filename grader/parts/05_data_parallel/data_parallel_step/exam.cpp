@@ -18,33 +18,33 @@ namespace lockstep::grader::data_parallel_step {
 namespace {
 
 using Problem = StepProblem;
-using Way = StepWay;
+using Variant = StepVariant;
 using Trained = StepTrained;
 
 Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double> seen) {
-  const auto is = [&](Way way) {
-    const auto other = train(p, salt, way).parameters;
+  const auto is = [&](Variant variant) {
+    const auto other = train(p, salt, variant).parameters;
     return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number",
             "this value is not finite: a division by zero, or a read of uninitialised memory"};
   }
-  if (is(Way::unmoved)) {
+  if (is(Variant::unmoved)) {
     return {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"};
   }
-  if (p.ranks() > 1 && is(Way::divided_twice)) {
+  if (p.ranks() > 1 && is(Variant::divided_twice)) {
     return {"divided_twice", text("the gradients were ", p.ranks(),
                                   " times too small: they were averaged and then divided again")};
   }
-  if (p.clip_norm > 0 && is(Way::not_clipped)) {
+  if (p.clip_norm > 0 && is(Variant::not_clipped)) {
     return {"not_clipped", "the gradient was not clipped: clip_norm was ignored"};
   }
-  if (is(Way::summed)) {
+  if (is(Variant::summed)) {
     return {"summed_not_averaged", "the gradients were summed over the ranks, not averaged"};
   }
-  if (is(Way::no_average)) return {"not_averaged", "rank 0 trained on its own samples only"};
-  if (p.clip_norm > 0 && is(Way::clip_before)) {
+  if (is(Variant::no_average)) return {"not_averaged", "rank 0 trained on its own samples only"};
+  if (p.clip_norm > 0 && is(Variant::clip_before)) {
     return {"clipped_before_averaging",
             "the gradient was clipped before it was averaged: clip by the norm of the averaged "
             "gradient"};
@@ -56,10 +56,10 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
         "the parameters were averaged after each rank stepped with its own gradient; the result is "
         "the same for SGD, with or without momentum, but not for Adam or with clipping"};
   }
-  if (is(Way::no_zero)) {
+  if (is(Variant::no_zero)) {
     return {"not_zeroed", "the last step's gradients were still there: zero the gradients first"};
   }
-  if (is(Way::zero_last)) {
+  if (is(Variant::zero_last)) {
     return {"zeroed_last",
             "gradients left from before the first step went into it: zero the gradients first, not "
             "last"};
@@ -69,7 +69,7 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
             text("clip_norm is ", number(p.clip_norm),
                  "; zero or less means no clipping, but the gradient was scaled")};
   }
-  if (is(Way::stale_by_one)) {
+  if (is(Variant::stale_by_one)) {
     return {"step_before_gradient",
             "the optimizer stepped before this batch's gradient was averaged"};
   }
@@ -88,7 +88,7 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
   const auto is = [&](const std::vector<double>& other) {
     return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
-  const auto all = train(p, salt, Way::right).losses;
+  const auto all = train(p, salt, Variant::right).losses;
   std::vector<double> sums(steps), means;
   for (const auto& of_rank : all) {
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
@@ -96,7 +96,7 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
   for (const double sum : sums) means.push_back(sum / p.ranks());
   if (p.ranks() > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
   if (p.ranks() > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
-  if (is(train(p, salt, Way::loss_after).losses[static_cast<std::size_t>(rank)])) {
+  if (is(train(p, salt, Variant::loss_after).losses[static_cast<std::size_t>(rank)])) {
     return "; likely cause: this is the loss after the update";
   }
   return {};
@@ -164,7 +164,7 @@ void check_losses(Bench& bench, const Played& played, const Problem& p, std::uin
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StepReport>& reports) {
-  const Trained expected = train(p, salt, Way::right);
+  const Trained expected = train(p, salt, Variant::right);
   const auto tolerance = training_tolerance(p.dtype, expected.parameters);
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {

@@ -9,7 +9,7 @@ namespace lockstep::grader::data_parallel_step {
 namespace {
 
 using Problem = StepProblem;
-using Way = StepWay;
+using Variant = StepVariant;
 using Trained = StepTrained;
 
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
@@ -52,7 +52,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   return c;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, Way way) {
+Trained train(const Problem& p, std::uint64_t salt, Variant variant) {
   CpuDevice device;
   std::vector<StepCase> cases;
   for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
@@ -63,10 +63,10 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
   trained.losses.resize(cases.size());
 
   for (std::int64_t step = 0; step < steps; ++step) {
-    if (way == Way::stale_by_one && step > 0) optimizer->step();
+    if (variant == Variant::stale_by_one && step > 0) optimizer->step();
     std::vector<Tensor> sums(parameters.size());
     if (step == 0) leave_gradients(*model);
-    if (way == Way::no_zero || (way == Way::zero_last && step == 0)) {
+    if (variant == Variant::no_zero || (variant == Variant::zero_last && step == 0)) {
       for (std::size_t i = 0; i < parameters.size(); ++i) sums[i] = parameters[i]->grad.clone();
     }
     std::vector<data::Batch> batches;
@@ -80,12 +80,13 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       trained.losses[rank].push_back(loss.tensor.item());
       batches.push_back(batch);
       tape.backward(loss);
-      if (way == Way::no_average && rank > 0) continue;
-      if (way == Way::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
+      if (variant == Variant::no_average && rank > 0) continue;
+      if (variant == Variant::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Tensor scaled = parameters[i]->grad.clone();
-        if (way != Way::summed && way != Way::no_average) scaled.scale_(1.0 / p.ranks());
-        if (way == Way::divided_twice) scaled.scale_(1.0 / p.ranks());
+        if (variant != Variant::summed && variant != Variant::no_average)
+          scaled.scale_(1.0 / p.ranks());
+        if (variant == Variant::divided_twice) scaled.scale_(1.0 / p.ranks());
         if (sums[i].defined()) {
           sums[i].reduce_(scaled, ReduceOp::sum);
         } else {
@@ -94,10 +95,10 @@ Trained train(const Problem& p, std::uint64_t salt, Way way) {
       }
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    const bool clips_mean = way != Way::clip_before && way != Way::not_clipped;
+    const bool clips_mean = variant != Variant::clip_before && variant != Variant::not_clipped;
     if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
-    if (way != Way::stale_by_one && way != Way::unmoved) optimizer->step();
-    for (std::size_t rank = 0; way == Way::loss_after && rank < cases.size(); ++rank) {
+    if (variant != Variant::stale_by_one && variant != Variant::unmoved) optimizer->step();
+    for (std::size_t rank = 0; variant == Variant::loss_after && rank < cases.size(); ++rank) {
       Tape tape(GradMode::inference);
       const Value logits = model->forward(tape, tape.constant(batches[rank].inputs));
       trained.losses[rank].back() =

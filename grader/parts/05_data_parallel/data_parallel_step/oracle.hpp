@@ -1,5 +1,5 @@
-// What the replicas of ten steps should end with, and what they end with when the step has one of
-// the usual mistakes: one device plays all ranks.
+// Computes what the replicas should end ten steps with, and what they end with if the step has one
+// of the usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <span>
@@ -27,11 +27,11 @@ struct StepProblem {
   std::string description() const;
 };
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 StepCase case_of(const StepProblem& problem, std::uint64_t salt, int rank);
 
-// What one device ends with, in each of the ways this step usually goes wrong.
-enum class StepWay : std::uint8_t {
+// How one device takes the step: rightly, or in one of the usual wrong variants.
+enum class StepVariant : std::uint8_t {
   right,
   no_average,
   summed,
@@ -50,8 +50,9 @@ struct StepTrained {
   std::vector<std::vector<double>> losses;  // [rank][step]
 };
 
-// Trains all ranks' samples on one device. For StepWay::no_average the result is rank 0's alone.
-StepTrained train(const StepProblem& problem, std::uint64_t salt, StepWay way);
+// Trains all ranks' samples on one device. For StepVariant::no_average, the result is rank 0's
+// alone.
+StepTrained train(const StepProblem& problem, std::uint64_t salt, StepVariant variant);
 
 // The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
 // afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the

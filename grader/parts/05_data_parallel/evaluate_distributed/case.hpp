@@ -19,7 +19,7 @@ struct EvaluateCase {
   std::vector<std::uint64_t> model_seeds;  // one evaluation each, of a model of its own
 };
 
-// What a rank tells of one evaluation.
+// A rank's report on one evaluation.
 struct EvaluateResult {
   double loss = 0, accuracy = 0;
   std::uint64_t model_hash = 0;  // afterwards

@@ -1,5 +1,5 @@
-// What one device says of the judge's samples, and which of the usual mistakes makes of them what a
-// rank said instead. Each sample is scored once; right and wrong means are made of the scores.
+// Evaluates the judge's samples on one device, and finds which of the usual mistakes gives what a
+// rank returned instead. Each sample is scored once; right and wrong means are made of the scores.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ struct WeightedCase {
   std::vector<WeightedCall> calls;
 };
 
-// What a rank has after a call.
+// The state of a rank after a call.
 struct WeightedReport {
   double loss = 0;
   GradientReports gradients;

@@ -31,7 +31,7 @@ void fields(Archive& archive, TrainingLoopCase& c) {
           schedule.total, schedule.last);
 }
 
-// What the loop logs.
+// An entry that the loop logs.
 struct LogCall {
   static constexpr const char* service = "log";
   train::LoggedStep line{};

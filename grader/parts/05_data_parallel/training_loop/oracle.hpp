@@ -1,5 +1,5 @@
-// What the replicas of one training should read, log and end with, and what they do when the loop
-// has one of the usual mistakes: one device plays all ranks.
+// Computes what the replicas of one training should read, log and end with, and what they do if the
+// loop has one of the usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <span>

@@ -1,9 +1,10 @@
-// Whether a rank read the samples that are its own, in their order; and if not, why probably.
+// Checks that a rank read its own samples, in their order, and finds the likely cause if it did
+// not.
 #pragma once
 
 #include <optional>
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
 
 namespace lockstep::grader::training_loop {

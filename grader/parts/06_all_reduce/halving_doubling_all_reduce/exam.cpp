@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "grader/exam/all_reduce_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::halving_doubling_all_reduce {
 namespace {

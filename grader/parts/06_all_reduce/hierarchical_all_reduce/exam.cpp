@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "grader/exam/all_reduce_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::hierarchical_all_reduce {

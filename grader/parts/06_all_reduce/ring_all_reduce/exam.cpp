@@ -1,7 +1,7 @@
 // The exam of ring_all_reduce: the reduction everywhere, and what makes it a ring: bytes of every
 // rank, chain of messages, neighbours.
 #include "grader/exam/all_reduce_rules.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::ring_all_reduce {
 namespace {

@@ -11,7 +11,7 @@ struct ReducerCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
   Gradients parameters{};  // none of which has a gradient yet
-  // Of the first reducer, and of those that are made after it, in turn.
+  // The plans of the first reducer, and of those that are made after it, in turn.
   std::vector<collectives::BucketPlan> plans{};
   double share = 1;
   double afterwards = 1;  // what the hook multiplies a bucket by once its sum is there

@@ -1,12 +1,12 @@
-// What the core found in a case of bucketed_reducer, in the words of the exercise: which bucket it
-// is, in which pass, and which of its gradients had come.
+// Translates what the core found in a case of bucketed_reducer into the words of the exercise: the
+// bucket, the pass, and the gradients of it that had come.
 #pragma once
 
 #include <vector>
 
 #include "grader/exam/driven_script.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::bucketed_reducer {
 

@@ -1,4 +1,4 @@
-// What a bucket holds when the hook is given it: each gradient times the share.
+// Checks what a bucket holds when the hook is given it: each gradient times the share.
 #pragma once
 
 #include <vector>

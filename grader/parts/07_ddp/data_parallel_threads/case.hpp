@@ -27,7 +27,7 @@ struct ThreadsQuestion {
   std::int64_t chunk(std::int64_t batch) const { return (batch + devices - 1) / devices; }
   // Devices that have samples of such a batch.
   std::int64_t used(std::int64_t batch) const { return (batch + chunk(batch) - 1) / chunk(batch); }
-  // Of device d.
+  // The samples of device d.
   std::int64_t samples(std::int64_t batch, std::int64_t d) const {
     return std::clamp<std::int64_t>(batch - d * chunk(batch), 0, chunk(batch));
   }
@@ -38,7 +38,7 @@ struct PassSpan {
   double from_s = 0, to_s = 0;
 };
 
-// What the fakes have seen of one step.
+// The fakes' record of one step.
 struct ThreadsStep {
   double loss = 0;
   std::vector<Bytes> gradients;               // the master's, in the order of its parameters

@@ -26,28 +26,28 @@ std::string text_of(const ThreadsQuestion& q) {
 }
 
 struct KnownMistake {
-  Way way;
+  Variant variant;
   Cause cause;
 };
 
 const std::vector<KnownMistake>& known_mistakes() {
   static const std::vector<KnownMistake> all{
-      {Way::averaged,
+      {Variant::averaged,
        {"averaged",
         "the gradients of the devices are averaged, but the loss is a mean over the whole batch "
         "already, so they are summed"}},
-      {Way::means_summed,
+      {Variant::means_summed,
        {"means_summed",
         "each device's loss is the mean over its own chunk, and these count as 1 each"}},
-      {Way::means_averaged,
+      {Variant::means_averaged,
        {"means_averaged",
         "it is the mean of the chunks' means; a smaller chunk then counts too much"}},
-      {Way::first_only, {"first_only", "only device 0's chunk is in the gradients"}},
-      {Way::not_the_first, {"first_missing", "device 0's chunk is missing from the gradients"}},
-      {Way::stale,
+      {Variant::first_only, {"first_only", "only device 0's chunk is in the gradients"}},
+      {Variant::not_the_first, {"first_missing", "device 0's chunk is missing from the gradients"}},
+      {Variant::stale,
        {"stale_replicas",
         "the other devices still have the parameters of the first step; replicate in every step"}},
-      {Way::own_numbers,
+      {Variant::own_numbers,
        {"not_replicated",
         "the other devices compute with numbers of their own; the master's parameters are copied "
         "to them in every step"}},
@@ -62,7 +62,7 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
             "of the last chunk"};
   }
   for (const KnownMistake& mistake : known_mistakes()) {
-    const auto other = step_of_one(q, step, mistake.way).gradients;
+    const auto other = step_of_one(q, step, mistake.variant).gradients;
     if (!first_difference(seen, other, training_tolerance(q.dtype, other))) return mistake.cause;
   }
   if (q.keeps != 0 && step > 0) {
@@ -74,7 +74,7 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
 
 std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
                                     const ThreadsStep& step) {
-  const StepOfOne right = step_of_one(q, k, Way::right);
+  const StepOfOne right = step_of_one(q, k, Variant::right);
   const auto seen = as_doubles(q.dtype, step.gradients);
   const auto at =
       first_difference(seen, right.gradients, training_tolerance(q.dtype, right.gradients));

@@ -9,10 +9,10 @@ namespace {
 
 class OneDevice {
  public:
-  OneDevice(const ThreadsQuestion& q, Way way) : q_(q), way_(way) {
+  OneDevice(const ThreadsQuestion& q, Variant variant) : q_(q), variant_(variant) {
     for (std::int64_t d = 0; d < q.devices; ++d) {
       const std::uint64_t seed =
-          q.model_seed + (way == Way::own_numbers ? static_cast<std::uint64_t>(d) : 0);
+          q.model_seed + (variant == Variant::own_numbers ? static_cast<std::uint64_t>(d) : 0);
       replicas_.push_back(nn::make_mlp(q.widths, q.dtype, device_, seed));
     }
     master_ = nn::make_mlp(q.widths, q.dtype, device_, q.model_seed);
@@ -22,7 +22,7 @@ class OneDevice {
   StepOfOne step(std::size_t asked) {
     for (std::size_t k = 0; k < asked; ++k) {
       if (q_.keeps == 0) optimizer_->zero_grad();
-      for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d, Way::right);
+      for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d, Variant::right);
       optimizer_->step();
       first_ += q_.batches[k];
     }
@@ -30,7 +30,7 @@ class OneDevice {
     StepOfOne seen;
     std::vector<double> sum;
     for (std::int64_t d = 0; d < q_.devices; ++d) {
-      seen.loss += add_chunk(asked, d, way_);
+      seen.loss += add_chunk(asked, d, variant_);
     }
     std::vector<Bytes> gradients;
     for (std::size_t i = 0; i < master_->parameters().size(); ++i) {
@@ -49,19 +49,19 @@ class OneDevice {
   }
 
  private:
-  double weight_of(std::int64_t batch, std::int64_t d, Way way) const {
+  double weight_of(std::int64_t batch, std::int64_t d, Variant variant) const {
     const double right = static_cast<double>(q_.samples(batch, d)) / static_cast<double>(batch);
     const auto used = static_cast<double>(q_.used(batch));
-    switch (way) {
-      case Way::averaged:
+    switch (variant) {
+      case Variant::averaged:
         return right / used;
-      case Way::means_summed:
+      case Variant::means_summed:
         return 1;
-      case Way::means_averaged:
+      case Variant::means_averaged:
         return 1 / used;
-      case Way::first_only:
+      case Variant::first_only:
         return d == 0 ? right : 0;
-      case Way::not_the_first:
+      case Variant::not_the_first:
         return d == 0 ? 0 : right;
       default:
         return right;
@@ -69,23 +69,23 @@ class OneDevice {
   }
 
   // The chunk's part of the mean loss.
-  double add_chunk(std::size_t step, std::int64_t d, Way way) {
+  double add_chunk(std::size_t step, std::int64_t d, Variant variant) {
     const std::int64_t batch = q_.batches[step], samples = q_.samples(batch, d);
     if (samples == 0) return 0;
-    const bool other = d > 0 && (way == Way::stale || way == Way::own_numbers);
+    const bool other = d > 0 && (variant == Variant::stale || variant == Variant::own_numbers);
     nn::Module& model = other ? *replicas_[static_cast<std::size_t>(d)] : *master_;
     const data::Batch chunk = make_batch(q_.inputs, q_.labels, width, first_ + d * q_.chunk(batch),
                                          samples, q_.dtype, device_);
     Tape tape(GradMode::record);
     const Value logits = model.forward(tape, tape.constant(chunk.inputs));
     const Value loss = autograd::cross_entropy(tape, logits, chunk.labels);
-    const double mean = loss.tensor.item(), weight = weight_of(batch, d, way);
+    const double mean = loss.tensor.item(), weight = weight_of(batch, d, variant);
     if (weight != 0) tape.backward(autograd::scale(tape, loss, weight));
     return mean * static_cast<double>(samples) / static_cast<double>(batch);
   }
 
   const ThreadsQuestion& q_;
-  Way way_;
+  Variant variant_;
   CpuDevice device_;
   std::vector<std::unique_ptr<nn::Module>> replicas_;
   std::unique_ptr<nn::Module> master_;
@@ -119,8 +119,8 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   return q;
 }
 
-StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Way way) {
-  return OneDevice(question, way).step(step);
+StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Variant variant) {
+  return OneDevice(question, variant).step(step);
 }
 
 }  // namespace lockstep::grader::data_parallel_threads

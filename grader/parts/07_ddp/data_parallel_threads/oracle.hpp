@@ -1,5 +1,5 @@
-// What one device computes of a step on several, and what comes out when the devices work together
-// in one of the usual wrong ways.
+// Computes on one device the result of a step on several, and the results of the usual mistakes in
+// combining the devices.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ inline constexpr std::int64_t elements = width * hidden + hidden + hidden * clas
 ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batches,
                             std::uint64_t salt, DType dtype = DType::float64);
 
-enum class Way : std::uint8_t {
+enum class Variant : std::uint8_t {
   right,
   averaged,        // divided by the devices that have samples
   means_summed,    // each chunk's mean counts as 1
@@ -32,6 +32,6 @@ struct StepOfOne {
 };
 
 // Step `step`, where all steps before were right.
-StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Way way);
+StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Variant variant);
 
 }  // namespace lockstep::grader::data_parallel_threads

@@ -41,11 +41,11 @@ inline data::Batch micro_batch_of(const AccumulationCase& c, std::size_t i, std:
   return {flat.inputs.view({samples, length, width}), flat.labels.view({samples, length})};
 }
 
-// What a rank has after its steps.
+// The state of a rank after its steps.
 struct AccumulationReport {
   std::vector<double> losses;  // by step, the mean over the ranks; nan where none was reported
   std::vector<std::vector<std::int64_t>> passes;  // samples of each forward pass, by step
-  // Of each forward pass, by step: the earlier ones whose backward had not ended when it began.
+  // For each forward pass, by step: the earlier passes whose backward had not ended when it began.
   std::vector<std::vector<std::int64_t>> waiting;
   std::vector<Bytes> parameters;
 };

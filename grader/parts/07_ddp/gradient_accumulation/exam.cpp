@@ -20,54 +20,54 @@ namespace {
 using Problem = AccumulationProblem;
 
 struct KnownMistake {
-  Way way;
+  Variant variant;
   Cause cause;
 };
 
 const std::vector<KnownMistake>& known_mistakes() {
   static const std::vector<KnownMistake> all{
-      {Way::unmoved,
+      {Variant::unmoved,
        {"unmoved",
         "no parameter moved: the optimizer did not step, found no gradient, or every share is 0: "
         "one integer divided by a larger one is 0"}},
-      {Way::no_average,
+      {Variant::no_average,
        {"not_averaged",
         "this rank trained on its own samples only: no pass of the step was reduced, since the "
         "last forward was under no_sync, too"}},
-      {Way::last_only,
+      {Variant::last_only,
        {"last_only",
         "only the last micro-batch counts: the gradients of the others were taken away"}},
-      {Way::first_only,
+      {Variant::first_only,
        {"first_only",
         "only the first micro-batch counts: the update came after it, and what the others added "
         "was never applied (i % k is 0 for i = 0)"}},
-      {Way::without_last, {"last_dropped", "the last micro-batch is missing from the step"}},
-      {Way::undivided,
+      {Variant::without_last, {"last_dropped", "the last micro-batch is missing from the step"}},
+      {Variant::undivided,
        {"undivided",
         "each micro-batch counts as 1, so a step of k micro-batches is k times too long"}},
-      {Way::equal_shares,
+      {Variant::equal_shares,
        {"equal_shares",
         "each micro-batch counts as 1/k, whatever its number of labels; a small one then counts "
         "too much"}},
-      {Way::first_k,
+      {Variant::first_k,
        {"other_steps_k",
         "the losses are divided by the number of micro-batches of another step; this step's are "
         "fewer or more"}},
-      {Way::by_labels,
+      {Variant::by_labels,
        {"labels_not_divided",
         "each micro-batch is multiplied by its labels, and the sum is not divided by the labels "
         "of the step"}},
-      {Way::by_samples,
+      {Variant::by_samples,
        {"counts_samples",
         "each micro-batch counts by its number of samples, but here a sample of one micro-batch "
         "has more labels than a sample of another"}},
-      {Way::separate_steps,
+      {Variant::separate_steps,
        {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
-      {Way::steps_each,
+      {Variant::steps_each,
        {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
-      {Way::no_zero,
+      {Variant::no_zero,
        {"not_zeroed", "the gradients of the step before were still there: zero them first"}},
-      {Way::zero_last,
+      {Variant::zero_last,
        {"zeroed_last",
         "gradients left from before the first step went into it: zero the gradients first, not "
         "last"}},
@@ -85,7 +85,7 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<con
             "this value is not finite: a division by zero, or a read of uninitialised memory"};
   }
   for (const KnownMistake& mistake : known_mistakes()) {
-    if (equals(p, seen, train(p, salt, mistake.way, rank).parameters)) return mistake.cause;
+    if (equals(p, seen, train(p, salt, mistake.variant, rank).parameters)) return mistake.cause;
   }
   return {"other_parameters",
           "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
@@ -95,7 +95,7 @@ void check_same_bits(Bench& bench, const Played& played, const Problem& p, std::
                      int rank, std::span<const double> seen, std::span<const double> rank_zero) {
   const auto at = first_other_bits(seen, rank_zero);
   if (!at) return;
-  const bool alone = equals(p, seen, train(p, salt, Way::no_average, rank).parameters);
+  const bool alone = equals(p, seen, train(p, salt, Variant::no_average, rank).parameters);
   const Cause cause =
       alone ? Cause{"not_averaged",
                     "no pass was reduced: all forward passes were under no_sync, the last one too"}
@@ -216,7 +216,7 @@ void check_losses(Bench& bench, const Played& played, const Problem& p, int rank
 
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<AccumulationReport>& reports) {
-  const Trained right = train(p, salt, Way::right, 0);
+  const Trained right = train(p, salt, Variant::right, 0);
   const auto tolerance = training_tolerance(p.dtype, right.parameters);
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {

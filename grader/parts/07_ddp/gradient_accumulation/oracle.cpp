@@ -17,27 +17,27 @@ double share_of(const Sizes& counts, std::size_t i) {
   return static_cast<double>(counts[i]) / static_cast<double>(all);
 }
 
-double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Way way) {
+double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Variant variant) {
   const Sizes& sizes = p.steps[step];
   const Sizes labels = labels_of(p, step);
   const double right = share_of(labels, i);
   const bool last = i + 1 == sizes.size();
-  switch (way) {
-    case Way::undivided:
+  switch (variant) {
+    case Variant::undivided:
       return 1;
-    case Way::equal_shares:
+    case Variant::equal_shares:
       return 1.0 / static_cast<double>(sizes.size());
-    case Way::first_k:
+    case Variant::first_k:
       return 1.0 / static_cast<double>(p.steps.front().size());
-    case Way::by_labels:
+    case Variant::by_labels:
       return static_cast<double>(labels[i]);
-    case Way::by_samples:
+    case Variant::by_samples:
       return share_of(sizes, i);
-    case Way::last_only:
+    case Variant::last_only:
       return last ? right : 0;
-    case Way::first_only:
+    case Variant::first_only:
       return i == 0 ? right : 0;
-    case Way::without_last:
+    case Variant::without_last:
       return last && sizes.size() > 1 ? 0 : right;
     default:
       return right;
@@ -47,8 +47,8 @@ double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, 
 // Plays the steps of all ranks on one device.
 class OneDevice {
  public:
-  OneDevice(const AccumulationProblem& p, std::uint64_t salt, Way way, int only)
-      : p_(p), way_(way), only_(only) {
+  OneDevice(const AccumulationProblem& p, std::uint64_t salt, Variant variant, int only)
+      : p_(p), variant_(variant), only_(only) {
     for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
     model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
     optimizer_ = make_optimizer(*model_, p.optimizer);
@@ -64,19 +64,21 @@ class OneDevice {
  private:
   void take(std::size_t step) {
     trained_.losses.emplace_back();
-    const bool zeroes = way_ != Way::no_zero && !(way_ == Way::zero_last && step == 0);
+    const bool zeroes =
+        variant_ != Variant::no_zero && !(variant_ == Variant::zero_last && step == 0);
     if (zeroes) optimizer_->zero_grad();
     for (std::size_t i = 0; i < p_.steps[step].size(); ++i) {
-      if (way_ == Way::separate_steps) optimizer_->zero_grad();
+      if (variant_ == Variant::separate_steps) optimizer_->zero_grad();
       add_micro_batch(step, i);
-      if (way_ == Way::steps_each || way_ == Way::separate_steps) optimizer_->step();
+      if (variant_ == Variant::steps_each || variant_ == Variant::separate_steps)
+        optimizer_->step();
     }
-    const bool updates = way_ != Way::steps_each && way_ != Way::separate_steps;
-    if (updates && way_ != Way::unmoved) optimizer_->step();
+    const bool updates = variant_ != Variant::steps_each && variant_ != Variant::separate_steps;
+    if (updates && variant_ != Variant::unmoved) optimizer_->step();
   }
 
   void add_micro_batch(std::size_t step, std::size_t i) {
-    const double weight = weight_of(p_, step, i, way_);
+    const double weight = weight_of(p_, step, i, variant_);
     double loss_of_ranks = 0;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
       const AccumulationCase& c = cases_[static_cast<std::size_t>(rank)];
@@ -85,8 +87,8 @@ class OneDevice {
       const Value logits = model_->forward(tape, tape.constant(batch.inputs));
       const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
       loss_of_ranks += loss.tensor.item() / p_.ranks();
-      if (way_ == Way::no_average && rank != only_) continue;
-      const double share = way_ == Way::no_average ? weight : weight / p_.ranks();
+      if (variant_ == Variant::no_average && rank != only_) continue;
+      const double share = variant_ == Variant::no_average ? weight : weight / p_.ranks();
       if (share != 0) tape.backward(autograd::scale(tape, loss, share));
     }
     first_ += labels_of(p_, step)[i];
@@ -94,7 +96,7 @@ class OneDevice {
   }
 
   const AccumulationProblem& p_;
-  Way way_;
+  Variant variant_;
   int only_;
   CpuDevice device_;
   std::vector<AccumulationCase> cases_;
@@ -151,8 +153,8 @@ AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int r
   return c;
 }
 
-Trained train(const AccumulationProblem& problem, std::uint64_t salt, Way way, int rank) {
-  return OneDevice(problem, salt, way, rank).trained();
+Trained train(const AccumulationProblem& problem, std::uint64_t salt, Variant variant, int rank) {
+  return OneDevice(problem, salt, variant, rank).trained();
 }
 
 }  // namespace lockstep::grader::gradient_accumulation

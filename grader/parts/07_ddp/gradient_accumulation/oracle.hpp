@@ -1,5 +1,5 @@
-// What the replicas should end with, and what they end with when accumulation has one of the usual
-// mistakes: one device plays all ranks.
+// Computes what the replicas should end with, and what they end with if accumulation has one of the
+// usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <vector>
@@ -26,14 +26,14 @@ struct AccumulationProblem {
   std::string description() const;
 };
 
-// Of each micro-batch of a step.
+// The labels of each micro-batch of a step.
 Sizes labels_of(const AccumulationProblem& problem, std::size_t step);
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 AccumulationCase case_of(const AccumulationProblem& problem, std::uint64_t salt, int rank);
 
-// What one device ends with, in each of the ways this usually goes wrong.
-enum class Way : std::uint8_t {
+// How one device accumulates: rightly, or in one of the usual wrong variants.
+enum class Variant : std::uint8_t {
   right,
   undivided,       // each micro-batch counts as 1
   equal_shares,    // as 1/k
@@ -57,6 +57,6 @@ struct Trained {
 };
 
 //   rank  whose samples no_average uses
-Trained train(const AccumulationProblem& problem, std::uint64_t salt, Way way, int rank);
+Trained train(const AccumulationProblem& problem, std::uint64_t salt, Variant variant, int rank);
 
 }  // namespace lockstep::grader::gradient_accumulation

@@ -23,7 +23,7 @@ struct JoinCase {
   std::uint8_t has_buffer = 0;       // the model: one that every forward pass changes
 };
 
-// What a rank has seen of an epoch.
+// A rank's record of an epoch.
 struct JoinedEpoch {
   std::vector<std::int64_t> live;         // what each call of step_with_join returned
   std::vector<std::vector<Bytes>> after;  // parameters after each step that had batches here

@@ -1,13 +1,13 @@
-// What joining must not waste: a step is one count and one reduction, and the parameters travel
-// once.
+// Checks that joining wastes nothing: a step is one count and one reduction, and the parameters
+// travel once.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/oracle.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {
 
-// Of a case of one epoch.
+// Checks the traffic of a case of one epoch.
 void check_traffic(Bench& bench, const Played& played, const JoinProblem& p);
 
 }  // namespace lockstep::grader::join_uneven_inputs

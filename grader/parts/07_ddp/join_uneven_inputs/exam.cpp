@@ -26,17 +26,17 @@ std::string in_epoch(const Problem& p, std::size_t epoch) {
   return p.epochs.size() > 1 ? text(" of epoch ", epoch + 1) : "";
 }
 
-struct Place {
+struct StepAddress {
   std::size_t epoch;
   std::int64_t step;
   int rank;
 };
 
 // Why the parameters of a live rank are wrong after a step.
-Cause cause_of_step(const Problem& p, std::uint64_t salt, const Place& at,
+Cause cause_of_step(const Problem& p, std::uint64_t salt, const StepAddress& at,
                     std::span<const double> seen, const Path& right) {
-  const auto is = [&](Way way) {
-    const Path path = train(p, salt, way, at.rank);
+  const auto is = [&](Variant variant) {
+    const Path path = train(p, salt, variant, at.rank);
     return equals(p, seen, path[at.epoch][static_cast<std::size_t>(at.step) + 1]);
   };
   if (!all_finite(seen)) {
@@ -48,7 +48,7 @@ Cause cause_of_step(const Problem& p, std::uint64_t salt, const Place& at,
             "it was a step without an update; a rank with batches trains in each step, also when "
             "others have run out"};
   }
-  if (is(Way::other_divisor)) {
+  if (is(Variant::other_divisor)) {
     return p.divide == JoinDivide::live
                ? Cause{"divided_by_initial",
                        "the sum is divided by all ranks of the group, but JoinDivide::live asks "
@@ -58,13 +58,13 @@ Cause cause_of_step(const Problem& p, std::uint64_t salt, const Place& at,
                        "the sum is divided by the ranks that had a batch, but JoinDivide::initial "
                        "asks for all of the group"};
   }
-  if (is(Way::padded)) {
+  if (is(Variant::padded)) {
     return {"padded",
             "a rank that had run out trained on an earlier batch again; it brings zeros, by "
             "model.shadow()"};
   }
-  if (is(Way::undivided)) return {"undivided", "the sum over the ranks is not divided at all"};
-  if (is(Way::alone))
+  if (is(Variant::undivided)) return {"undivided", "the sum over the ranks is not divided at all"};
+  if (is(Variant::alone))
     return {"not_averaged", "it is this rank's own gradient: nothing was reduced"};
   return {"other_parameters",
           "a rank is missing from the sum, or the divisor of another step was used"};
@@ -220,7 +220,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       }
     }
   }
-  const Path right = train(p, salt, Way::right, 0);
+  const Path right = train(p, salt, Variant::right, 0);
   check_steps(bench, played, p, salt, reports, right);
   check_counts(bench, played, p, reports);
   check_end(bench, played, p, reports, right);

@@ -1,5 +1,5 @@
-// What replicas with uneven inputs should have after each step, and what they have when joining has
-// one of the usual mistakes: one device plays all ranks.
+// Computes what replicas with uneven inputs should have after each step, and what they have if
+// joining has one of the usual mistakes. One device plays all ranks.
 #pragma once
 
 #include <vector>
@@ -32,11 +32,11 @@ struct JoinProblem {
   std::string description() const;
 };
 
-// What rank `rank` is given. The other ranks' samples stay with the judge.
+// The case of rank `rank`. The other ranks' samples stay with the judge.
 JoinCase case_of(const JoinProblem& problem, std::uint64_t salt, int rank);
 
-// What the model of the live ranks is, in each of the ways this usually goes wrong.
-enum class Way : std::uint8_t {
+// How the gradients of the live ranks are combined: rightly, or in one of the usual wrong variants.
+enum class Variant : std::uint8_t {
   right,
   other_divisor,  // live ranks where all were asked, and the other way round
   undivided,      // the sum
@@ -47,7 +47,7 @@ enum class Way : std::uint8_t {
 // By epoch: the parameters before its first step and after each, flat.
 using Path = std::vector<std::vector<std::vector<double>>>;
 
-//   rank  whose samples Way::alone uses
-Path train(const JoinProblem& problem, std::uint64_t salt, Way way, int rank);
+//   rank  the rank whose samples Variant::alone uses
+Path train(const JoinProblem& problem, std::uint64_t salt, Variant variant, int rank);
 
 }  // namespace lockstep::grader::join_uneven_inputs

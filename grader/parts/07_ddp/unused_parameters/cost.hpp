@@ -1,9 +1,9 @@
-// What a pass with unused parameters may cost: the buckets of its plan and one small all-reduce,
-// the first of its collectives, for which nothing waits before backward is over. And what the core
-// found, in these words.
+// Checks the cost of a pass with unused parameters: the buckets of its plan and one small
+// all-reduce, the first of its collectives, for which nothing waits before backward is over. The
+// file also translates what the core found into these words.
 #pragma once
 
-#include "grader/judge/bench.hpp"
+#include "grader/judge/case_runner.hpp"
 #include "grader/parts/07_ddp/unused_parameters/oracle.hpp"
 
 namespace lockstep::grader::unused_parameters {

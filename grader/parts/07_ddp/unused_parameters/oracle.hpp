@@ -40,7 +40,7 @@ std::string in_pass(const UnusedProblem& problem, std::size_t pass);
 
 UnusedCase case_of(const UnusedProblem& problem, std::uint64_t salt, int rank);
 
-// Whether a rank's backward brings a gradient to parameter i; how many ranks' does.
+// True if a rank's backward brings a gradient to parameter i. users_of() counts such ranks.
 bool uses(const UnusedProblem& problem, std::size_t pass, int rank, std::size_t i);
 int users_of(const UnusedProblem& problem, std::size_t pass, std::size_t i);
 bool adds_before(const UnusedProblem& problem, std::size_t pass, std::size_t i);
@@ -48,7 +48,7 @@ bool adds_before(const UnusedProblem& problem, std::size_t pass, std::size_t i);
 // A parameter's gradient after one pass.
 struct RightGradient {
   int users = 0;
-  // Where some rank uses it: on every rank.
+  // If some rank uses it: the values on every rank.
   std::vector<double> values, tolerance;
   // By rank, before the pass; nothing where there is none. Where no rank uses it, this stays.
   std::vector<std::optional<std::vector<double>>> before;

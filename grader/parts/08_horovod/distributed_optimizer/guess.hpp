@@ -5,8 +5,8 @@
 
 namespace lockstep::grader::distributed_optimizer {
 
-// Of a parameter after a step. `right` is of all steps, as right_gradients() makes it; `seen` are
-// the values on this rank.
+// Guesses the cause of a parameter's wrong gradient after a step. `right` is that of all steps, as
+// right_gradients() makes it; `seen` are the values on this rank.
 Cause cause_of_gradient(const OptimizerProblem& p,
                         const std::vector<std::vector<StepGradient>>& right, std::size_t step,
                         std::size_t parameter, std::span<const double> seen, int rank);

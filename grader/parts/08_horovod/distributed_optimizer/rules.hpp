@@ -1,5 +1,5 @@
-// What an optimizer leaves after each step, what wrong gradients and values tell, what it refuses,
-// and when it hands gradients over.
+// The rules for an optimizer: the values after each step, likely causes of wrong gradients and
+// values, the calls that it refuses, and the times at which it hands gradients over.
 #pragma once
 
 #include "grader/exam/ranks_exam.hpp"

@@ -25,7 +25,7 @@ struct TrainingStep {
   // clipped: synchronize, every grad times clipped_by, and step under skip_synchronize.
   // under_guard: step under skip_synchronize, without synchronize.
   enum class Ends : std::uint8_t { step, clipped, under_guard } ends = Ends::step;
-  // What is tried on the way, and to be refused.
+  // A call that is tried on the way, and must be refused.
   enum class Tries : std::uint8_t {
     nothing,
     extra_gradient,
@@ -41,7 +41,7 @@ struct Training {
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;
   std::vector<TrainingStep> steps;
-  // Whether the wrapped optimizers of odd ranks have the parameters in reverse.
+  // The order of the parameters in the wrapped optimizers: odd ranks may have them in reverse.
   enum class Lists : std::uint8_t { alike, reversed_on_odd_ranks } lists = Lists::alike;
   WrappedRule rule = WrappedRule::momentum;
   horovod::Combine combine = horovod::Combine::average;
@@ -54,7 +54,7 @@ struct Training {
   enum class Order : std::uint8_t { last_first, of_each_rank } order = Order::of_each_rank;
 
   GradientPlan plan() const;
-  // What the sum over the ranks and passes is multiplied by.
+  // The factor on the sum over the ranks and passes.
   double weight(int ranks) const { return combine == horovod::Combine::sum ? 1 : 1.0 / ranks; }
 };
 
@@ -76,7 +76,7 @@ class TrainingService final : public TypedService<OptimizerCall> {
     std::size_t place = 0;  // among the rank's notes
   };
   const std::vector<Note>& notes(int rank) const { return notes_[static_cast<std::size_t>(rank)]; }
-  // Of a rank in a step.
+  // The notes of a rank in a step.
   std::vector<Note> notes_of_step(int rank, std::size_t step) const;
   // When the event after that one was asked for.
   double next_asked_s(int rank, const Note& note) const;
@@ -99,7 +99,7 @@ struct StepGradient {
   std::vector<std::vector<double>> summed, first, last;
   std::vector<double> values, tolerance;  // after the step, on every rank
 };
-// Whether a rank makes this gradient in the passes of this step.
+// True if a rank makes this gradient in the passes of this step.
 bool makes_gradient(const TrainingStep& step, std::size_t i, int rank);
 // By step and parameter.
 std::vector<std::vector<StepGradient>> right_gradients(const Training& training, std::uint64_t salt,

@@ -33,7 +33,7 @@ void fields(Archive& archive, AskedGradient& one) {
   archive(one.name, one.dtype, one.shape, one.waited_s);
 }
 
-// What one rank brings to one round.
+// The input of one rank to one round.
 struct Brought {
   std::vector<AskedGradient> ready;
   double stall_limit_s = 60;

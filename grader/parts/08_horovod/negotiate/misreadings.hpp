@@ -1,4 +1,4 @@
-// What a round of negotiation must be answered, and the usual ways to misread its contract.
+// The right answer to a round of negotiation, and the usual ways to misread its contract.
 #pragma once
 
 #include <optional>

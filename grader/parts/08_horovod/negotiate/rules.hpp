@@ -1,5 +1,5 @@
-// What each rank must return from a round of negotiation, what a wrong list tells, and what a round
-// may cost.
+// The rules for a round of negotiation: the list that each rank must return, likely causes of a
+// wrong list, and the cost of a round.
 #pragma once
 
 #include "engine/base/units.hpp"
@@ -26,7 +26,8 @@ struct NegotiateProblem {
 using NegotiateContract = RanksContract<NegotiateProblem, NegotiateCase, NegotiateReport>;
 NegotiateContract contract_of_rounds();
 
-// Of one round in which everything is released: requests go to rank 0 alone, and its answer to all.
+// Checks the bytes of one round in which everything is released: requests go to rank 0 alone, and
+// its answer to all.
 void check_bytes_of_round(Bench& bench, const Played& played, const NegotiateProblem& p);
 
 }  // namespace lockstep::grader::negotiate

@@ -12,7 +12,7 @@ namespace lockstep::grader {
 
 enum class StalenessForm : std::uint8_t { clocks, runs };
 
-// Where the workers are.
+// The clocks of the workers.
 struct WorkerClocks {
   std::vector<std::int64_t> clocks;
   std::vector<std::uint8_t> finished;  // 1: takes no more steps

@@ -16,7 +16,7 @@ struct Call {
   bool starts = false;
 };
 
-// What is right.
+// The right answer.
 bool should_start(const WorkerClocks& at, std::size_t worker);
 
 // The slowest of the active workers, and how many steps `worker` is ahead of it.

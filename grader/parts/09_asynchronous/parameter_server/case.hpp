@@ -10,7 +10,7 @@
 
 namespace lockstep::grader {
 
-// What the player calls: serve() or work().
+// The function that the player calls: serve() or work().
 enum class LoopForm : std::uint8_t { serves, works };
 
 struct LoopsCase {
@@ -24,7 +24,7 @@ struct LoopsCase {
 
 constexpr std::size_t loop_values_max = 1000;  // in a message
 
-// What serve() does. Answered with a ServerReply.
+// A report of what serve() does. It is answered with a ServerReply.
 struct ServerCall {
   static constexpr const char* service = "workers";
   enum class Kind : std::uint8_t { next, answer, returned };
@@ -40,7 +40,7 @@ struct ServerReply {
   std::vector<double> gradient{};  // [n] of a push
 };
 
-// What work() does. Answered with a WorkerReply.
+// A report of what work() does. It is answered with a WorkerReply.
 struct WorkerCall {
   static constexpr const char* service = "servers";
   enum class Kind : std::uint8_t { pull, gradient, push, returned };

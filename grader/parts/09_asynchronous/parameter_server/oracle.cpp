@@ -8,12 +8,12 @@
 namespace lockstep::grader::parameter_server {
 namespace {
 
-// A server that makes updates in a way.
+// A server that makes updates by a rule.
 class Replayed {
  public:
-  Replayed(const LoopsCase& c, const Way& way)
+  Replayed(const LoopsCase& c, const UpdateRule& rule)
       : case_(c),
-        way_(way),
+        rule_(rule),
         pushed_(static_cast<std::size_t>(c.workers)),
         left_(static_cast<std::size_t>(c.workers)),
         velocity_(c.parameters.size()) {
@@ -24,13 +24,13 @@ class Replayed {
     const auto worker = static_cast<std::size_t>(taken.worker);
     if (taken.kind == Kind::pull) return;
     if (taken.kind == Kind::push) {
-      if (!way_.first_rate || rate_ == 0) rate_ = taken.rate;
-      if (way_.when == When::at_once) return update(scaled(taken.gradient, factor(1)));
+      if (!rule_.first_rate || rate_ == 0) rate_ = taken.rate;
+      if (rule_.when == When::at_once) return update(scaled(taken.gradient, factor(1)));
       pushed_[worker] = taken.gradient;
       last_ = worker;
     } else {
       left_[worker] = true;
-      if (taken.kind == Kind::lost && !way_.keeps_lost_push) pushed_[worker].reset();
+      if (taken.kind == Kind::lost && !rule_.keeps_lost_push) pushed_[worker].reset();
     }
     close_round();
   }
@@ -40,7 +40,7 @@ class Replayed {
  private:
   double factor(double pushes) const {
     const auto active = static_cast<double>(std::ranges::count(left_, false));
-    switch (way_.factor) {
+    switch (rule_.factor) {
       case Factor::one:
         return 1;
       case Factor::over_workers:
@@ -67,11 +67,11 @@ class Replayed {
     Values mean(velocity_.size());
     std::vector<std::size_t> used;
     for (std::size_t w = 0; w < pushed_.size(); ++w) {
-      if (pushed_[w] && (way_.sum != Sum::last_come || w == last_)) used.push_back(w);
+      if (pushed_[w] && (rule_.sum != Sum::last_come || w == last_)) used.push_back(w);
     }
-    if (way_.sum == Sum::first_worker) used.resize(1);
-    if (way_.sum == Sum::last_worker) used = {used.back()};
-    if (way_.reversed) std::ranges::reverse(used);
+    if (rule_.sum == Sum::first_worker) used.resize(1);
+    if (rule_.sum == Sum::last_worker) used = {used.back()};
+    if (rule_.reversed) std::ranges::reverse(used);
     for (const std::size_t w : used) {
       const Values share = scaled(*pushed_[w], factor(pushes));
       for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share[i];
@@ -82,7 +82,7 @@ class Replayed {
 
   void update(const Values& gradient) {
     Values parameters = versions.back();
-    for (int time = 0; time < way_.times; ++time) {
+    for (int time = 0; time < rule_.times; ++time) {
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         velocity_[i] = case_.momentum * velocity_[i] + gradient[i];
         parameters[i] -= rate_ * velocity_[i];
@@ -92,7 +92,7 @@ class Replayed {
   }
 
   const LoopsCase& case_;
-  Way way_;
+  UpdateRule rule_;
   std::vector<std::optional<Values>> pushed_;
   std::vector<bool> left_;
   Values velocity_;
@@ -101,28 +101,28 @@ class Replayed {
 };
 
 struct Misreading {
-  Way way;
+  UpdateRule rule;
   Cause cause;
 };
 
 std::vector<Misreading> misreadings(const LoopsCase& c) {
-  const Way right = right_way(c);
+  const UpdateRule right = right_rule(c);
   const auto with = [&](auto change) {
-    Way way = right;
-    change(way);
-    return way;
+    UpdateRule rule = right;
+    change(rule);
+    return rule;
   };
   const Cause twice{"applied_twice", "each update was made twice; a push is in one update"};
   const Cause first_rate{"first_rate",
                          "every update was made at the first push's rate; use the rate that comes "
                          "with the push"};
-  std::vector<Misreading> all{{with([](Way& way) { way.times = 2; }), twice},
-                              {with([](Way& way) { way.first_rate = true; }), first_rate}};
+  std::vector<Misreading> all{{with([](UpdateRule& rule) { rule.times = 2; }), twice},
+                              {with([](UpdateRule& rule) { rule.first_rate = true; }), first_rate}};
   if (c.staleness > 0) {
-    all.push_back({with([](Way& way) { way.factor = Factor::one; }),
+    all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::one; }),
                    {"not_scaled", text("each push moved the parameters ", c.workers,
                                        " times as far: multiply its gradient by 1/workers")}});
-    all.push_back({with([](Way& way) { way.factor = Factor::over_active; }),
+    all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::over_active; }),
                    {"scaled_by_active",
                     "each push counts 1/workers, and workers that have left stay in that number; "
                     "here it was 1 over those still at work"}});
@@ -132,18 +132,18 @@ std::vector<Misreading> misreadings(const LoopsCase& c) {
                     "staleness of 1 or more, each push is an update of its own, at once"}});
     return all;
   }
-  all.push_back({with([](Way& way) { way.reversed = true; }),
+  all.push_back({with([](UpdateRule& rule) { rule.reversed = true; }),
                  {"other_order",
                   "the pushes of a round were not added in the order of workers; floating point "
                   "rounds each sum, so the order decides the bits"}});
-  all.push_back({with([](Way& way) { way.factor = Factor::one; }),
+  all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::one; }),
                  {"summed", "the pushes of a round were added; the update is with their mean"}});
-  all.push_back({with([](Way& way) { way.factor = Factor::over_workers; }),
+  all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::over_workers; }),
                  {"divided_by_all",
                   "the sum was divided by all workers, also those that have left; divide by the "
                   "number of the round's pushes"}});
   all.push_back(
-      {with([](Way& way) { way.keeps_lost_push = false; }),
+      {with([](UpdateRule& rule) { rule.keeps_lost_push = false; }),
        {"lost_push_dropped",
         "a lost worker's push was taken out of its round; what it pushed before counts"}});
   for (const Sum sum : {Sum::last_come, Sum::first_worker, Sum::last_worker}) {
@@ -175,13 +175,14 @@ bool is_torn(const std::vector<Values>& versions, const Values& seen) {
 
 }  // namespace
 
-Way right_way(const LoopsCase& c) {
+UpdateRule right_rule(const LoopsCase& c) {
   if (c.staleness > 0) return {};
   return {When::in_rounds, Factor::over_pushes};
 }
 
-std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken, const Way& way) {
-  Replayed server(c, way);
+std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken,
+                             const UpdateRule& rule) {
+  Replayed server(c, rule);
   for (const Taken& one : taken) server.take(one);
   return server.versions;
 }
@@ -196,7 +197,7 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
   if (seen.size() != c.parameters.size()) {
     return {"other_length", "an answer is all of the parameters"};
   }
-  const auto history = versions(c, taken, right_way(c));
+  const auto history = versions(c, taken, right_rule(c));
   for (std::size_t k = 0; k + 1 < history.size(); ++k) {
     if (!near(seen, history[k])) continue;
     const std::size_t behind = history.size() - 1 - k;
@@ -211,7 +212,7 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             "push by 1 over their number, and then add"};
   }
   for (const Misreading& misreading : misreadings(c)) {
-    const auto other = versions(c, taken, misreading.way);
+    const auto other = versions(c, taken, misreading.rule);
     if (near(seen, other.back())) return misreading.cause;
   }
   if (is_torn(history, seen)) {

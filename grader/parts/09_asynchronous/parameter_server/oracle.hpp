@@ -1,4 +1,5 @@
-// What the parameters are after what a server was asked, and what the usual mistakes make of them.
+// Computes the parameters after the requests to a server, for the right server and for the usual
+// mistakes.
 #pragma once
 
 #include <optional>
@@ -21,11 +22,11 @@ struct Taken {
   Values gradient{};
 };
 
-// A way to make updates of pushes.
+// A rule that turns pushes into updates.
 enum class When : std::uint8_t { at_once, in_rounds };
 enum class Factor : std::uint8_t { one, over_workers, over_active, over_pushes };
 enum class Sum : std::uint8_t { of_all, last_come, first_worker, last_worker };
-struct Way {
+struct UpdateRule {
   When when = When::at_once;
   Factor factor = Factor::over_workers;
   Sum sum = Sum::of_all;        // of the pushes of a round
@@ -34,10 +35,11 @@ struct Way {
   bool first_rate = false;      // that of the first push, always
   bool reversed = false;        // a round's pushes are added from the last worker to the first
 };
-Way right_way(const LoopsCase& c);
+UpdateRule right_rule(const LoopsCase& c);
 
 // The parameters after each update, the initial ones first.
-std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken, const Way& way);
+std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken,
+                             const UpdateRule& rule);
 
 // Up to what another order of the same operations changes.
 bool near(std::span<const double> seen, std::span<const double> expected);

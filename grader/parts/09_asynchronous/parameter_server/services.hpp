@@ -15,7 +15,7 @@ namespace lockstep::grader::parameter_server {
 // without a word.
 enum class Death : std::uint8_t { none, computing, pushed, unborn };
 
-// What one worker does.
+// The script of one worker.
 struct Worker {
   double step_s = 1;
   int steps = 3;  // after which it finishes, or dies
@@ -24,9 +24,9 @@ struct Worker {
   double starts_s = 0;
 };
 
-// What workers push. Telling gradients have elements of two kinds. In one, those of workers 0 and 1
-// cancel, and lose all that is added in between. In the other, the sum overflows and the mean does
-// not.
+// The gradients that workers push. Telling gradients have elements of two kinds. In one, those of
+// workers 0 and 1 cancel, and lose all that is added in between. In the other, the sum overflows
+// and the mean does not.
 enum class Gradients : std::uint8_t { drawn, telling };
 
 struct Script {
@@ -50,7 +50,7 @@ class WorkersService final : public TypedService<ServerCall> {
  public:
   explicit WorkersService(const Script& script);
 
-  // What was wrong first.
+  // The first failure.
   const std::optional<Failure>& failure() const { return failure_; }
   bool returned() const { return returned_; }
   const std::vector<Answered>& answered() const { return answered_; }

@@ -83,7 +83,7 @@ void compare_books(Bench& bench, const Played& played, const Problem& p, const L
 Right left_of_special(const LossySeen& seen, int rank, const Plan& plan, const Numbers& mean) {
   Right left{.name = "NaN in a matrix with a NaN, and zero where nothing is compressed,",
              .values = seen.states[0][static_cast<std::size_t>(rank)]};
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     for (auto i = static_cast<std::size_t>(place.at); std::cmp_less(i, place.at + place.count());
          ++i) {
       if (place.rank == 0) left.values[i] = 0;
@@ -106,7 +106,7 @@ void compare_special(Bench& bench, const Played& played, const Problem& p, const
   }
   for (const double value : right.values)
     right.tolerance.push_back(1e-9 * (std::fabs(value) + 100));
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     const auto begin = right.values.begin() + static_cast<std::ptrdiff_t>(place.at);
     const auto end = begin + static_cast<std::ptrdiff_t>(place.count());
     if (place.rank == 0) continue;
@@ -173,7 +173,7 @@ Numbers nothing_kept(const Problem& p, std::uint64_t, int, std::size_t) {
 Numbers small_ranks(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
   Numbers values(static_cast<std::size_t>(p.count));
   const Numbers noise = drawn_integers(p.count, salt + 1, 0, call);
-  for (const Place& place : plan_of(p.settings).places) {
+  for (const MatrixSlice& place : plan_of(p.settings).places) {
     for (std::int64_t k = 0; k < p.settings.rank; ++k) {
       const Numbers column = drawn_integers(place.rows, salt + 2, static_cast<int>(k), 0);
       const Numbers row = drawn_integers(place.columns, salt + 3, static_cast<int>(k),
@@ -203,7 +203,7 @@ Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::siz
 // P exactly, up to its length.
 Numbers single_columns(const Problem& p, std::uint64_t salt, int rank, std::size_t) {
   Numbers values(static_cast<std::size_t>(p.count));
-  for (const Place& place : plan_of(p.settings).places) {
+  for (const MatrixSlice& place : plan_of(p.settings).places) {
     for (std::int64_t k = 0; k < place.count(); ++k) {
       const std::int64_t i = k / place.columns, j = k % place.columns;
       const double row = 1 + static_cast<double>((j + rank + static_cast<int>(salt % 4)) % 4);
@@ -218,7 +218,7 @@ Numbers single_columns(const Problem& p, std::uint64_t salt, int rank, std::size
 // means do not.
 Numbers large_numbers(const Problem& p, std::uint64_t salt, int, std::size_t call) {
   Numbers values = single_columns(p, salt, 0, call);
-  for (const Place& place : plan_of(p.settings).places) {
+  for (const MatrixSlice& place : plan_of(p.settings).places) {
     for (auto i = static_cast<std::size_t>(place.at); std::cmp_less(i, place.at + place.count());
          ++i) {
       values[i] = std::copysign(place.rank > 0 ? 4e37 : 3e38, values[i]);

@@ -70,7 +70,7 @@ Grid orthonormal(Grid a) {
 }
 
 // The Q that matrix number `index` begins a call with.
-Grid first_q(const Place& place, std::size_t index, const Numbers& kept, std::int64_t count,
+Grid first_q(const MatrixSlice& place, std::size_t index, const Numbers& kept, std::int64_t count,
              std::uint64_t seed) {
   Grid q = grid_in(kept, count + place.q_at, place.columns, place.rank);
   for (std::int64_t j = 0; j < q.columns; ++j) {
@@ -123,7 +123,7 @@ std::vector<Grid> first_qs(const LossySeen& seen, std::size_t call, const Proble
   const std::uint64_t of_pass = random_bits(p.settings.seed, call / buckets);
   const std::uint64_t seed = random_bits(of_pass, call % buckets);
   std::vector<Grid> qs;
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     if (place.rank == 0) continue;
     qs.push_back(first_q(place, qs.size(), seen.state_before(call, 0), plan.count, seed));
   }
@@ -136,7 +136,7 @@ Numbers made_of(const Plan& plan, const std::vector<Grid>& qs, const Numbers& me
   Numbers made = mean;
   for (double& value : made) value *= of_plain;
   std::size_t matrix = 0;
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     if (place.rank == 0) continue;
     const Grid grid = grid_in(mean, place.at, place.rows, place.columns);
     put(made, place.at, of_matrix(place, grid, qs[matrix++]));
@@ -144,13 +144,13 @@ Numbers made_of(const Plan& plan, const std::vector<Grid>& qs, const Numbers& me
   return made;
 }
 
-Grid approximation(const Place&, const Grid& mean, const Grid& q) {
+Grid approximation(const MatrixSlice&, const Grid& mean, const Grid& q) {
   const Grid p = orthonormal(product(mean, q));
   return product(p, turned(product(turned(mean), p)));
 }
 
 // Of the mean's Q with the P of one rank, and of the mean's P with the Q of one rank.
-Grid with_own_p(const std::vector<Numbers>& whole, std::size_t rank, const Place& place,
+Grid with_own_p(const std::vector<Numbers>& whole, std::size_t rank, const MatrixSlice& place,
                 const Grid& q) {
   Grid q_sum = zero_grid(place.columns, place.rank), own;
   for (std::size_t r = 0; r < whole.size(); ++r) {
@@ -164,7 +164,7 @@ Grid with_own_p(const std::vector<Numbers>& whole, std::size_t rank, const Place
   }
   return product(own, turned(q_sum));
 }
-Grid with_own_q(const Numbers& mine, const Place& place, const Grid& mean, const Grid& q) {
+Grid with_own_q(const Numbers& mine, const MatrixSlice& place, const Grid& mean, const Grid& q) {
   const Grid p = orthonormal(product(mean, q));
   return product(p, turned(product(turned(grid_in(mine, place.at, place.rows, place.columns)), p)));
 }
@@ -182,14 +182,14 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
   usual.push_back({{"p_not_orthonormal",
                     "P went on as it arrived; its columns must be made orthonormal before Gᵀ·P, or "
                     "P·Qᵀ is no approximation of G"},
-                   made_of(plan, qs, mean, 1, [](const Place&, const Grid& g, const Grid& q) {
+                   made_of(plan, qs, mean, 1, [](const MatrixSlice&, const Grid& g, const Grid& q) {
                      const Grid p = product(g, q);
                      return product(p, turned(product(turned(g), p)));
                    })});
   usual.push_back({{"q_orthonormal",
                     "Q was made orthonormal before P·Qᵀ, so that its lengths are lost: those of G; "
                     "only the next pass begins with an orthonormal Q"},
-                   made_of(plan, qs, mean, 1, [](const Place&, const Grid& g, const Grid& q) {
+                   made_of(plan, qs, mean, 1, [](const MatrixSlice&, const Grid& g, const Grid& q) {
                      const Grid p = orthonormal(product(g, q));
                      return product(p, turned(orthonormal(product(turned(g), p))));
                    })});
@@ -200,14 +200,14 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
         {{"p_not_reduced", text("rank ", r,
                                 " uses a P of its own; all ranks need the mean of P, "
                                 "or their Q do not belong together")},
-         made_of(plan, qs, mean, 1, [&](const Place& place, const Grid&, const Grid& q) {
+         made_of(plan, qs, mean, 1, [&](const MatrixSlice& place, const Grid&, const Grid& q) {
            return with_own_p(all.whole, r, place, q);
          })});
     usual.push_back(
         {{"q_not_reduced", text("rank ", r,
                                 " uses a Q of its own: the others' gradients are not "
                                 "in it")},
-         made_of(plan, qs, mean, 1, [&](const Place& place, const Grid& g, const Grid& q) {
+         made_of(plan, qs, mean, 1, [&](const MatrixSlice& place, const Grid& g, const Grid& q) {
            return with_own_q(all.whole[r], place, g, q);
          })});
     usual.push_back(
@@ -215,11 +215,12 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
   }
   if (n > 1) {
     const auto scaled = [&](double of_plain, double of_matrices) {
-      return made_of(plan, qs, mean, of_plain, [&](const Place& one, const Grid& g, const Grid& q) {
-        Grid made = approximation(one, g, q);
-        for (double& value : made.values) value *= of_matrices;
-        return made;
-      });
+      return made_of(plan, qs, mean, of_plain,
+                     [&](const MatrixSlice& one, const Grid& g, const Grid& q) {
+                       Grid made = approximation(one, g, q);
+                       for (double& value : made.values) value *= of_matrices;
+                       return made;
+                     });
     };
     const std::string times = text(n, " times too large: summed, not averaged");
     usual.push_back({{"summed_not_averaged", "everything is " + times}, scaled(n, n)});
@@ -233,7 +234,7 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
   usual.push_back(
       {{"plain_left_out", "the gradients that are not compressed are those of rank 0"}, [&] {
          Numbers made = right;
-         for (const Place& place : plan.places) {
+         for (const MatrixSlice& place : plan.places) {
            if (place.rank > 0) continue;
            put(made, place.at,
                grid_in(seen.gradients[call][0], place.at, place.rows, place.columns));
@@ -259,7 +260,7 @@ double tolerance_of(const Problem& p, const Numbers& values) {
 Plan plan_of(const PowerSgdSettings& settings) {
   Plan plan;
   for (const auto& sizes : settings.shapes) {
-    Place place{.at = plan.count, .rows = sizes.front(), .columns = 1};
+    MatrixSlice place{.at = plan.count, .rows = sizes.front(), .columns = 1};
     for (std::size_t axis = 1; axis < sizes.size(); ++axis) place.columns *= sizes[axis];
     const std::int64_t rank = std::min({place.rows, place.columns, settings.rank});
     const auto thin = static_cast<double>((place.rows + place.columns) * rank);
@@ -305,7 +306,7 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Pr
   // With what the call made of each matrix; zero where nothing is compressed.
   const auto without = [&](const auto& of_matrix) {
     Numbers left = made_of(plan, qs, mean, 0, of_matrix);
-    for (const Place& place : plan.places) {
+    for (const MatrixSlice& place : plan.places) {
       for (std::int64_t i = 0; i < place.count() && place.rank > 0; ++i) {
         const auto k = static_cast<std::size_t>(place.at + i);
         left[k] = mine[k] - left[k];
@@ -317,14 +318,14 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Pr
   Right right{.name = "gradient plus residual without P·Qᵀ (zero, where nothing is compressed)",
               .values = without(approximation)};
   right.tolerance.assign(before.size(), std::numeric_limits<double>::infinity());
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     const double allowed = place.rank > 0 ? tolerance_of(p, mean) + tolerance_of(p, mine) : 0;
     std::fill_n(right.tolerance.begin() + static_cast<std::ptrdiff_t>(place.at), place.count(),
                 allowed);
   }
   right.allowed = text("products of ", name_of(p.dtype), " round");
   Numbers plain_kept = right.values;
-  for (const Place& place : plan.places) {
+  for (const MatrixSlice& place : plan.places) {
     if (place.rank == 0)
       put(plain_kept, place.at, grid_in(mine, place.at, place.rows, place.columns));
   }
@@ -334,13 +335,13 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Pr
       {{"residual_cleared", "all of it is zero: what P·Qᵀ leaves out is forgotten"},
        Numbers(before.size())},
       {{"all_stays", "it is all of gradient plus residual: P·Qᵀ was not taken out"},
-       without([](const Place& place, const Grid&, const Grid&) {
+       without([](const MatrixSlice& place, const Grid&, const Grid&) {
          return zero_grid(place.rows, place.columns);
        })},
       {{"local_residual",
         "this rank's own P·(Gᵀ·P)ᵀ was taken out, not the mean's: the paper does so, and the sum "
         "over the ranks is the same, but the contract takes out what the gradient became"},
-       without([&](const Place& place, const Grid& g, const Grid& q) {
+       without([&](const MatrixSlice& place, const Grid& g, const Grid& q) {
          return with_own_q(mine, place, g, q);
        })},
       {{"plain_stays",

@@ -1,5 +1,5 @@
-// What power_sgd must leave, and what usual mistakes leave: each call by itself, from what the
-// ranks kept before it, in float64.
+// Computes what power_sgd must leave, and what usual mistakes leave: each call by itself, from what
+// the ranks kept before it, in float64.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lockstep::grader::power_sgd {
 using Problem = LossyProblem<PowerSgdSettings>;
 
 // A gradient of the bucket.
-struct Place {
+struct MatrixSlice {
   std::int64_t at = 0, rows = 0, columns = 0;
   std::int64_t rank = 0;  // of P and Q; 0 where it travels as it is
   std::int64_t q_at = 0;  // of its Q, behind all residuals
@@ -21,14 +21,14 @@ struct Place {
 };
 
 struct Plan {
-  std::vector<Place> places;
+  std::vector<MatrixSlice> places;
   std::int64_t count = 0, plain = 0, p_count = 0, q_count = 0;
 };
 Plan plan_of(const PowerSgdSettings& settings);
 
-// What the bucket must be after a call.
+// The bucket that must result from a call.
 Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p);
-// What must be left on a rank; of Q, behind it, only that they are numbers.
+// The residual that must be left on a rank. For Q, behind it, only that its elements are numbers.
 Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Problem& p);
 
 }  // namespace lockstep::grader::power_sgd

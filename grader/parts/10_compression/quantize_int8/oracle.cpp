@@ -33,7 +33,7 @@ double scale_at(const Numbers& values, const Chunks& chunks, std::int64_t i) {
 enum class Rounding : std::uint8_t { nearest, toward_zero };
 enum class Scope : std::uint8_t { chunk, part, tensor };  // what shares a scale
 enum class Overflow : std::uint8_t { clamps, wraps };
-struct Way {
+struct Quantizer {
   Rounding rounding = Rounding::nearest;
   Scope scope = Scope::chunk;
   double top = 127;  // the code of the largest magnitude
@@ -48,19 +48,19 @@ struct Coded {
   Numbers codes, scales;  // of each element
 };
 
-Coded coded(const Numbers& values, const Chunks& chunks, const Way& way) {
+Coded coded(const Numbers& values, const Chunks& chunks, const Quantizer& quantizer) {
   Coded made{Numbers(values.size()), Numbers(values.size())};
   Chunks shared = chunks;
-  if (way.scope == Scope::part) shared.chunk = std::max<std::int64_t>(chunks.part(), 1);
+  if (quantizer.scope == Scope::part) shared.chunk = std::max<std::int64_t>(chunks.part(), 1);
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto [begin, end] = shared.around(static_cast<std::int64_t>(k));
-    if (way.scope == Scope::tensor) begin = 0, end = std::ssize(values);
-    const double scale = std::max(largest_in(values, begin, end) / way.top, 0x1p-126);
+    if (quantizer.scope == Scope::tensor) begin = 0, end = std::ssize(values);
+    const double scale = std::max(largest_in(values, begin, end) / quantizer.top, 0x1p-126);
     const double quotient = values[k] / scale;
     const double code =
-        way.rounding == Rounding::nearest ? std::nearbyint(quotient) : std::trunc(quotient);
+        quantizer.rounding == Rounding::nearest ? std::nearbyint(quotient) : std::trunc(quotient);
     made.codes[k] =
-        way.overflow == Overflow::wraps ? wrapped(code) : std::clamp(code, -127.0, 127.0);
+        quantizer.overflow == Overflow::wraps ? wrapped(code) : std::clamp(code, -127.0, 127.0);
     made.scales[k] = scale;
   }
   return made;
@@ -81,11 +81,13 @@ Numbers sum_of(const std::vector<Numbers>& all) {
 }
 
 // Both exchanges, each quantised in the same way.
-Numbers travelled(const std::vector<Numbers>& gradients, const Chunks& chunks, const Way& way) {
+Numbers travelled(const std::vector<Numbers>& gradients, const Chunks& chunks,
+                  const Quantizer& quantizer) {
   std::vector<Numbers> arrived;
-  for (const Numbers& mine : gradients) arrived.push_back(decoded(coded(mine, chunks, way)));
-  Way second = way;
-  if (way.scope == Scope::tensor) second.scope = Scope::part;  // a rank knows its part of the sum
+  for (const Numbers& mine : gradients) arrived.push_back(decoded(coded(mine, chunks, quantizer)));
+  Quantizer second = quantizer;
+  if (quantizer.scope == Scope::tensor)
+    second.scope = Scope::part;  // a rank knows its part of the sum
   return decoded(coded(sum_of(arrived), chunks, second));
 }
 

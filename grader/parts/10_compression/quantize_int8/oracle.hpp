@@ -1,4 +1,5 @@
-// What quantize_int8 must return, and what usual mistakes return: codes and scales in float64.
+// Computes what quantize_int8 must return, and what usual mistakes return: codes and scales in
+// float64.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace lockstep::grader::quantize_int8 {
 
-// Where the chunks of a tensor lie.
+// The places of a tensor's chunks.
 struct Chunks {
   std::int64_t count = 0;  // elements of the tensor
   int ranks = 1;

@@ -19,14 +19,15 @@ using Family = LossyFamily<TopKSettings>;
 using Problem = Family::Problem;
 using Contract = LossyContract<TopKSettings>;
 
-Asked asked_of(const Problem& p) { return {p.settings.fraction, p.dtype}; }
+Sparsity sparsity_of(const Problem& p) { return {p.settings.fraction, p.dtype}; }
 
 void compare_calls(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
                    const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(seen, call, asked_of(p)));
+    check_result(bench, played, seen, call, right_mean(seen, call, sparsity_of(p)));
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(bench, played, seen, call, rank, right_residual(seen, call, rank, asked_of(p)));
+      check_state(bench, played, seen, call, rank,
+                  right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
 }
@@ -43,21 +44,21 @@ void compare_books(Bench& bench, const Played& played, const Problem& p, const L
                      exact ? "exactly, as all sums are of integers" : "up to rounding");
   // The books are also right where every rank keeps to itself.
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(seen, call, asked_of(p)));
+    check_result(bench, played, seen, call, right_mean(seen, call, sparsity_of(p)));
   }
 }
 
 void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
                      const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    Right mean = right_mean(seen, call, asked_of(p));
+    Right mean = right_mean(seen, call, sparsity_of(p));
     mean.mistakes.clear();
     mean.otherwise = {"not_kept",
                       "NaN and infinity are the largest of all, so they travel at once, as they "
                       "are: a diverged run must not look healthy"};
     check_result(bench, played, seen, call, mean);
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      Right left = right_residual(seen, call, rank, asked_of(p));
+      Right left = right_residual(seen, call, rank, sparsity_of(p));
       const bool diverged = !std::ranges::all_of(seen.states[call][static_cast<std::size_t>(rank)],
                                                  [](double x) { return x == x; });
       if (diverged) std::ranges::rotate(left.mistakes, left.mistakes.end() - 1);

@@ -85,7 +85,7 @@ Numbers last_wins(const std::vector<Numbers>& waiting, std::int64_t k) {
 
 std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::size_t call,
                                                   const std::vector<Numbers>& waiting,
-                                                  const Numbers& mean, const Asked& asked) {
+                                                  const Numbers& mean, const Sparsity& asked) {
   const double fraction = asked.fraction;
   const auto count = std::ssize(mean);
   const std::int64_t k = entries_of(count, fraction);
@@ -177,7 +177,7 @@ std::int64_t entries_of(std::int64_t count, double fraction) {
   return std::clamp<std::int64_t>(std::llround(fraction * static_cast<double>(count)), 1, count);
 }
 
-Right right_mean(const LossySeen& seen, std::size_t call, const Asked& asked) {
+Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked) {
   const std::vector<Numbers> waiting = waiting_in(seen, call, asked.dtype);
   const std::int64_t k = entries_of(std::ssize(waiting.front()), asked.fraction);
   const auto sent_of = [k](const Numbers& one) { return only(one, largest(one, k)); };
@@ -201,7 +201,7 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Asked& asked) {
   return right;
 }
 
-Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Asked& asked) {
+Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Sparsity& asked) {
   const std::vector<Numbers> waiting = waiting_in(seen, call, asked.dtype);
   const auto r = static_cast<std::size_t>(rank);
   const Numbers& mine = waiting[r];

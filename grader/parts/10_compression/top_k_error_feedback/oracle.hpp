@@ -1,5 +1,5 @@
-// What top_k_error_feedback must leave, and what usual mistakes leave: each call by itself, from
-// what the ranks kept before it.
+// Computes what top_k_error_feedback must leave, and what usual mistakes leave: each call by
+// itself, from what the ranks kept before it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lockstep::grader::top_k_error_feedback {
 
-struct Asked {
+struct Sparsity {
   double fraction = 0.1;
   DType dtype = DType::float32;
 };
@@ -19,8 +19,8 @@ struct Asked {
 std::int64_t entries_of(std::int64_t count, double fraction);
 
 // The mean of what the ranks must send in a call.
-Right right_mean(const LossySeen& seen, std::size_t call, const Asked& asked);
-// What must be left on a rank: exactly, as nothing is computed but one sum.
-Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Asked& asked);
+Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked);
+// The residual that must be left on a rank, exactly, because nothing is computed but one sum.
+Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Sparsity& asked);
 
 }  // namespace lockstep::grader::top_k_error_feedback

@@ -17,7 +17,7 @@ using Answer = CheckpointAnswer;
 using Walk = CheckpointWalk;
 
 // What else than values is asked.
-enum class Asked : std::uint8_t { values, memory, halves, runs, freed };
+enum class Property : std::uint8_t { values, memory, halves, runs, freed };
 
 std::string text_of_question(const Question& q) {
   std::string said = text(q.blocks.size(), q.blocks.size() == 1 ? " segment" : " segments", " of ",
@@ -232,7 +232,7 @@ std::optional<Failure> left_over(const Question& q, const Answer& seen) {
                  failure);
 }
 
-FunctionContract<Question, Answer> contract_of(Asked asked_for) {
+FunctionContract<Question, Answer> contract_of(Property asked_for) {
   return {.text_of = text_of_question,
           .wrong = [asked_for](std::span<const Question> asked,
                                const Answer& seen) -> std::optional<Failure> {
@@ -248,16 +248,16 @@ FunctionContract<Question, Answer> contract_of(Asked asked_for) {
             }
             if (auto wrong = wrong_values(q, seen, right)) return wrong;
             switch (asked_for) {
-              case Asked::values:
+              case Property::values:
                 return std::nullopt;
-              case Asked::memory:
+              case Property::memory:
                 if (auto failure = too_much_kept(q, seen, right)) return failure;
                 return recorded_runs(q, seen);
-              case Asked::halves:
+              case Property::halves:
                 return not_in_halves(q, seen, right);
-              case Asked::runs:
+              case Property::runs:
                 return other_runs(q, seen);
-              case Asked::freed:
+              case Property::freed:
                 return left_over(q, seen);
             }
             return std::nullopt;
@@ -289,7 +289,8 @@ std::vector<Question> questions(Bench& bench, const std::vector<std::vector<int>
   return all;
 }
 
-Check check(const std::string& name, Asked asked_for, const std::vector<std::vector<int>>& shapes,
+Check check(const std::string& name, Property asked_for,
+            const std::vector<std::vector<int>>& shapes,
             const std::function<void(Question&)>& change = {}) {
   return {name, [=](Bench& bench) {
             judge(bench, contract_of(asked_for), name, questions(bench, shapes, change));
@@ -306,29 +307,30 @@ Exam exam() {
     q.input = CheckpointInput::wanted;
   };
   return {
-      check("one segment: value and gradients are those of the segment itself", Asked::values,
+      check("one segment: value and gradients are those of the segment itself", Property::values,
             {{1}, {3}}),
-      check("a chain of segments with dropout: the same bits", Asked::values,
+      check("a chain of segments with dropout: the same bits", Property::values,
             {{1, 1}, {2, 1, 3}, {1, 1, 1, 1, 1}}, [](Question& q) { q.dropout = 0.3; }),
       check("one weight for all segments, and the gradient of the input: hooks fire once",
-            Asked::values, {{1, 1, 1}, {1}},
+            Property::values, {{1, 1, 1}, {1}},
             [](Question& q) {
               q.weights = CheckpointWeights::tied;
               q.input = CheckpointInput::wanted;
             }),
-      check("several passes are forward before the first one goes back", Asked::values,
+      check("several passes are forward before the first one goes back", Property::values,
             {{1, 2}, {2, 1}},
             [](Question& q) {
               q.passes = 3;
               q.dropout = 0.2;
             }),
-      check("segments inside segments", Asked::values, {{2, 2}, {1}, {3, 1}},
+      check("segments inside segments", Property::values, {{2, 2}, {1}, {3, 1}},
             [](Question& q) {
               q.nesting = CheckpointNesting::nested;
               q.dropout = 0.3;
             }),
-      check("backward in two halves: the same gradients", Asked::values, {{1}, {2, 1, 2}}, halves),
-      check("on a tape for inference, a segment simply runs", Asked::runs, {{1}, {2, 1}},
+      check("backward in two halves: the same gradients", Property::values, {{1}, {2, 1, 2}},
+            halves),
+      check("on a tape for inference, a segment simply runs", Property::runs, {{1}, {2, 1}},
             [](Question& q) { q.walk = Walk::none; }),
       {"after the forward passes, the inputs of segments are all that is kept",
        [](Bench& bench) {
@@ -339,7 +341,7 @@ Exam exam() {
          }
          all.back().weights = CheckpointWeights::none;
          all.back().input = CheckpointInput::wanted;
-         judge(bench, contract_of(Asked::memory), "memory", all);
+         judge(bench, contract_of(Property::memory), "memory", all);
        }},
       {"a segment runs twice, and one inside another three times, however backward is walked",
        [](Bench& bench) {
@@ -350,13 +352,13 @@ Exam exam() {
            q.nesting = CheckpointNesting::nested;
            all.push_back(q);
          }
-         judge(bench, contract_of(Asked::runs), "runs", all);
+         judge(bench, contract_of(Property::runs), "runs", all);
        }},
-      check("after the backward passes, nothing is left of the second runs", Asked::freed,
+      check("after the backward passes, nothing is left of the second runs", Property::freed,
             {{3, 3, 3}, {2, 2}}, costs),
       check(
           "of two halves, the second one makes the weights' gradients, and keeps no more for them",
-          Asked::halves, {{1}, {2, 1, 2}}, halves),
+          Property::halves, {{1}, {2, 1, 2}}, halves),
   };
 }
 

@@ -1,4 +1,4 @@
-// What a case of run_stage is about, and the judge's own way through a plan.
+// The problem of a case of run_stage, and the judge's own way through a plan.
 #pragma once
 
 #include "engine/parallel/pipeline/plan.hpp"
@@ -23,12 +23,12 @@ struct Problem {
   int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
-  // Whether one weight is negative and another 0.
+  // True if one weight is negative and another 0.
   bool any_sign() const { return plan.micro_batches > 3 && without_weight < 0; }
   std::string description() const;
 };
 
-// Of all stages, with micro-batches of 1 to 3 rows.
+// A problem with all stages of the plan, and micro-batches of 1 to 3 rows.
 Problem problem_of(Bench& bench, pipeline::Plan plan, std::string schedule);
 
 // A plan of another order on every stage, which can be carried out: passes are drawn from those
@@ -39,7 +39,7 @@ pipeline::Plan forward_only(int stages, int chunks, int micro_batches);
 
 Chain chain_of(const Problem& p, std::uint64_t salt);
 
-// What a stage sends by the plan.
+// A message that a stage sends by the plan.
 struct Sent {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
@@ -49,10 +49,10 @@ Sent sent_by(const Problem& p, int stage);
 // The most tensors in the hands of the part when a pass begins, by the contract's "Memory".
 int tensors_held(const pipeline::Plan& plan, int stage);
 
-// Where a micro-batch's backward pass begins, if everything is right, and if not.
+// The weights of the micro-batches, at which their backward passes begin.
 std::vector<double> weights_of(const Problem& p, std::uint64_t salt);
 
-// What becomes of gradients and losses, rank by rank.
+// Compares gradients and losses, rank by rank.
 void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StageReport>& reports);
 

@@ -153,26 +153,27 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
 }
 
 // What travels, in order: source and destination of each boundary, forward and back.
-using Ways = std::vector<std::pair<int, int>>;
-Ways right_ways(const Problem& p) {
-  Ways ways;
+using Routes = std::vector<std::pair<int, int>>;
+Routes right_routes(const Problem& p) {
+  Routes routes;
   for (int layer = 0; layer + 1 < p.layers(); ++layer) {
     if (p.device_of(layer) == p.device_of(layer + 1)) continue;
-    ways.emplace_back(p.device_of(layer), p.device_of(layer + 1));
+    routes.emplace_back(p.device_of(layer), p.device_of(layer + 1));
   }
-  for (std::size_t k = ways.size(); k-- > 0;) ways.emplace_back(ways[k].second, ways[k].first);
-  return ways;
+  for (std::size_t k = routes.size(); k-- > 0;)
+    routes.emplace_back(routes[k].second, routes[k].first);
+  return routes;
 }
 
-std::string text_of(const Ways& ways) {
+std::string text_of(const Routes& routes) {
   std::string all;
-  for (const auto& [src, dst] : ways) all += text(all.empty() ? "" : ", ", src, "→", dst);
+  for (const auto& [src, dst] : routes) all += text(all.empty() ? "" : ", ", src, "→", dst);
   return all.empty() ? "none" : all;
 }
 
 void check_transfers(Bench& bench, const Played& played, const Problem& p) {
-  const Ways right = right_ways(p);
-  Ways seen;
+  const Routes right = right_routes(p);
+  Routes seen;
   for (const auto& message : played.counters.messages) seen.emplace_back(message.src, message.dst);
   const std::int64_t bytes = p.rows * chain_width * static_cast<std::int64_t>(sizeof(double));
   const bool fit = std::ranges::all_of(played.counters.messages,
@@ -196,7 +197,7 @@ void check_transfers(Bench& bench, const Played& played, const Problem& p) {
 // The layers one after the other, and 7 µs for each message.
 void check_time(Bench& bench, const Played& played, const Problem& p) {
   const double passes_s = 3 * forward_s * p.layers();
-  const double most_s = passes_s + 7e-6 * static_cast<double>(right_ways(p).size());
+  const double most_s = passes_s + 7e-6 * static_cast<double>(right_routes(p).size());
   if (played.counters.makespan_s <= most_s) return;
   const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
   Failure failure{

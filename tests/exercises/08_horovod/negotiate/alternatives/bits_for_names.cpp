@@ -6,14 +6,14 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/horovod/bytes_of_ranks.hpp"
-#include "engine/parallel/horovod/told.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 namespace {
 
 enum Answer : std::int64_t { has_it = 0, lacks_it = 1, differs = 2 };
 
-std::vector<Response> decide_by_lists(const std::vector<Told>& told, double limit_s) {
+std::vector<Response> decide_by_lists(const std::vector<ReadyList>& told, double limit_s) {
   std::vector<std::string> names;
   std::map<std::string, std::map<int, Request>> asked;
   bool all_wait = true;
@@ -61,9 +61,9 @@ std::vector<Response> decide_by_lists(const std::vector<Told>& told, double limi
 
 std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Request> ready_here,
                                 const NegotiateOptions& options) {
-  const Told mine{options.outlook, {ready_here.begin(), ready_here.end()}};
+  const ReadyList mine{options.outlook, {ready_here.begin(), ready_here.end()}};
   if (group.size() == 1) return decide_by_lists({mine}, options.stall_limit_s);
-  const Told of_rank_0 = told_from(broadcast_bytes(group, 0, bytes_of(mine)));
+  const ReadyList of_rank_0 = ready_list_from(broadcast_bytes(group, 0, bytes_of(mine)));
   const std::size_t names = of_rank_0.requests.size();
   CpuDevice device;
   const Tensor answers = full({static_cast<std::int64_t>(names) + 1}, 0, DType::int64, device);
@@ -90,8 +90,9 @@ std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Reque
     }
     return released;
   }
-  std::vector<Told> told;
-  for (const Bytes& bytes : gather_bytes(group, bytes_of(mine))) told.push_back(told_from(bytes));
+  std::vector<ReadyList> told;
+  for (const Bytes& bytes : gather_bytes(group, bytes_of(mine)))
+    told.push_back(ready_list_from(bytes));
   Bytes decided;
   if (group.rank() == 0) decided = bytes_of(decide_by_lists(told, options.stall_limit_s));
   return responses_from(broadcast_bytes(group, 0, std::move(decided)));

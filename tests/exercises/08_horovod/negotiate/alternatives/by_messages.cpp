@@ -2,7 +2,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/horovod/told.hpp"
+#include "engine/parallel/horovod/ready_list.hpp"
 
 namespace lockstep::horovod {
 namespace {
@@ -35,11 +35,11 @@ struct Count {
   double waited_s = 0;
 };
 
-std::vector<Response> answers(const std::vector<Told>& told, double limit_s) {
+std::vector<Response> answers(const std::vector<ReadyList>& told, double limit_s) {
   std::map<std::string, Count> counts;
   bool all_wait = true, moves = false;
   for (int rank = 0; rank < std::ssize(told); ++rank) {
-    const Told& of_rank = told[static_cast<std::size_t>(rank)];
+    const ReadyList& of_rank = told[static_cast<std::size_t>(rank)];
     all_wait = all_wait && of_rank.outlook == Outlook::waits;
     for (const Request& request : of_rank.requests) {
       Count& count = counts[request.name];
@@ -87,13 +87,13 @@ std::vector<Response> answers(const std::vector<Told>& told, double limit_s) {
 
 std::vector<Response> negotiate(comm::ProcessGroup& group, std::span<const Request> ready_here,
                                 const NegotiateOptions& options) {
-  std::vector<Told> told{{options.outlook, {ready_here.begin(), ready_here.end()}}};
+  std::vector<ReadyList> told{{options.outlook, {ready_here.begin(), ready_here.end()}}};
   if (group.rank() > 0) {
     send_bytes(group, bytes_of(told[0]), 0);
     return responses_from(recv_bytes(group, 0));
   }
   for (int rank = 1; rank < group.size(); ++rank) {
-    told.push_back(told_from(recv_bytes(group, rank)));
+    told.push_back(ready_list_from(recv_bytes(group, rank)));
   }
   const std::vector<Response> decided = answers(told, options.stall_limit_s);
   for (int rank = 1; rank < group.size(); ++rank) send_bytes(group, bytes_of(decided), rank);

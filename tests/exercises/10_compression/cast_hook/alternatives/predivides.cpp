@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/parallel/compress/cast.hpp"
-#include "engine/parallel/compress/then.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 
 namespace lockstep::compress {
 

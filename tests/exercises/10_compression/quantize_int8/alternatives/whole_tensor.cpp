@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/parallel/compress/blocks.hpp"
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/quantize.hpp"
-#include "engine/parallel/compress/then.hpp"
 
 namespace lockstep::compress {
 namespace {

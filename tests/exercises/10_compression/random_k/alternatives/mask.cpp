@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/random_k.hpp"
-#include "engine/parallel/compress/then.hpp"
 
 namespace lockstep::compress {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/parallel/compress/continuation.hpp"
 #include "engine/parallel/compress/entries.hpp"
-#include "engine/parallel/compress/then.hpp"
 #include "engine/parallel/compress/top_k.hpp"
 
 namespace lockstep::compress {
