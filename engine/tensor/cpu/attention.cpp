@@ -68,12 +68,15 @@ void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T* row = scores + i * b.columns;
       const std::int64_t count = seen(b, i);
+      const std::int64_t end = vectors::whole<T>(count, b.columns);
+      vectors::fill_whole(registers, count, end, -std::numeric_limits<T>::infinity(), row);
       const T before = most[i];
-      const T now = std::max(before, scale * vectors::largest(registers, count, row));
+      const T now = std::max(before, scale * vectors::largest(registers, end, row));
       const T added = vectors::map_and_sum(
-          registers, count, row,
+          registers, end, row,
           [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); }, row);
-      std::fill(row + count, row + b.columns, T(0));
+      vectors::fill_whole(registers, count, end, T(0), row);  // NaN where `now` is
+      vectors::fill(registers, b.columns - end, T(0), row + end);
       if (b.first_k == 0) {
         sums[i] = added;
       } else {
@@ -128,15 +131,18 @@ void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T
       T *p = scores + i * b.columns, *d = slopes + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T log_sum = log_sums[b.first_q + i], dot = dots[i];
+      const std::int64_t end = vectors::whole<T>(count, b.columns);
       vectors::map_to_two(
-          registers, count, p, d,
+          registers, end, p, d,
           [=](auto v, auto dp) LOCKSTEP_INLINED {
             const auto share = vectors::exp(v * scale - log_sum);
             return vectors::Two<decltype(v)>{share, share * ((dp - dot) * scale)};
           },
           p, d);
-      std::fill(p + count, p + b.columns, T(0));
-      std::fill(d + count, d + b.columns, T(0));
+      for (T* row : {p, d}) {
+        vectors::fill_whole(registers, count, end, T(0), row);
+        vectors::fill(registers, b.columns - end, T(0), row + end);
+      }
     }
   });
 }

@@ -11,6 +11,7 @@
 // would be compiled for the baseline. Private to the tensor room's kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -37,6 +38,14 @@ template <typename V>
 using Element = std::remove_cvref_t<decltype(V{}[0])>;
 template <typename V>
 constexpr std::int64_t lanes_of = sizeof(V) / sizeof(Element<V>);
+
+// 0, 1, … in the lanes.
+template <typename V>
+constexpr auto places = [] {
+  std::array<Element<V>, lanes_of<V>> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Element<V>>(i);
+  return all;
+}();
 
 #if defined(__x86_64__)
 template <typename Body>
@@ -291,6 +300,32 @@ LOCKSTEP_INLINED inline T map_and_sum(Registers<bytes> registers, std::int64_t c
     accumulate(total, plus, part);
   }
   return joined(total, plus);
+}
+
+// Where the last whole vector ends that has one of the first `count` elements, or `count` where
+// there is no room for it. Whoever has room in a row spares itself parts of vectors.
+template <typename T>
+constexpr std::int64_t whole(std::int64_t count, std::int64_t room) {
+  const std::int64_t end = (count + width<T> - 1) / width<T> * width<T>;
+  return end <= room ? end : count;
+}
+// x[i] = value from `count` to `end`, which is whole(count).
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline void fill_whole(Registers<bytes>, std::int64_t count, std::int64_t end,
+                                        T value, T* x) {
+  using V = Register<T, bytes>;
+  if (end == count) return;
+  for (std::int64_t i = end - width<T>; i < end; i += lanes_of<V>) {
+    const V place = load<V>(places<V>.data()) + static_cast<T>(i), v = load<V>(x + i);
+    store<V>(x + i, place < static_cast<T>(count) ? v : all<V>(value));
+  }
+}
+template <int bytes, typename T>
+LOCKSTEP_INLINED inline void fill(Registers<bytes>, std::int64_t count, T value, T* x) {
+  using V = Register<T, bytes>;
+  std::int64_t i = 0;
+  for (; i + lanes_of<V> <= count; i += lanes_of<V>) store<V>(x + i, all<V>(value));
+  for (; i < count; ++i) x[i] = value;
 }
 
 // The largest of `count` elements; -infinity of none.
