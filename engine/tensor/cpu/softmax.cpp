@@ -4,6 +4,7 @@
 
 #include "engine/tensor/cpu/kernel_table.hpp"
 #include "engine/tensor/cpu/vector_functions.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
