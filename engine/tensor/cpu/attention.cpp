@@ -85,8 +85,7 @@ void absorb(Isa isa, const Sizes& s, const Block& b, T scale, T* scores, T* most
         sums[i] = sums[i] * shrink + added;
         T* to = out + (b.first_q + i) * s.width;
         vectors::map(
-            registers, s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; },
-            static_cast<const T*>(to));
+            registers, s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; }, to);
       }
       most[i] = now;
     }
@@ -114,8 +113,7 @@ void attend(const Products& products, const Sizes& s, const T* q, const T* k, co
         T* to = out + (first + i) * s.width;
         vectors::map(
             registers, s.head_size, to,
-            [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; },
-            static_cast<const T*>(to));
+            [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
         log_sums[first + i] = most[i] + std::log(sums[i]);
       }
     });

@@ -22,8 +22,7 @@ template <int bytes, typename T>
 LOCKSTEP_INLINED inline void multiply(vectors::Registers<bytes> registers, std::int64_t count, T* y,
                                       T factor) {
   vectors::map(
-      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; },
-      static_cast<const T*>(y));
+      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, y);
 }
 
 // What a row's term is multiplied by.
