@@ -70,7 +70,7 @@ Exit dev_command(const Lab& lab, const Words& words) {
   if (command == "costs") return costs_command(lab, rest);
   throw UsageError(
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
-           "matrix [NAME…] [--write] "
+           "matrix [NAME…] "
            "| matrix --page "
            "FILE | impostors [NAME…] [--seeds N] | references [NAME…] [--seeds N] | predictions "
            "FOLDER | affected PATH… | costs [--hold]; '",

@@ -6,6 +6,6 @@
 namespace lockstep::grader {
 
 Exit prove_command(const Lab& lab, Words words);   // [NAME…] [--afresh]
-Exit matrix_command(const Lab& lab, Words words);  // [NAME…] [--write], or --page FILE
+Exit matrix_command(const Lab& lab, Words words);  // [NAME…], or --page FILE
 
 }  // namespace lockstep::grader
