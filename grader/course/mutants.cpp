@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 using Keys = std::vector<std::string>;
 const Keys keys_of_edit{"find", "through", "put", "in"};
-const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put", "in"};
-const Keys keys_beside_edits{"name", "verdict", "says", "edit"};
+const Keys keys_of_mutant{"name", "verdict", "says", "likely", "find", "through", "put", "in"};
+const Keys keys_beside_edits{"name", "verdict", "says", "likely", "edit"};
 
 // Names become files and are spoken with spaces.
 bool in_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -37,7 +37,8 @@ class Reader {
       fail(table, "name", "a mutant's name consists of a to z, 0 to 9 and _");
     }
     mutant.verdict = words(table, "verdict");
-    mutant.says = words(table, "says");
+    mutant.likely = table.contains("likely") ? words(table, "likely") : "";
+    mutant.says = mutant.likely.empty() || table.contains("says") ? words(table, "says") : "";
     if (several && (!edits->is_array() || edits->empty())) {
       fail(table, "edit", "edits must be [[mutant.edit]] tables");
     }
