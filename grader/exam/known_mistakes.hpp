@@ -27,7 +27,8 @@ class MistakeFinder {
       : all_(std::move(all)), trials_(all_.size(), limits) {}
 
   // The first of the mistakes, in the order of their file, whose program gives these answers to
-  // these questions, asked one after the other.
+  // these questions, asked one after the other. Several may: those that later checks notice first
+  // stand first, since another one would have failed an earlier check.
   //   answer  a program's answer to a question
   template <typename Question, typename Answer, typename Ask>
   std::optional<Cause> cause_of(std::span<const Question> asked, const std::vector<Answer>& given,

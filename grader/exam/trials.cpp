@@ -119,12 +119,13 @@ std::optional<std::size_t> Trials::first_that_holds(const Holds& holds) {
   while (next < given_up_.size()) {
     const Child child(next, given_up_, limits_, holds);
     if (!child.runs()) return std::nullopt;
-    for (bool goes_on = true; goes_on && next < given_up_.size(); ++next) {
-      if (given_up_[next]) continue;
+    while (next < given_up_.size()) {
+      const std::size_t trial = next++;
+      if (given_up_[trial]) continue;
       const auto said = child.heard(limits_.silence_s);
-      if (said == holds_said) return next;
-      goes_on = said.has_value();
-      given_up_[next] = !goes_on;
+      if (said == holds_said) return trial;
+      given_up_[trial] = !said;
+      if (!said) break;
     }
   }
   return std::nullopt;
