@@ -63,7 +63,7 @@ function(lockstep_read_manifests)
     file(READ ${manifest} text)
     set_property(GLOBAL PROPERTY LOCKSTEP_${name}_lesson ${lesson})
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LESSON_${lesson} ${name})
-    foreach(key header family rooms may_use judge_uses cases native)
+    foreach(key header symbols family rooms may_use judge_uses mistakes cases native)
       lockstep_manifest_value("${text}" ${key} value)
       set_property(GLOBAL PROPERTY LOCKSTEP_${name}_${key} ${value})
       set(${key} "${value}")
@@ -323,6 +323,19 @@ function(lockstep_exam name)
   endforeach()
 endfunction()
 
+# Object library `target`: the mutants of a reference that have a sentence, as programs, and the list
+# of them for the exam in `namespace` (grader/course/mistakes_unit.hpp). They only explain a failure:
+# nobody waits for what they compute.
+function(lockstep_mistakes target reference mutants function namespace)
+  set(unit ${CMAKE_BINARY_DIR}/mistakes/${target}.cpp)
+  add_custom_command(OUTPUT ${unit}
+    COMMAND mistakes-unit ${reference} ${mutants} ${function} ${namespace} ${unit}
+    DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${function}")
+  add_library(${target} OBJECT ${unit})
+  target_compile_options(${target} PRIVATE -O1 -w -include engine/base/quiet_checks.hpp)
+  target_link_libraries(${target} PRIVATE lockstep_flags)
+endfunction()
+
 # Target judge-NN: the exams of a lesson, and the table of them. An exam is in the namespace of its
 # part, so that those of a lesson are compiled as one unit. A judge links the rooms of its parts.
 function(lockstep_judge lesson)
@@ -375,4 +388,16 @@ ${entries}  };
   endforeach()
   list(REMOVE_DUPLICATES references)
   lockstep_use_parts(judge-${number} ${references})
+  foreach(name IN LISTS parts)
+    get_property(mistakes GLOBAL PROPERTY LOCKSTEP_${name}_mistakes)
+    if(mistakes)
+      get_property(symbols GLOBAL PROPERTY LOCKSTEP_${name}_symbols)
+      list(GET symbols 0 function)
+      string(REGEX REPLACE "\\(.*" "" function "${function}")
+      lockstep_mistakes(mistakes_${name} ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp
+                        ${CMAKE_SOURCE_DIR}/tests/exercises/${lesson}/${name}/mutants.toml ${function}
+                        lockstep::grader::${name})
+      target_sources(judge-${number} PRIVATE $<TARGET_OBJECTS:mistakes_${name}>)
+    endif()
+  endforeach()
 endfunction()

@@ -95,6 +95,18 @@ bool is_cause(const std::string& name, const std::set<std::string>& quoted) {
   return false;
 }
 
+// Those of one exercise: its judge may name its mutants besides.
+std::set<std::string> causes_of(const Lab& lab, const Exercise& exercise,
+                                std::set<std::string> causes) {
+  if (!exercise.mistakes) return causes;
+  const fs::path mutants =
+      lab.places.root / "tests" / "exercises" / exercise.address() / "mutants.toml";
+  for (const Mutant& mutant : read_mutants(mutants).mutants) {
+    if (!mutant.likely.empty()) causes.insert(mutant.name);
+  }
+  return causes;
+}
+
 // A hint for a cause that no check can give would never be shown.
 void check_causes(const Lab& lab, const fs::path& file, const std::set<std::string>& causes,
                   Problems& problems) {
@@ -163,7 +175,7 @@ std::vector<std::string> course_problems(const Lab& lab) {
   check_causes(lab, lab.places.common_hints(), causes, problems);
   for (const Exercise& exercise : lab.course.exercises) {
     check_exercise(lab, exercise, problems);
-    check_causes(lab, lab.places.task(exercise), causes, problems);
+    check_causes(lab, lab.places.task(exercise), causes_of(lab, exercise, causes), problems);
     stubs.insert(exercise.address() + ".md");
     solutions.insert(exercise.file());
     if (exercise.kind == Kind::code) {

@@ -144,7 +144,8 @@ class Prover {
 
   int reject(const Mutant& mutant) {
     const fs::path file = file_of(mutant.name);
-    const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, mutant.says);
+    const std::string& reason = mutant.likely.empty() ? mutant.says : mutant.likely;
+    const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, reason);
     proof_.kills.mutants.push_back(row_of(mutant.name));
     return rejected;
   }

@@ -7,7 +7,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/dev/shared_unit.hpp"
+#include "grader/course/shared_unit.hpp"
 
 namespace lockstep::grader {
 namespace {

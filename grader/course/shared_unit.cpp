@@ -1,4 +1,4 @@
-#include "grader/dev/shared_unit.hpp"
+#include "grader/course/shared_unit.hpp"
 
 #include <cctype>
 #include <regex>
