@@ -193,7 +193,7 @@ class TrainBench {
     }
   }
 
-  // Who begins changes from round to round.
+  // Another side begins in each round.
   void run_round(const Sides& sides, std::int64_t round, Rounds& into) {
     const auto begin = [&](const char* side) {
       progress_.begin(text(name_of(sides), ": round ", round + 1, " of ", repeats_, ", ", side));

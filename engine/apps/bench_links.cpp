@@ -28,7 +28,7 @@ using namespace lockstep::bench;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-// Of a message, and of the buffer that the ring sums. The shortest is one number.
+// The sizes of a message, and of the buffer that the ring sums. The shortest is one number.
 const std::vector<std::int64_t> message_bytes{4,       64,      512,     4 << 10, 32 << 10,
                                               1 << 18, 1 << 20, 4 << 20, 16 << 20};
 const std::vector<std::int64_t> ring_bytes{4 << 10, 64 << 10, 1 << 20, 16 << 20};

@@ -81,7 +81,8 @@ Run timed(const Words& command, Runner& runner) {
                    "): ", line_of(command)));
 }
 
-// What SimGrid needs besides the program: a platform of N hosts, each with a link of its own.
+// The files that SimGrid needs besides the program: a platform of N hosts, each with a link of its
+// own.
 class Smpi {
  public:
   Smpi(const std::string& source, Runner& runner) : program_(folder_.next()) {

@@ -156,7 +156,7 @@ class Sharing {
     seen_ += {now.total_s - before_.total_s, now.exposed_s - before_.exposed_s};
     before_ = now;
   }
-  // What comes is measured from now on.
+  // Steps are measured from now on.
   void begin() {
     if (horovod_ != nullptr) before_ = horovod_->figures().communication;
   }

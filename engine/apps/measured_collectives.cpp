@@ -82,7 +82,7 @@ std::optional<Algorithm> forced(const Measured& row) {
   return std::nullopt;
 }
 
-// Of bytes on the wire for each byte of the buffer, for each rank [NCCLTESTS].
+// The bytes on the wire for each byte of the buffer, for each rank [NCCLTESTS].
 double bus_factor(Collective collective, double n) {
   return (collective == Collective::all_reduce ? 2 : 1) * (n - 1) / n;
 }

@@ -28,7 +28,7 @@ using namespace lockstep::collectives;
 
 constexpr int root = 0;
 
-// What rank r brings: small enough for every element type.
+// The value that rank r brings: small enough for every element type.
 double value_of(int rank) { return 1 + rank % 7; }
 
 Tensor filled(const SimRank& self, std::int64_t count, double value) {
@@ -184,7 +184,7 @@ void run_barrier(const SimRank& self) {
   part(self.group, filled(self, 1, 0));
 }
 
-// What one writes first: the root deals with every other rank itself.
+// The broadcast that one writes first: the root deals with every other rank itself.
 void star_broadcast(comm::Peers& peers, const Tensor& data, int from) {
   if (peers.rank() != from) return peers.recv(data, from);
   for (int rank = 0; rank < peers.size(); ++rank) {

@@ -38,7 +38,7 @@ int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
   return launch::launch(launch);
 }
 
-// What one core of this machine reaches, as rank 0 measures while the others wait.
+// The FLOP/s that one core of this machine reaches, as rank 0 measures them while the others wait.
 double agreed_flops_s(comm::ProcessGroup& group) {
   CpuDevice host(apps::host_products());
   const double mine = group.rank() == 0 ? measured_flops_s(host) : 0;
@@ -109,7 +109,7 @@ int train_here(const Arguments& arguments) {
   return trained.summary.replicas_equal && computing.ends_well() ? 0 : 1;
 }
 
-// What each of the ranks would complain of, said once, before any is started.
+// Throws once, before any rank is started, what each of them would throw.
 void check_run(const Arguments& arguments, int ranks) {
   const apps::Datasets datasets = apps::open_datasets(arguments);
   const nn::ModelSpec model = apps::model_spec(arguments, *datasets.train);
@@ -120,7 +120,7 @@ void check_run(const Arguments& arguments, int ranks) {
                      ways.shares(arguments, ranks));
 }
 
-// What is wrong with the files that the options name is said now, not after the training.
+// Checks the files that the options name now, not after the training.
 void check_files(const Arguments& arguments) {
   const std::string& folder = arguments.get("checkpoint");
   arguments.integer("save-every", 0);

@@ -55,8 +55,8 @@ void ranks_and_world(Options& options) {
       .only_with({"transport", "modelled-compute"}, "--backend gloo");
 }
 
-// What says nothing about a GPU, or does not run on one yet, is refused for the option that asks
-// for it.
+// Options that say nothing about a GPU, or do not run on one yet, are refused if another option
+// asks for one.
 void where_to_compute(Options& options) {
   const auto on_cpu = [](const Arguments& arguments) { return !uses_gpu(arguments); };
   options.section("where to compute");

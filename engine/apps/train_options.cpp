@@ -13,7 +13,8 @@ constexpr std::int64_t bpe_vocabulary = 512;
 // One in which DDP learns the order of gradients, one that makes the buckets, one that is steady.
 constexpr std::int64_t steps_of_sizes = 3;
 
-// Of this program: where it was built, or the students' edition that it lies in.
+// The folder of the lab of this program: where it was built, or the students' edition that it lies
+// in.
 std::string folder_of_lab() {
   const auto edition = folder_of_edition();
   return edition ? edition->string() : LOCKSTEP_SOURCE_FOLDER;

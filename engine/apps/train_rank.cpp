@@ -27,7 +27,7 @@ namespace {
 constexpr const char* tokenizer_file = "tokenizer.txt";
 constexpr const char* global_batch_note = "global batch";  // of a checkpoint; it may change
 
-// Where checkpoints go, and what stands in each beside the tensors.
+// The folder of the checkpoints, and what stands in each besides the tensors.
 struct Checkpoints {
   std::string folder;
   checkpoint::SaveOptions options;
@@ -110,7 +110,7 @@ bool reports(train::Strategy& strategy) {
   return position.role == train::Role::train && strategy.trainers().rank() == position.reporter;
 }
 
-// Who watches: rank 0 shows progress and, when asked, writes the log.
+// The observers of a run: rank 0 shows progress and, if asked, writes the log.
 struct Watchers {
   std::unique_ptr<train::Progress> progress;
   std::unique_ptr<train::JsonLog> log;
@@ -146,8 +146,8 @@ void tell_memory(const Device& device) {
   std::cout << "\n";
 }
 
-// What NCCL keeps for messages, beside the tensors: a rank knows its own pairs, and each pair is
-// told by its source. Empty where no message was sent. Collective over the ranks.
+// Says what memory NCCL keeps for messages, besides the tensors. A rank knows its own pairs, and
+// the source of each pair reports it. Empty if no message was sent. Collective over the ranks.
 std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& group) {
   CpuDevice host;
   const std::int64_t ranks = group.size();
@@ -204,7 +204,8 @@ std::int64_t parameters_of(const nn::ModelSpec& spec) {
   return nn::count_of(*nn::make_model(spec, sizes_only, 0));
 }
 
-// Who watches, who is told, and who is let go.
+// Completes the making with what this rank watches, where its sentences go, and how a spare is let
+// go.
 void complete(train::Making& making, const RankWorld& world) {
   // The simulator sees for itself what travels.
   if (world.trace != nullptr && world.group.clock() == comm::Clock::machine) {

@@ -69,7 +69,7 @@ std::string percent(double share) {
   return out.str();
 }
 
-// What rank 0 saw, and what each rank did.
+// The results of a run: what rank 0 saw, and what each rank did.
 struct Seen {
   Trained trained;
   std::vector<LastStep> last;

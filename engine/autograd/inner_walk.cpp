@@ -47,7 +47,7 @@ std::vector<Tensor> InnerWalk::end() {
   return all();
 }
 
-// What the output does not depend on has the gradient zero.
+// Inputs on which the output does not depend have the gradient zero.
 std::vector<Tensor> InnerWalk::all() {
   inner_.reset();
   for (std::size_t i = 1; i < found_.size(); ++i) {

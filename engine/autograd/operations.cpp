@@ -45,8 +45,8 @@ Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
     if (db) grads[2] = ops::sum_rows(grad);
     return grads;
   };
-  // Where both halves come at once, the weights come first: an x that is made again for them is
-  // gone before dx is there.
+  // If both halves come at once, the weights come first: an x that is made again for them is gone
+  // before dx is there.
   Tape::Backward to_input = [&tape, to_weights, weight = weight.tensor, shape = x.tensor.shape(),
                              dx = wanted(x), count](const Tensor& grad) {
     Gradients grads = tape.in_halves() ? Gradients(count) : to_weights(grad);

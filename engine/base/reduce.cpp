@@ -50,7 +50,7 @@ struct Times {
   }
 };
 
-// What becomes of an element before it is combined, and of the sum before it is written.
+// The scaling of an element before it is combined, and of the sum before it is written.
 struct AsItIs {
   template <typename T>
   T operator()(T element) const {
@@ -58,7 +58,7 @@ struct AsItIs {
   }
 };
 
-// Of a half the arithmetic type is float32, as in Tensor::scale_.
+// The arithmetic type of a half is float32, as in Tensor::scale_.
 template <typename T>
 struct Share {
   using Wide = std::conditional_t<sizeof(T) == 2, float, T>;

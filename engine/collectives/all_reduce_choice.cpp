@@ -22,7 +22,8 @@ namespace {
 using comm::Where;
 using comm::Work;
 
-// Of the parts' messages, so that those of a part on its strand are never taken for the rank's.
+// The first tag of the parts' messages, so that those of a part on its strand are never taken for
+// the rank's.
 constexpr int first_tag = 1 << 20;
 
 std::vector<int> ranks_from(int first, int step, int count) {
@@ -47,12 +48,12 @@ class ChosenGroup final : public comm::ProcessGroup {
         strands_(strands),
         exceptions_(std::uncaught_exceptions()),
         queue_(strands, inner) {}
-  // Of a split group, which nobody else holds.
+  // For a split group, which nobody else holds.
   ChosenGroup(std::unique_ptr<comm::ProcessGroup> owned, AllReduce algorithm, Strands& strands)
       : ChosenGroup(*owned, algorithm, strands, 0) {
     owned_ = std::move(owned);
   }
-  // What an error leaves running on a thread is not waited for until its deadline.
+  // After an error, work that still runs on a thread is not waited for until its deadline.
   ~ChosenGroup() override {
     if (std::uncaught_exceptions() <= exceptions_) return;
     give_up_in(inner_, own_name() + " ended by an error while it summed");

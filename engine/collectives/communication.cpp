@@ -40,7 +40,7 @@ class TimedHook final : public CommHook {
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
     const double began = group.now_s();
     comm::Work work = inner_.start(group, bucket);
-    // Of a device that runs behind the host, the host sees only when it asked.
+    // On an asynchronous device, the host knows when it issued the call, not when it ran.
     if (bucket.flat.device().numbers() == Numbers::away) return work;
     if (!work.complete()) {
       return comm::Work(std::make_unique<TimedPending>(std::move(work), group, seen_));

@@ -1,4 +1,4 @@
-// What a store does with several keys, and the stores whose keys begin with a prefix.
+// Operations of a store on several keys, and the stores whose keys begin with a prefix.
 #include "engine/comm/store.hpp"
 
 namespace lockstep::comm {

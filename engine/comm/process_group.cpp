@@ -1,5 +1,5 @@
-// Argument checks of the collectives, made once for every backend. Whether the ranks agree with
-// each other is the backend's to find out; whether one rank's arguments make sense is settled here.
+// Argument checks of the collectives, made once for every backend. This file checks that one rank's
+// arguments make sense; the backend checks that the ranks agree with each other.
 #include "engine/comm/process_group.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-// Who asks for what: the beginning of each complaint.
+// A call whose arguments are checked. Its kind and its rank begin each complaint.
 struct CheckedCall {
   Kind kind;
   const ProcessGroup& group;
@@ -83,7 +83,7 @@ struct CheckedCall {
   }
 };
 
-// What goes into an averaging reduction of a tensor that must stay as it is.
+// The input of an averaging reduction of a tensor that must stay as it is.
 Tensor scaled_copy(const Tensor& data, double share) {
   if (share == 1) return data;
   Tensor copy = data.clone();

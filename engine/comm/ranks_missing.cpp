@@ -1,5 +1,5 @@
-// What a rank says when others have not come. Beside the parts that throw it, so that all say it
-// alike.
+// The error of a rank when others have not come. It stands here, beside the parts that throw it, so
+// that all say it alike.
 #include "engine/base/ranks.hpp"
 #include "engine/comm/store_rendezvous.hpp"
 

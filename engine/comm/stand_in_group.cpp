@@ -69,7 +69,7 @@ class StandInGroup final : public ProcessGroup {
     return zeros(data.shape(), data.dtype(), host_);
   }
   Collective standing_in(Collective collective) {
-    // Where both are the same memory, they stay so.
+    // If both are the same memory, they stay so.
     const bool one = collective.kind == CollectiveKind::broadcast ||
                      collective.kind == CollectiveKind::all_reduce;
     collective.input = standing_in(collective.input);

@@ -118,7 +118,7 @@ class BytePairTokenizer final : public Tokenizer {
                    "; it should be what Tokenizer::description() wrote"));
 }
 
-// What was read of a description so far.
+// The part of a description that was read so far.
 struct Known {
   std::unordered_set<TokenPair, TokenPairHash> pairs;
   std::vector<std::int64_t> lengths = std::vector<std::int64_t>(byte_tokens, 1);  // of each token

@@ -30,7 +30,7 @@ std::byte* BlockPool::take(std::size_t bytes) {
 std::byte* BlockPool::try_take(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   const std::scoped_lock lock(mutex_);
-  // What is not kept is as large as the tensor: paper then sees where it ends.
+  // A block that is not kept is as large as the tensor, so that paper sees where it ends.
   const std::size_t size = keep_ == Keep::blocks ? class_of(bytes) : bytes;
   std::byte* block = nullptr;
   auto& same_size = kept_[size];  // made here, so that give() only ever grows a list

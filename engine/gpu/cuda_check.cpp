@@ -3,7 +3,7 @@
 #include "engine/base/text.hpp"
 #include "engine/gpu/open_gpu.hpp"
 
-// Of engine/paper/cudart only.
+// A function of engine/paper/cudart only.
 extern "C" __attribute__((weak)) const char* paperFindings();
 
 namespace lockstep::gpu {
@@ -36,7 +36,7 @@ std::string advice_for(cudaError_t error, std::string_view call) {
   }
 }
 
-// What is missing for a GPU, of which CUDA says only that there is none.
+// Says what is missing for a GPU. CUDA says only that there is none.
 std::string missing_for(cudaError_t error) {
   int driver = 0;
   if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&

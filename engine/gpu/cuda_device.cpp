@@ -60,7 +60,7 @@ void CudaDevice::Memory::give_back(std::byte* block) noexcept { cudaFree(block);
 CudaDevice::Stream::Stream() {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
 }
-// What was launched still uses what stands before the stream.
+// Work that was launched still uses the members that stand before the stream.
 CudaDevice::Stream::~Stream() {
   cudaStreamSynchronize(stream_);
   cudaStreamDestroy(stream_);
@@ -111,8 +111,8 @@ void CudaDevice::remove_check(std::uint64_t number) {
   checks_.erase(number);
 }
 
-// What a group of ranks has to say comes before the device's own error, which is its consequence:
-// a collective that was aborted, or that made the device fail.
+// A failure of a group of ranks comes before the device's own error, which is its consequence: a
+// collective that was aborted, or that made the device fail.
 void CudaDevice::wait_for_stream() {
   std::exception_ptr failure;
   try {
@@ -161,10 +161,10 @@ void CudaDevice::refuse(std::size_t bytes) const {
 
 }  // namespace lockstep::gpu
 
-// What open_gpu() looks for. C++ exceptions pass through.
+// The symbol that open_gpu() looks for. C++ exceptions pass through.
 extern "C" lockstep::Device* lockstep_open_cuda_device(const lockstep::gpu::GpuOptions& options) {
   return new lockstep::gpu::CudaDevice(options);
 }
 
-// What count_gpus() looks for.
+// The symbol that count_gpus() looks for.
 extern "C" int lockstep_count_cuda_devices() { return lockstep::gpu::devices_shown(); }

@@ -1,4 +1,4 @@
-// Where the build found no CUDA: the same functions, and the sentence that says what is missing.
+// For a build without CUDA: the same functions, and the sentence that says what is missing.
 #include "engine/base/text.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/gpu/wires.hpp"

@@ -54,8 +54,8 @@ Function* symbol_of(void* library, const char* name) {
 
 constexpr auto for_all = RTLD_NOW | RTLD_GLOBAL;
 
-// Who comes first has the names of NVIDIA's libraries, and only in a process that has not opened
-// those yet.
+// The library that is opened first has the names of NVIDIA's libraries. Paper can be first only in
+// a process that has not opened those yet.
 void* open_paper() {
   if (!std::filesystem::exists(paper_folder / "libcudart.so.13")) {
     throw GpuError(text("paper has not been built: ", paper_folder.string(),
@@ -75,7 +75,7 @@ void* paper_of_process() {
   return cudart != nullptr && dlsym(cudart, "paperFindings") != nullptr ? cudart : nullptr;
 }
 
-// What LD_LIBRARY_PATH has brought is the object's only, and not for all.
+// Symbols that LD_LIBRARY_PATH has brought are visible to the object only.
 bool opened_paper() { return dlsym(RTLD_DEFAULT, "paperFindings") != nullptr; }
 
 void configure(void* paper, const std::vector<std::string>& settings) {

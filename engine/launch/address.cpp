@@ -47,7 +47,7 @@ std::string own_address_of(const Descriptor& socket) {
   return getsockname(socket.get(), address, &size) == 0 ? numeric(address, size) : "";
 }
 
-// Of an interface that is up and leads out of this machine; empty when there is none.
+// The address of an interface that is up and leads out of this machine; empty if there is none.
 std::string first_network_address() {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return "";

@@ -32,7 +32,7 @@ void write_error_file(const std::string& path, const std::exception& error) {
                    {"seconds", now},
                    {"blames_peers", blames_peers}};
   const json all{{"message", {{"message", error.what()}, {"extraInfo", extra}}}};
-  // What was thrown may hold bytes of any kind; they must not be a second failure.
+  // The message may hold bytes of any kind; they must not cause a second failure.
   std::ofstream(path) << write_any_json(all) << "\n";
 }
 

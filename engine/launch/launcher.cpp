@@ -19,7 +19,7 @@ namespace lockstep::launch {
 
 namespace {
 
-// What schedulers send to say something to a program, as Slurm's --signal=USR1@60 does.
+// The signals that schedulers send to tell a program something, as Slurm's --signal=USR1@60 does.
 constexpr int passed_signals[]{SIGUSR1, SIGUSR2};
 
 class Launch {

@@ -42,7 +42,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// What exec would have done.
+// Does what exec would have done.
 void begin_anew() {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction action {};

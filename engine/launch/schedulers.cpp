@@ -68,7 +68,7 @@ std::optional<std::vector<std::string>> range_in(const std::string& range) {
   return numbers;
 }
 
-// What both have: where rank 0 listens, and that it hosts the store there.
+// Sets what both have in common: where rank 0 listens, and that it hosts the store there.
 void set_master(Environment& found, const Variables& variables, const std::string& addr,
                 const std::string& job) {
   found.master_addr = addr;

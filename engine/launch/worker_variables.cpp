@@ -30,8 +30,8 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank, const 
   ours["LOCKSTEP_STORE"] = text_of(plan.store);
   ours["LOCKSTEP_ADDR"] = plan.local_addr;
   ours[mark_variable] = plan.mark;
-  // What the user sets wins, as under torchrun. N ranks that each start a thread per core would
-  // fight for the cores.
+  // A variable that the user sets wins, as under torchrun. N ranks that each start a thread per
+  // core would fight for the cores.
   WorkerEnv unless_set{{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};
   if (ours["LOCAL_WORLD_SIZE"] != "1") unless_set["OMP_NUM_THREADS"] = "1";
 

@@ -54,7 +54,7 @@ class Watch {
   std::thread thread_;
 };
 
-// What must exist before the world's store does.
+// The connections that must exist before the world's store does.
 struct Connections {
   std::optional<comm::StoreServer> server;  // in rank 0, where it hosts the store
   std::unique_ptr<comm::Store> all;         // every attempt's keys

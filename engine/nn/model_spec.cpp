@@ -10,7 +10,8 @@ namespace {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Of any one size: larger ones would overflow when they are multiplied, and no such model is made.
+// The limit of any one size. Larger ones would overflow when they are multiplied, and no such model
+// is made.
 constexpr std::int64_t size_max = 1 << 24;
 
 const std::string& found(const Metadata& metadata, const std::string& name) {

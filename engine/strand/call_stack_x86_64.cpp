@@ -10,7 +10,7 @@
 extern "C" {
 // Pushes what must be preserved, leaves the stack pointer at *from, and takes up `to`.
 void lockstep_switch_stack(void** from, void* to);
-// Where a new stack begins: calls rbx with r12 as its argument.
+// The first function of a new stack: calls rbx with r12 as its argument.
 void lockstep_begin_stack();
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Of a stack its end is used most. All of them end where a page does, and would share few of the
+// The end of a stack is used most. All stacks end where a page does, and would share few of the
 // sets of the processor's caches; so each begins some lines before its end, and its neighbour
 // others.
 std::span<std::byte> apart(std::span<std::byte> stack) {

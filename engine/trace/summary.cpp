@@ -27,7 +27,7 @@ double length_of(const Intervals& disjoint) {
   return length;
 }
 
-// Of two unions: how long both are true.
+// The time during which both unions hold.
 double length_of_both(const Intervals& a, const Intervals& b) {
   double length = 0;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {

@@ -17,7 +17,7 @@ std::string hexadecimal(std::uint64_t hash) {
   return out.str();
 }
 
-// What was measured of the communication of gradients, where it was.
+// Adds what was measured of the communication of gradients, if it was measured.
 void add(Json& line, const collectives::Communication& communication) {
   const auto hidden = communication.hidden();
   if (!hidden) return;

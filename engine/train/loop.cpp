@@ -102,7 +102,7 @@ std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
   return batches;
 }
 
-// What all shares together take in one step, of which share d has `mine`.
+// The samples that all shares together take in one step, of which share d has `mine`.
 std::int64_t samples_of(const std::vector<data::Batch>& mine, const Position& at,
                         std::int64_t samples, int shares, const TrainOptions& options) {
   if (options.deal == Deal::uneven) {

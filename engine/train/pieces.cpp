@@ -23,7 +23,7 @@ std::string line_of(const Piece& piece) {
               " ", s.along, " ", s.inner, " ", s.begin, " ", s.end);
 }
 
-// What a line says, without the elements.
+// The contents of a line, without the elements.
 struct Held {
   PieceKind kind;
   std::string name;
@@ -56,7 +56,7 @@ std::uint64_t checksum_of_list(const std::vector<std::uint64_t>& numbers) {
   return checksum_of(std::as_bytes(std::span(numbers)));
 }
 
-// What each rank brings, by rank; as much as it likes.
+// Gathers each rank's text, by rank, of any length.
 std::vector<std::string> gather_texts(comm::ProcessGroup& group, const std::string& mine) {
   CpuDevice device;
   const Tensor length = full({1}, static_cast<double>(mine.size()), DType::int64, device);

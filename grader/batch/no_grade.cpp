@@ -1,4 +1,4 @@
-// Where libseccomp, libarchive or OpenSSL's headers are missing, or a sanitizer is on.
+// For a build without libseccomp, libarchive or OpenSSL's headers, or with a sanitizer.
 #include <iostream>
 
 #include "grader/batch/grade_command.hpp"

@@ -1,4 +1,4 @@
-// What compilers print.
+// Reads what compilers print.
 #include "grader/course/compiler_text.hpp"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ std::string place_that_led_there(const Diagnosis& diagnosis, const std::string& 
   return {};
 }
 
-// Where the student is to look.
+// The place at which the student is to look.
 std::string place_of(const Diagnosis& diagnosis, const std::string& file) {
   const std::string led =
       lies_in(diagnosis.place, file) ? "" : place_that_led_there(diagnosis, file);
@@ -171,7 +171,7 @@ std::string readable_diagnostics(const std::string& output, const std::string& f
       continue;
     }
     notes = notes_max;
-    // What an error in the student's lines leads to elsewhere is no news.
+    // Errors elsewhere that follow from an error in the student's lines are no news.
     const bool far =
         !lies_in(diagnosis.place, file) && place_that_led_there(diagnosis, file).empty();
     if (far && !out.empty()) continue;

@@ -1,4 +1,4 @@
-// What linkers and nm print.
+// Reads what linkers and nm print.
 #include "grader/course/compiler_text.hpp"
 
 #include <sstream>

@@ -7,7 +7,7 @@
 namespace lockstep::grader {
 namespace {
 
-std::vector<CollectiveProblem> sizes_and_roots(Bench& bench, Roots roots) {
+std::vector<CollectiveProblem> sizes_and_roots(CaseRunner& runner, Roots roots) {
   std::vector<CollectiveProblem> problems;
   for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
     const std::int64_t counts[] = {3 * n, 0, 1, n - 1, n, n + 1, 31};
@@ -16,7 +16,7 @@ std::vector<CollectiveProblem> sizes_and_roots(Bench& bench, Roots roots) {
       problems.push_back({.members = whole_world(n),
                           .count = count,
                           .root = roots == Roots::all ? root++ % n : 0,
-                          .schedule_seed = bench.draw()});
+                          .schedule_seed = runner.draw()});
     }
     // Those roots that the counts did not come to.
     for (; roots == Roots::all && root < n; ++root) {
@@ -48,11 +48,11 @@ std::vector<CollectiveProblem> sub_groups(Roots roots) {
 
 constexpr std::int64_t huge = 3'000'000'019;
 
-std::vector<CollectiveProblem> priced(Bench& bench, Roots roots, Reduces reduces,
+std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces reduces,
                                       std::int64_t large) {
   std::vector<CollectiveProblem> problems;
   for (const int n : {2, 3, 4, 5, 6, 7, 8}) {
-    const auto any = static_cast<std::int64_t>(20 + bench.draw() % 400);
+    const auto any = static_cast<std::int64_t>(20 + runner.draw() % 400);
     int root = 0;
     for (const std::int64_t count : {std::int64_t{10} * n, std::int64_t{10} * n + 3, any}) {
       problems.push_back({.members = whole_world(n),
@@ -94,14 +94,15 @@ std::string described(const CollectiveContract& contract, const CollectiveProble
 
 using Problems = std::vector<CollectiveProblem>;
 
-using ProblemCheck = std::function<void(Bench&, const CollectiveProblem&)>;
+using ProblemCheck = std::function<void(CaseRunner&, const CollectiveProblem&)>;
 
 // A check that judges problem after problem, and makes one that fails smaller.
-Check check_of(std::string name, std::function<Problems(Bench&)> problems, ProblemCheck judge) {
-  return {std::move(name), [problems, judge](Bench& bench) {
-            for (const CollectiveProblem& p : problems(bench)) {
-              bench.examine<CollectiveProblem>(
-                  p, [&](const CollectiveProblem& one) { judge(bench, one); }, smaller_problems);
+Check check_of(std::string name, std::function<Problems(CaseRunner&)> problems,
+               ProblemCheck judge) {
+  return {std::move(name), [problems, judge](CaseRunner& runner) {
+            for (const CollectiveProblem& p : problems(runner)) {
+              runner.examine<CollectiveProblem>(
+                  p, [&](const CollectiveProblem& one) { judge(runner, one); }, smaller_problems);
             }
           }};
 }
@@ -169,14 +170,14 @@ Problems operators() {
 // The same inputs under several schedules give the same bits: on players that have not seen these
 // inputs, which cannot remember what they answered; at last on players that have, which may have
 // kept something else, such as whose turn it is.
-void check_schedules(Bench& bench, const CollectiveContract& contract) {
+void check_schedules(CaseRunner& runner, const CollectiveContract& contract) {
   CollectiveProblem p{.members = whole_world(7), .count = 53, .dtype = DType::float32, .root = 0};
-  p.salt = bench.draw();
+  p.salt = runner.draw();
   std::optional<Played> first;
   for (int schedule = 0; schedule < 5; ++schedule) {
     p.players = schedule == 0 || schedule == 4 ? Players::kept : Players::fresh;
-    p.schedule_seed = bench.draw();
-    auto played = play_collective(bench, p, described(contract, p), contract.oracle);
+    p.schedule_seed = runner.draw();
+    auto played = play_collective(runner, p, described(contract, p), contract.oracle);
     if (!played) continue;
     if (first && played->results->bytes() != first->results->bytes()) {
       Failure failure;
@@ -188,7 +189,7 @@ void check_schedules(Bench& bench, const CollectiveContract& contract) {
       failure.expected = "the same bits in every run";
       failure.seen = "different bits";
       failure.alone = false;
-      bench.fail(*played, failure);
+      runner.fail(*played, failure);
     }
     if (!first) first = std::move(played);
   }
@@ -245,13 +246,13 @@ Exam collective_exam(const CollectiveContract& contract) {
   const Oracle oracle = [contract](const CollectiveProblem& p, std::uint64_t salt, int call) {
     return p.elements == Elements::none ? sizes_of(contract, p) : contract.oracle(p, salt, call);
   };
-  const ProblemCheck values = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
-    play_collective(bench, p, described(contract, p), oracle);
+  const ProblemCheck values = [contract, oracle](CaseRunner& runner, const CollectiveProblem& p) {
+    play_collective(runner, p, described(contract, p), oracle);
   };
-  const ProblemCheck cost = [contract, oracle](Bench& bench, const CollectiveProblem& p) {
+  const ProblemCheck cost = [contract, oracle](CaseRunner& runner, const CollectiveProblem& p) {
     std::int64_t bytes_peak = 0;
-    const auto played = play_collective(bench, p, described(contract, p), oracle, &bytes_peak);
-    if (played) check_price(bench, *played, p, contract.price(p), bytes_peak);
+    const auto played = play_collective(runner, p, described(contract, p), oracle, &bytes_peak);
+    if (played) check_price(runner, *played, p, contract.price(p), bytes_peak);
   };
   // If the values of the plain case are wrong, no other check says anything. A part that fails only
   // for some operators or groups may still have the right cost.
@@ -261,36 +262,37 @@ Exam collective_exam(const CollectiveContract& contract) {
   };
   Exam exam;
   exam.push_back(check_of(
-      contract.values, [roots](Bench& bench) { return sizes_and_roots(bench, roots); }, values));
+      contract.values, [roots](CaseRunner& runner) { return sizes_and_roots(runner, roots); },
+      values));
   exam.push_back(on_values(check_of(
       "the same holds in a group whose ranks differ from the global ranks",
-      [roots](Bench&) { return sub_groups(roots); }, values)));
+      [roots](CaseRunner&) { return sub_groups(roots); }, values)));
   if (reduces == Reduces::yes) {
     exam.push_back(on_values(check_of(
-        "product, min and max are right, too", [](Bench&) { return operators(); }, values)));
+        "product, min and max are right, too", [](CaseRunner&) { return operators(); }, values)));
   }
   Check wide = check_of(
       "integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
-      [roots, reduces](Bench&) { return wide_integers(roots, reduces); }, values);
+      [roots, reduces](CaseRunner&) { return wide_integers(roots, reduces); }, values);
   wide.builds_on = {0};
   if (reduces == Reduces::yes) wide.builds_on->push_back(exam.size() - 1);  // the operators
   exam.push_back(std::move(wide));
   if (reduces == Reduces::yes) {
     exam.push_back({"the bits are the same under every schedule",
-                    [contract](Bench& bench) { check_schedules(bench, contract); },
+                    [contract](CaseRunner& runner) { check_schedules(runner, contract); },
                     std::vector<std::size_t>{0}});
   }
   Check priced_check = on_values(check_of(
       contract.cost,
-      [roots, reduces, large = contract.large](Bench& bench) {
-        return priced(bench, roots, reduces, large);
+      [roots, reduces, large = contract.large](CaseRunner& runner) {
+        return priced(runner, roots, reduces, large);
       },
       cost));
   priced_check.asks = Asks::cost;
   exam.push_back(std::move(priced_check));
   Check lost_check = on_values(check_of(
       "when a peer is lost, a rank throws CommError and never returns a partial result",
-      [roots](Bench&) { return deaths(roots); }, values));
+      [roots](CaseRunner&) { return deaths(roots); }, values));
   lost_check.asks = Asks::cost;
   exam.push_back(std::move(lost_check));
   return exam;

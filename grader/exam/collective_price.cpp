@@ -23,8 +23,8 @@ std::string amount(const Range& range, const char* what) {
 
 class PriceCheck {
  public:
-  PriceCheck(Bench& bench, const Played& played, const Price& price)
-      : bench_(bench), played_(played), price_(price) {}
+  PriceCheck(CaseRunner& runner, const Played& played, const Price& price)
+      : runner_(runner), played_(played), price_(price) {}
 
   // Elements of one of `size` ranks; `total` were sent by all.
   void elements(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
@@ -38,7 +38,7 @@ class PriceCheck {
     Failure failure = outside(range, seen, who, verb, "element", cause, price_.why_uneven);
     failure.verdict = Verdict::efficiency;
     failure.cause = "uneven";
-    bench_.fail(played_, std::move(failure));
+    runner_.fail(played_, std::move(failure));
   }
 
   // did: "sent 7 messages", is outside the range: efficiency above it, wrong answer below it.
@@ -51,7 +51,7 @@ class PriceCheck {
         above ? why : "other ranks do the work of this rank, or its data travels in another way");
     failure.verdict = above ? Verdict::efficiency : Verdict::wrong_answer;
     failure.cause = text(above ? "too_many_" : "too_few_", cause);
-    bench_.fail(played_, std::move(failure));
+    runner_.fail(played_, std::move(failure));
   }
 
  private:
@@ -69,7 +69,7 @@ class PriceCheck {
     return failure;
   }
 
-  Bench& bench_;
+  CaseRunner& runner_;
   const Played& played_;
   const Price& price_;
 };
@@ -94,7 +94,7 @@ std::string why_pieces(std::int64_t messages, std::int64_t ranks, const char* wa
 }
 
 // Who sends to whom is part of what an algorithm is.
-void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
+void check_reach(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
                  const Price& price) {
   for (const auto& message : played.counters.messages) {
     const int right = (message.dst - message.src + p.size()) % p.size();
@@ -108,16 +108,16 @@ void check_reach(Bench& bench, const Played& played, const CollectiveProblem& p,
     failure.message =
         text("the result is right, but ", failure.seen, ", which is not its neighbour; ",
              price.shape, " sends to neighbours only");
-    bench.fail(played, failure);
+    runner.fail(played, failure);
   }
 }
 
 }  // namespace
 
-void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
-                 std::int64_t bytes_peak) {
-  check_messages_only(bench, played, text("the messages of ", price.shape));
-  PriceCheck check(bench, played, price);
+void check_price(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
+                 const Price& price, std::int64_t bytes_peak) {
+  check_messages_only(runner, played, text("the messages of ", price.shape));
+  PriceCheck check(runner, played, price);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   std::int64_t total = 0;
   for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
@@ -162,7 +162,7 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
                  "of messages that wait for each other has", "message", "messages",
                  price.why_depth);
   }
-  if (price.reach != any) check_reach(bench, played, p, price);
+  if (price.reach != any) check_reach(runner, played, p, price);
   if (price.room) {
     check.within(upto(*price.room), bytes_peak / size, "one rank", "allocated", "element", "room",
                  price.why_room);
@@ -176,9 +176,9 @@ void check_price(Bench& bench, const Played& played, const CollectiveProblem& p,
     failure.message = text("the result and the bytes are right, but the call took ", failure.seen,
                            " of virtual time where ", price.shape, " takes ", failure.expected,
                            "; likely cause: ", price.why_time);
-    bench.fail(played, failure);
+    runner.fail(played, failure);
   }
-  note_par(bench, played, p);
+  note_par(runner, played, p);
 }
 
 double message_seconds(const CollectiveProblem& p, std::int64_t count) {

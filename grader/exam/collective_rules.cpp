@@ -17,7 +17,7 @@ std::string place_of(int rank, std::size_t call, const Holding& held) {
   return text("rank ", rank, call ? ", second call" : "", ", ", held.name);
 }
 
-[[noreturn]] void fail_of_bits(Bench& bench, const Played& played, int rank, std::size_t call,
+[[noreturn]] void fail_of_bits(CaseRunner& runner, const Played& played, int rank, std::size_t call,
                                const Holding& held) {
   Failure failure;
   failure.cause = "bits_differ";
@@ -28,7 +28,7 @@ std::string place_of(int rank, std::size_t call, const Holding& held) {
   failure.expected = "the same bits on every rank";
   failure.seen = "different bits";
   failure.where = place_of(rank, call, held);
-  bench.fail(played, failure);
+  runner.fail(played, failure);
 }
 
 // What was added to each value of a buffer: of a sum, by every rank.
@@ -93,9 +93,9 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
 // What ranks hold, buffer by buffer.
 class Comparison {
  public:
-  Comparison(Bench& bench, const Played& played, const CollectiveProblem& p,
+  Comparison(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
              const std::vector<Scene>& calls)
-      : bench_(bench), played_(played), p_(p), calls_(calls) {}
+      : runner_(runner), played_(played), p_(p), calls_(calls) {}
 
   void rank(int rank) {
     const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
@@ -118,7 +118,7 @@ class Comparison {
   bool returned(int rank, ByteReader& result) {
     const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
     if (auto failure = failure_of(seen, rank, *played_.results)) {
-      bench_.fail(played_, std::move(*failure));
+      runner_.fail(played_, std::move(*failure));
     }
     return seen.ending.kind == Ending::Kind::returned;
   }
@@ -133,7 +133,7 @@ class Comparison {
       if (held.bits == Bits::any) return;
       const auto first = of_rank_0_.try_emplace({call, held.name}, raw).first->second;
       if (std::ranges::equal(raw, first)) return;
-      fail_of_bits(bench_, played_, rank, call, held);
+      fail_of_bits(runner_, played_, rank, call, held);
     }
     const Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
     Failure failure;
@@ -144,10 +144,10 @@ class Comparison {
     failure.message =
         text("element ", *at, " of ", held.name, " on rank ", rank, " is ", failure.seen, " where ",
              failure.expected, " was expected; likely cause: ", guess.sentence);
-    bench_.fail(played_, failure);
+    runner_.fail(played_, failure);
   }
 
-  Bench& bench_;
+  CaseRunner& runner_;
   const Played& played_;
   const CollectiveProblem& p_;
   const std::vector<Scene>& calls_;
@@ -204,12 +204,12 @@ std::string beyond(const CollectiveProblem& p) {
   return p.dtype == DType::int64 ? " beyond 2^53" : " beyond 2^24";
 }
 
-std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
+std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProblem& p,
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak) {
-  const std::uint64_t salt = p.salt ? *p.salt : bench.draw();
-  if (!bench.plays_next()) {
-    bench.pass_over();
+  const std::uint64_t salt = p.salt ? *p.salt : runner.draw();
+  if (!runner.plays_next()) {
+    runner.pass_over();
     return std::nullopt;
   }
   std::vector<Scene> calls;
@@ -248,9 +248,9 @@ std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
     }
     setup.inputs.push_back(fields_to_bytes(one));
   }
-  auto played = p.death ? play_with_a_death(bench, setup) : bench.play(setup);
+  auto played = p.death ? play_with_a_death(runner, setup) : runner.play(setup);
   if (!played) return played;
-  Comparison comparison(bench, *played, p, calls);
+  Comparison comparison(runner, *played, p, calls);
   for (int rank = 0; rank < p.size(); ++rank) comparison.rank(rank);
   if (bytes_peak != nullptr) *bytes_peak = comparison.bytes_peak();
   return played;

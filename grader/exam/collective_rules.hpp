@@ -91,7 +91,7 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
 // Where a rank dies, those that were told so must have thrown CommError, and the others must hold
 // what they should.
 //   bytes_peak  if given, the most that a rank's part had of tensors, beside the buffers
-std::optional<Played> play_collective(Bench& bench, const CollectiveProblem& p,
+std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProblem& p,
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak = nullptr);
 
@@ -122,8 +122,8 @@ struct Price {
 
 // Requires a problem of the whole world with one call.
 //   bytes_peak  as play_collective gives it
-void check_price(Bench& bench, const Played& played, const CollectiveProblem& p, const Price& price,
-                 std::int64_t bytes_peak = 0);
+void check_price(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
+                 const Price& price, std::int64_t bytes_peak = 0);
 
 // Virtual seconds of one message of `count` elements on the network of the cases.
 double message_seconds(const CollectiveProblem& p, std::int64_t count);

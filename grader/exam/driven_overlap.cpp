@@ -44,7 +44,7 @@ Failure late(std::string cause, std::string message, double expected_s, double s
           .seen = moment(seen_s)};
 }
 
-void check_collectives(Bench& bench, const Played& played, const DrivenRun& run,
+void check_collectives(CaseRunner& runner, const Played& played, const DrivenRun& run,
                        const std::vector<AwaitedCollective>& awaited) {
   std::vector<std::int64_t> wanted;
   for (const AwaitedCollective& one : awaited) wanted.push_back(one.bytes);
@@ -59,31 +59,31 @@ void check_collectives(Bench& bench, const Played& played, const DrivenRun& run,
     const std::string lead = text("the gradients are right, but", in_pass(run, p));
     if (std::ranges::is_permutation(seen, wanted)) {
       failure.message = text(lead, " the buckets are reduced in another order than the plan's");
-      bench.fail(played,
-                 because({"bucket_order",
-                          "a bucket that is full before its turn waits for those before it"},
-                         failure));
+      runner.fail(played,
+                  because({"bucket_order",
+                           "a bucket that is full before its turn waits for those before it"},
+                          failure));
     }
     failure.verdict = Verdict::efficiency;
     failure.message = text(lead, seen.size() == 1 ? " there is " : " there are ",
                            counted(std::ssize(seen), "collective"), " where the plan has ",
                            counted(std::ssize(wanted), "bucket"));
     const bool fewer = seen.size() < wanted.size();
-    bench.fail(played,
-               because(fewer ? Cause{"merged",
-                                     "gradients of several buckets travel together, and the first "
-                                     "of them wait for the last"}
-                             : Cause{"too_many_collectives",
-                                     "each bucket is reduced once, and nothing else is"},
-                       failure));
+    runner.fail(played,
+                because(fewer ? Cause{"merged",
+                                      "gradients of several buckets travel together, and the first "
+                                      "of them wait for the last"}
+                              : Cause{"too_many_collectives",
+                                      "each bucket is reduced once, and nothing else is"},
+                        failure));
   }
-  bench.note_par("bytes", busiest_rank_bytes(played.counters),
-                 static_cast<double>(run.script.passes.size()) *
-                     ring_bytes(run.script.plan().bytes(), run.ranks()),
-                 played);
+  runner.note_par("bytes", busiest_rank_bytes(played.counters),
+                  static_cast<double>(run.script.passes.size()) *
+                      ring_bytes(run.script.plan().bytes(), run.ranks()),
+                  played);
 }
 
-void check_waiting(Bench& bench, const Played& played, const DrivenRun& run) {
+void check_waiting(CaseRunner& runner, const Played& played, const DrivenRun& run) {
   const std::size_t passes = run.script.passes.size();
   for (std::size_t p = 0; p < passes; ++p) {
     for (int rank = 0; rank < run.ranks(); ++rank) {
@@ -98,15 +98,15 @@ void check_waiting(Bench& bench, const Played& played, const DrivenRun& run) {
                       note.scripted.event.parameter, ", while backward stands still"),
                  note.given_s, back_s);
         failure.where = text("rank ", rank, ", parameter ", note.scripted.event.parameter);
-        bench.fail(played, because({"waits_in_the_hook",
-                                    "start the reduction, keep its Work, and wait in finalize"},
-                                   failure));
+        runner.fail(played, because({"waits_in_the_hook",
+                                     "start the reduction, keep its Work, and wait in finalize"},
+                                    failure));
       }
     }
   }
 }
 
-void check_starts(Bench& bench, const Played& played, const DrivenRun& run,
+void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run,
                   const std::vector<AwaitedCollective>& awaited) {
   for (std::size_t p = 0; p < run.script.passes.size(); ++p) {
     const auto collectives = collectives_of_pass(played, run, p);
@@ -125,20 +125,20 @@ void check_starts(Bench& bench, const Played& played, const DrivenRun& run,
                       "others"),
                  there_s, began_s);
         failure.where = text("rank ", rank, ", bucket ", b);
-        bench.fail(played,
-                   because({"starts_late",
-                            at_the_end && b == 0
-                                ? "buckets are started in finalize, when nothing is left to "
-                                  "overlap with; start each one in on_gradient_ready"
-                                : "when a bucket is started, those behind it that are full "
-                                  "already must follow at once"},
-                           failure));
+        runner.fail(played,
+                    because({"starts_late",
+                             at_the_end && b == 0
+                                 ? "buckets are started in finalize, when nothing is left to "
+                                   "overlap with; start each one in on_gradient_ready"
+                                 : "when a bucket is started, those behind it that are full "
+                                   "already must follow at once"},
+                            failure));
       }
     }
   }
 }
 
-void check_finalize(Bench& bench, const Played& played, const DrivenRun& run) {
+void check_finalize(CaseRunner& runner, const Played& played, const DrivenRun& run) {
   const std::size_t passes = run.script.passes.size();
   for (std::size_t p = 0; p < passes; ++p) {
     const auto collectives = collectives_of_pass(played, run, p);
@@ -147,9 +147,9 @@ void check_finalize(Bench& bench, const Played& played, const DrivenRun& run) {
       const Note& end = note_of(run, rank, p, Kind::finalize);
       const double best_s = std::max(end.given_s, done_s), seen_s = next_asked_s(run, rank, end);
       const double began_s = first_of_pass(run, rank, p).asked_s;
-      bench.note_par("time", seen_s - began_s, best_s - began_s, played);
+      runner.note_par("time", seen_s - began_s, best_s - began_s, played);
       if (seen_s <= best_s + instant_s) continue;
-      bench.fail(
+      runner.fail(
           played,
           late("too_slow",
                text("the gradients are right, but", in_pass(run, p), " rank ", rank,
@@ -163,12 +163,12 @@ void check_finalize(Bench& bench, const Played& played, const DrivenRun& run) {
 
 }  // namespace
 
-void check_overlap(Bench& bench, const Played& played, const DrivenRun& run,
+void check_overlap(CaseRunner& runner, const Played& played, const DrivenRun& run,
                    const std::vector<AwaitedCollective>& awaited) {
-  check_collectives(bench, played, run, awaited);
-  check_waiting(bench, played, run);
-  check_starts(bench, played, run, awaited);
-  check_finalize(bench, played, run);
+  check_collectives(runner, played, run, awaited);
+  check_waiting(runner, played, run);
+  check_starts(runner, played, run, awaited);
+  check_finalize(runner, played, run);
 }
 
 }  // namespace lockstep::grader

@@ -14,7 +14,7 @@ namespace lockstep::grader {
 //   d. finalize returned when backward and the last collective were over, so the pass took as long
 //      as these gradients and collectives need: each begins when its gradients are there on all
 //      ranks, and the collective before it is over.
-void check_overlap(Bench& bench, const Played& played, const DrivenRun& run,
+void check_overlap(CaseRunner& runner, const Played& played, const DrivenRun& run,
                    const std::vector<AwaitedCollective>& awaited);
 
 }  // namespace lockstep::grader

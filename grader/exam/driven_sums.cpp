@@ -165,7 +165,7 @@ class Guess {
 
 }  // namespace
 
-void check_sums(Bench& bench, const Played& played, const DrivenRun& run,
+void check_sums(CaseRunner& runner, const Played& played, const DrivenRun& run,
                 const std::vector<AwaitedCollective>& awaited) {
   run.events.require_all();
   const std::size_t passes = run.script.passes.size();
@@ -186,7 +186,7 @@ void check_sums(Bench& bench, const Played& played, const DrivenRun& run,
       expected.likely_cause = [&, p, i](std::span<const double> seen, int rank) {
         return guess.of({p, i, rank, seen});
       };
-      check_gradient(bench, played, run.script.plan(), i, of_ranks, expected);
+      check_gradient(runner, played, run.script.plan(), i, of_ranks, expected);
     }
   }
 }

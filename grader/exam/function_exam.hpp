@@ -43,49 +43,50 @@ struct FunctionContract {
 // counts.
 //   Throws  Failure when it was not
 template <typename Question, typename Answer>
-bool answers(Bench& bench, const Played& played, const FunctionContract<Question, Answer>& contract,
-             const Question& question, const Ending& ending, const Answer& seen) {
+bool answers(CaseRunner& runner, const Played& played,
+             const FunctionContract<Question, Answer>& contract, const Question& question,
+             const Ending& ending, const Answer& seen) {
   const bool valid = contract.refusals->valid(question);
   const std::string asked = contract.text_of(question);
   if (ending.kind == Ending::Kind::threw_other) {
-    bench.fail(played, valid ? unexpected_error(ending, asked)
-                             : wrong_ending(ending, "ContractError", asked));
+    runner.fail(played, valid ? unexpected_error(ending, asked)
+                              : wrong_ending(ending, "ContractError", asked));
   }
   const bool refused = ending.kind == Ending::Kind::threw_expected;
   if (valid != refused) return valid;
   Failure failure =
       refused ? contract.refusals->refused(question) : contract.refusals->accepted(question, seen);
   failure.where = asked;
-  bench.fail(played, std::move(failure));
+  runner.fail(played, std::move(failure));
 }
 
 // Plays one case: `questions`, one after the other, in one process.
 template <typename Question, typename Answer>
-void ask(Bench& bench, const FunctionContract<Question, Answer>& contract,
+void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
          const std::string& description, const std::vector<Question>& questions) {
   Bytes input = contract.form;
   const Bytes list = fields_to_bytes(questions);
   input.insert(input.end(), list.begin(), list.end());
-  const auto played = bench.ask(description, std::move(input));
+  const auto played = runner.ask(description, std::move(input));
   if (!played) return;
   ByteReader& result = played->results->of(0);
   std::vector<Question> answered;
   for (const Question& question : questions) {
     const Ending ending = contract.refusals ? read_fields<Ending>(result) : Ending{};
     const auto seen = read_fields<Answer>(result);
-    if (contract.refusals && !answers(bench, *played, contract, question, ending, seen)) continue;
+    if (contract.refusals && !answers(runner, *played, contract, question, ending, seen)) continue;
     answered.push_back(question);
     std::optional<Failure> failure = contract.wrong(answered, seen);
     if (!failure) continue;
     if (failure->where.empty()) failure->where = contract.text_of(question);
-    bench.fail(*played, std::move(*failure));
+    runner.fail(*played, std::move(*failure));
   }
 }
 
 // The same, and a list that fails is made smaller: its halves, then smaller questions. The
 // description is that of the whole list.
 template <typename Question, typename Answer>
-void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
+void judge(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
            const std::string& description, const std::vector<Question>& questions) {
   using List = std::vector<Question>;
   const std::function<std::vector<List>(const List&)> smaller = [&](const List& list) {
@@ -95,11 +96,11 @@ void judge(Bench& bench, const FunctionContract<Question, Answer>& contract,
     for (const Question& one : contract.smaller(list.front())) offered.push_back({one});
     return offered;
   };
-  bench.examine<List>(
+  runner.examine<List>(
       questions,
       [&](const List& list) {
         const bool all = list.size() == questions.size();
-        ask(bench, contract, all ? description : counted(std::ssize(list), "question"), list);
+        ask(runner, contract, all ? description : counted(std::ssize(list), "question"), list);
       },
       smaller);
 }

@@ -10,22 +10,23 @@
 namespace lockstep::grader {
 namespace {
 
-[[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
-                       std::string expected, std::string seen, std::string where) {
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, std::string cause,
+                       std::string message, std::string expected, std::string seen,
+                       std::string where) {
   Failure failure;
   failure.cause = std::move(cause);
   failure.message = std::move(message);
   failure.expected = std::move(expected);
   failure.seen = std::move(seen);
   failure.where = std::move(where);
-  bench.fail(played, std::move(failure));
+  runner.fail(played, std::move(failure));
 }
 
-void check_presence(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
-                    int rank, const GradientReport& report) {
+void check_presence(CaseRunner& runner, const Played& played, const GradientPlan& plan,
+                    std::size_t i, int rank, const GradientReport& report) {
   const auto where = text("rank ", rank, ", parameter ", i);
   if (report.defined != (plan.has_grad[i] != 0)) {
-    fail(bench, played, report.defined ? "gradient_invented" : "gradient_lost",
+    fail(runner, played, report.defined ? "gradient_invented" : "gradient_lost",
          report.defined
              ? text("parameter ", i, " has a gradient on rank ", rank,
                     " now, though no rank had one; a parameter without a gradient must stay "
@@ -38,7 +39,7 @@ void check_presence(Bench& bench, const Played& played, const GradientPlan& plan
   const auto value = as_doubles(plan.dtype, report.value);
   const bool whole = std::cmp_equal(value.size(), plan.sizes[i]);
   if (!whole || !std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
-    fail(bench, played, "value_changed",
+    fail(runner, played, "value_changed",
          text("the value of parameter ", i, " changed on rank ", rank,
               "; average only the gradients"),
          "an unchanged value", "another value", where);
@@ -51,22 +52,22 @@ std::string text_of_shape(std::span<const std::int64_t> shape) {
   return out + "]";
 }
 
-void check_type(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+void check_type(CaseRunner& runner, const Played& played, const GradientPlan& plan, std::size_t i,
                 int rank, const GradientReport& report) {
   if (report.dtype == plan.dtype) return;
-  fail(bench, played, "type_changed",
+  fail(runner, played, "type_changed",
        text("the gradient of parameter ", i, " on rank ", rank, " is now ", name_of(report.dtype),
             "; keep it ", name_of(plan.dtype), ", the type of its parameter"),
        std::string(name_of(plan.dtype)), std::string(name_of(report.dtype)),
        text("rank ", rank, ", parameter ", i));
 }
 
-void check_shape(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
+void check_shape(CaseRunner& runner, const Played& played, const GradientPlan& plan, std::size_t i,
                  int rank, const GradientReport& report) {
   const Shape right = shape_of_parameter(plan.sizes[i]);
   if (std::equal(report.shape.begin(), report.shape.end(), right.begin(), right.end())) return;
   const std::vector<std::int64_t> wanted(right.begin(), right.end());
-  fail(bench, played, "shape_lost",
+  fail(runner, played, "shape_lost",
        text("the numbers are right, but the gradient of parameter ", i, " on rank ", rank,
             " has the shape ", text_of_shape(report.shape), " and its parameter has the shape ",
             text_of_shape(wanted),
@@ -117,16 +118,16 @@ Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank
   return gradients;
 }
 
-void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
-                    const std::vector<GradientReports>& of_ranks,
+void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan& plan,
+                    std::size_t i, const std::vector<GradientReports>& of_ranks,
                     const ExpectedGradient& expected) {
   for (int rank = 0; std::cmp_less(rank, of_ranks.size()); ++rank) {
     const GradientReports& reports = of_ranks[static_cast<std::size_t>(rank)];
     if (reports.size() != plan.sizes.size()) throw MalformedMessage("not a report a parameter");
     const GradientReport& report = reports[i];
-    check_presence(bench, played, plan, i, rank, report);
+    check_presence(runner, played, plan, i, rank, report);
     if (!report.defined) continue;
-    check_type(bench, played, plan, i, rank, report);
+    check_type(runner, played, plan, i, rank, report);
     const auto where = text("rank ", rank, ", parameter ", i);
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
@@ -134,32 +135,33 @@ void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan
       if (seen.size() == expected.values.size()) cause = expected.likely_cause(seen, rank);
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
-      bench.fail(played,
-                 because(cause, {.message = text("element ", *at, " of the gradient of parameter ",
-                                                 i, " is ", shown, " on rank ", rank, " where ",
-                                                 expected.name, " is ", wanted),
-                                 .expected = wanted,
-                                 .seen = shown,
-                                 .where = text(where, ", element ", *at)}));
+      runner.fail(played,
+                  because(cause, {.message = text("element ", *at, " of the gradient of parameter ",
+                                                  i, " is ", shown, " on rank ", rank, " where ",
+                                                  expected.name, " is ", wanted),
+                                  .expected = wanted,
+                                  .seen = shown,
+                                  .where = text(where, ", element ", *at)}));
     }
     if (report.grad != of_ranks.front()[i].grad) {
-      fail(bench, played, "bits_differ",
+      fail(runner, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
                 " hold means that differ in their last bits; "
                 "likely cause: each rank sums in its own order, so the replicas drift apart"),
            "the same bits on every rank", "different bits", where);
     }
-    check_shape(bench, played, plan, i, rank, report);
+    check_shape(runner, played, plan, i, rank, report);
   }
 }
 
-void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks) {
+void check_one_reduction(CaseRunner& runner, const Played& played, const GradientPlan& plan,
+                         int ranks) {
   const double allowed = ring_bytes(plan.bytes(), ranks);
   const double sent = busiest_rank_bytes(played.counters);
   // A tenth for a count or a flag that travels along; a second copy of the gradients does not fit.
   if (sent <= allowed * 1.1) return;
   const bool wider = travels_wider(played.counters, plan);
-  bench.fail(
+  runner.fail(
       played,
       wasteful(
           wider ? "wider_type" : "too_many_bytes", sent, allowed, "per rank",

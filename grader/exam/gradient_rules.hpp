@@ -37,11 +37,13 @@ struct ExpectedGradient {
 
 // Parameter i on all ranks of the group: the value is untouched, a gradient is where there was one,
 // it is what is expected, and its bits are the same everywhere.
-void check_gradient(Bench& bench, const Played& played, const GradientPlan& plan, std::size_t i,
-                    const std::vector<GradientReports>& of_ranks, const ExpectedGradient& expected);
+void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan& plan,
+                    std::size_t i, const std::vector<GradientReports>& of_ranks,
+                    const ExpectedGradient& expected);
 
 // The gradients went over the wire once: 2(N-1)/N of their bytes from the busiest rank.
-void check_one_reduction(Bench& bench, const Played& played, const GradientPlan& plan, int ranks);
+void check_one_reduction(CaseRunner& runner, const Played& played, const GradientPlan& plan,
+                         int ranks);
 
 // True if |seen - expected| is within 1e-4 of expected everywhere: enough to recognise a mistake.
 bool resembles(std::span<const double> seen, std::span<const double> expected);

@@ -41,7 +41,8 @@ struct LossyContract {
   // Both are rounded to the dtype.
   std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t call)> gradient;
   std::function<Numbers(const Problem&, std::uint64_t salt, int rank, std::size_t bucket)> state{};
-  std::function<void(Bench&, const Played&, const Problem&, const LossySeen&, const LossyNotes&)>
+  std::function<void(CaseRunner&, const Played&, const Problem&, const LossySeen&,
+                     const LossyNotes&)>
       compare;
 };
 
@@ -78,22 +79,23 @@ class LossyFamily {
   using Contract = RanksContract<Problem, Case, LossyReport, LossyNotes>;
 
   static Contract ranks_contract(const LossyContract<Settings>& lossy) {
-    return {.case_of = [lossy](const Problem& p, std::uint64_t salt,
-                               int rank) { return case_of(lossy, p, salt, rank); },
-            .compare =
-                [lossy](Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
-                        const std::vector<LossyReport>& reports, const LossyNotes& notes) {
-                  require_notes(p, notes);
-                  lossy.compare(bench, played, p, seen_in(lossy, p, salt, reports), notes);
-                },
-            .smaller = smaller,
-            .services =
-                [](const Problem& p, std::uint64_t) {
-                  return std::tuple(
-                      LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
-                },
-            .explain = [](Failure& found, const Problem& p,
-                          const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
+    return {
+        .case_of = [lossy](const Problem& p, std::uint64_t salt,
+                           int rank) { return case_of(lossy, p, salt, rank); },
+        .compare =
+            [lossy](CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                    const std::vector<LossyReport>& reports, const LossyNotes& notes) {
+              require_notes(p, notes);
+              lossy.compare(runner, played, p, seen_in(lossy, p, salt, reports), notes);
+            },
+        .smaller = smaller,
+        .services =
+            [](const Problem& p, std::uint64_t) {
+              return std::tuple(
+                  LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
+            },
+        .explain = [](Failure& found, const Problem& p,
+                      const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
   }
 
  private:

@@ -104,7 +104,7 @@ std::string of_call(const LossySeen& seen, std::size_t call) {
   return seen.calls() > 1 ? text(" of call ", call + 1) : "";
 }
 
-void require_right(Bench& bench, const Played& played, const std::string& what, int rank,
+void require_right(CaseRunner& runner, const Played& played, const std::string& what, int rank,
                    const Numbers& seen, const Right& right) {
   const auto at = first_wrong(seen, right);
   if (!at) return;
@@ -115,11 +115,11 @@ void require_right(Bench& bench, const Played& played, const std::string& what, 
   if (rounds) {
     message += text(" (", right.allowed, ": up to ", shortly(tolerance_at(right, *at)), ")");
   }
-  bench.fail(played, because(cause_of(seen, right),
-                             {.message = message,
-                              .expected = wanted,
-                              .seen = shown,
-                              .where = text("rank ", rank, ", ", what, ", element ", *at)}));
+  runner.fail(played, because(cause_of(seen, right),
+                              {.message = message,
+                               .expected = wanted,
+                               .seen = shown,
+                               .where = text("rank ", rank, ", ", what, ", element ", *at)}));
 }
 
 // The collectives that a rank began in a call, without barriers.
@@ -149,31 +149,31 @@ const Numbers& LossySeen::state_before(std::size_t call, int rank) const {
   return call < kept.size() ? kept[bucket][r] : states[call - kept.size()][r];
 }
 
-void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right) {
   const auto& of_ranks = seen.results[call];
   for (int rank = 0; rank < seen.ranks(); ++rank) {
     const Numbers& mine = of_ranks[static_cast<std::size_t>(rank)];
-    require_right(bench, played, text("result", of_call(seen, call)), rank, mine, right);
+    require_right(runner, played, text("result", of_call(seen, call)), rank, mine, right);
     const auto at = first_other_bits(mine, of_ranks.front());
     if (!at || (std::isnan(mine[*at]) && std::isnan(of_ranks.front()[*at]))) continue;
-    bench.fail(played,
-               because({"bits_differ",
-                        "each rank rounds for itself, so the replicas drift apart; all ranks "
-                        "must convert the same received bytes"},
-                       {.message = text("element ", *at, " of the result", of_call(seen, call),
-                                        " is within its tolerance, but differs between ranks 0 "
-                                        "and ",
-                                        rank),
-                        .expected = number(of_ranks.front()[*at]),
-                        .seen = number(mine[*at]),
-                        .where = text("rank ", rank, ", element ", *at)}));
+    runner.fail(played,
+                because({"bits_differ",
+                         "each rank rounds for itself, so the replicas drift apart; all ranks "
+                         "must convert the same received bytes"},
+                        {.message = text("element ", *at, " of the result", of_call(seen, call),
+                                         " is within its tolerance, but differs between ranks 0 "
+                                         "and ",
+                                         rank),
+                         .expected = number(of_ranks.front()[*at]),
+                         .seen = number(mine[*at]),
+                         .where = text("rank ", rank, ", element ", *at)}));
   }
 }
 
-void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right) {
-  require_right(bench, played, text("residual after call ", call + 1), rank,
+  require_right(runner, played, text("residual after call ", call + 1), rank,
                 seen.states[call][static_cast<std::size_t>(rank)], right);
 }
 
@@ -209,8 +209,8 @@ std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_
   return usual;
 }
 
-void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
-                        const std::string& allowed) {
+void check_nothing_lost(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                        double tolerance, const std::string& allowed) {
   const std::size_t buckets = seen.kept.size(), count = seen.gradients.front().front().size();
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -232,35 +232,35 @@ void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& see
                   "leave it, on each rank by itself"};
       if (std::fabs(sent + left) > std::fabs(came)) cause.name = "counted_twice";
       const auto gradients = text("element ", i, " over ", seen.calls() / buckets, " calls");
-      bench.fail(played,
-                 because(cause, {.message = text(gradients, ": ", number(came), " came in, ",
-                                                 number(sent), " was sent and ", number(left),
-                                                 " is left; sent and left must add up to what "
-                                                 "came in (",
-                                                 allowed, ")"),
-                                 .expected = number(came),
-                                 .seen = number(sent + left),
-                                 .where = text("element ", i)}));
+      runner.fail(played,
+                  because(cause, {.message = text(gradients, ": ", number(came), " came in, ",
+                                                  number(sent), " was sent and ", number(left),
+                                                  " is left; sent and left must add up to what "
+                                                  "came in (",
+                                                  allowed, ")"),
+                                  .expected = number(came),
+                                  .seen = number(sent + left),
+                                  .where = text("element ", i)}));
     }
   }
 }
 
-void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const Wire& wire) {
+void check_wire(CaseRunner& runner, const Played& played, const LossySeen& seen, const Wire& wire) {
   const double sent = busiest_rank_bytes(played.counters) / static_cast<double>(seen.calls());
-  bench.note_par("bytes", sent, wire.bytes, played);
+  runner.note_par("bytes", sent, wire.bytes, played);
   const auto usually = [](const std::string& what) { return what.empty() ? "" : "; " + what; };
   const std::string message =
       text("the result is right, but a rank sends ", whole_bytes(sent), " bytes a call where ",
            wire.formula, " are ", whole_bytes(wire.bytes), "; likely cause: ");
   if (sent > 1.01 * wire.bytes) {
-    bench.fail(played, wasteful("too_many_bytes", sent, wire.bytes, "per rank",
-                                text(message, "something larger travels", usually(wire.more))));
+    runner.fail(played, wasteful("too_many_bytes", sent, wire.bytes, "per rank",
+                                 text(message, "something larger travels", usually(wire.more))));
   }
   if (sent < 0.99 * wire.bytes) {
-    bench.fail(played, wasteful("too_few_bytes", sent, wire.bytes, "per rank",
-                                text(message, "something is left out", usually(wire.less))));
+    runner.fail(played, wasteful("too_few_bytes", sent, wire.bytes, "per rank",
+                                 text(message, "something is left out", usually(wire.less))));
   }
-  check_operations(bench, played,
+  check_operations(runner, played,
                    {.collectives = wire.collectives * std::ssize(seen.gradients),
                     .allowed = text(wire.made_of, " for each of ", seen.calls(), " calls")});
 }
@@ -293,7 +293,7 @@ void explain_crash(Failure& found, int calls, const LossyNotes& notes) {
   }
 }
 
-void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
+void check_in_flight(CaseRunner& runner, const Played& played, const LossySeen& seen,
                      const LossyNotes& notes) {
   for (int rank = 0; rank < seen.ranks(); ++rank) {
     const int world_rank = seen.members.ranks[static_cast<std::size_t>(rank)];
@@ -301,25 +301,26 @@ void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
       const auto& told = notes.told(static_cast<std::uint32_t>(call + 1), world_rank);
       const double called_s = told[0].at_s, returned_s = told[1].at_s;
       if (returned_s > called_s + moment_s) {
-        bench.fail(played,
-                   because({"waits_in_the_call",
-                            "a blocking collective, or a wait() before the function returns; start "
-                            "the collective, and leave the rest to the Work's wait()"},
-                           late("waits_in_the_call",
-                                text("the result is right, but rank ", rank, " waits ",
-                                     shortly((returned_s - called_s) * 1e6),
-                                     " µs inside the function, while backward stands still"),
-                                rank)));
+        runner.fail(
+            played,
+            because({"waits_in_the_call",
+                     "a blocking collective, or a wait() before the function returns; start "
+                     "the collective, and leave the rest to the Work's wait()"},
+                    late("waits_in_the_call",
+                         text("the result is right, but rank ", rank, " waits ",
+                              shortly((returned_s - called_s) * 1e6),
+                              " µs inside the function, while backward stands still"),
+                         rank)));
       }
       if (!begun_in(played, rank, called_s, returned_s).empty()) continue;
-      bench.fail(played,
-                 because({"starts_late",
-                          "the first collective is started in wait(), when nothing is left to "
-                          "overlap with"},
-                         late("starts_late",
-                              text("the result is right, but when the function returns on rank ",
-                                   rank, ", no collective of it has begun"),
-                              rank)));
+      runner.fail(played,
+                  because({"starts_late",
+                           "the first collective is started in wait(), when nothing is left to "
+                           "overlap with"},
+                          late("starts_late",
+                               text("the result is right, but when the function returns on rank ",
+                                    rank, ", no collective of it has begun"),
+                               rank)));
     }
   }
 }

@@ -41,10 +41,10 @@ struct Right {
 };
 
 // The gradient after a call: right on every rank, and the same bits on all.
-void check_result(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right);
 // Checks what a rank keeps of the bucket of a call.
-void check_state(Bench& bench, const Played& played, const LossySeen& seen, std::size_t call,
+void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right);
 
 // Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
@@ -53,8 +53,8 @@ std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_
 
 // Over all calls: N times the results, and what the ranks keep at the end, add up to what they kept
 // at first and what came in. `tolerance` of an element.
-void check_nothing_lost(Bench& bench, const Played& played, const LossySeen& seen, double tolerance,
-                        const std::string& allowed);
+void check_nothing_lost(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                        double tolerance, const std::string& allowed);
 
 // The bytes that a call may send from each rank, and the collectives that it consists of.
 struct Wire {
@@ -65,10 +65,10 @@ struct Wire {
   std::string more{}, less{};  // what usually sends more, or less
 };
 // Two-sided: within 1 percent.
-void check_wire(Bench& bench, const Played& played, const LossySeen& seen, const Wire& wire);
+void check_wire(CaseRunner& runner, const Played& played, const LossySeen& seen, const Wire& wire);
 
 // When a call returns, its first collective has begun and nothing was waited for.
-void check_in_flight(Bench& bench, const Played& played, const LossySeen& seen,
+void check_in_flight(CaseRunner& runner, const Played& played, const LossySeen& seen,
                      const LossyNotes& notes);
 
 // Explains a crash of a rank in the wait() of a call: what the function that ran there can have

@@ -40,9 +40,9 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Re
   return failure;
 }
 
-std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup) {
+std::optional<Played> play_with_a_death(CaseRunner& runner, const CaseSetup& setup) {
   try {
-    return bench.play(setup);
+    return runner.play(setup);
   } catch (Failure& failure) {
     if (failure.verdict == Verdict::rank_exited) {
       failure.verdict = Verdict::wrong_answer;
@@ -59,7 +59,7 @@ namespace {
 
 // A rank that makes few requests ends before it is killed, which is no fault; but then the others
 // have met it.
-void require_meeting(Bench& bench, const Played& played) {
+void require_meeting(CaseRunner& runner, const Played& played) {
   const sim::Counters& counters = played.counters;
   if (played.results->any_killed() || !counters.collectives.empty() || !counters.messages.empty()) {
     return;
@@ -71,22 +71,22 @@ void require_meeting(Bench& bench, const Played& played) {
   failure.message =
       "no rank sent a message or took part in a collective, so that none could be lost; likely "
       "cause: the part returns before it communicates";
-  bench.fail(played, std::move(failure));
+  runner.fail(played, std::move(failure));
 }
 
 }  // namespace
 
-void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request) {
+void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t at_request) {
   setup.description += text(", rank ", rank, " dies");
   setup.faults.kills.push_back({.rank = rank, .at_call = at_request});
-  const auto played = play_with_a_death(bench, setup);
+  const auto played = play_with_a_death(runner, setup);
   if (!played) return;
-  require_meeting(bench, *played);
+  require_meeting(runner, *played);
   for (int other = 0; std::cmp_less(other, played->results->size()); ++other) {
     if (played->results->killed(other)) continue;
     const LostPeerEnding seen = read_fields<LostPeerEnding>(played->results->of(other));
     if (auto failure = failure_of(seen, other, *played->results)) {
-      bench.fail(*played, std::move(*failure));
+      runner.fail(*played, std::move(*failure));
     }
   }
 }

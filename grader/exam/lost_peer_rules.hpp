@@ -15,10 +15,10 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Re
 
 // Plays a case in which a rank dies. What the core finds in it is said as the part's failure, not
 // as the death's.
-std::optional<Played> play_with_a_death(Bench& bench, const CaseSetup& setup);
+std::optional<Played> play_with_a_death(CaseRunner& runner, const CaseSetup& setup);
 
 // Plays a case in which `rank` dies at its `at_request`-th request, and every other rank reports
 // how its part ended (play_with_a_lost_peer): no rank may swallow what it was told of that death.
-void check_lost_peer(Bench& bench, CaseSetup setup, int rank, std::int64_t at_request);
+void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t at_request);
 
 }  // namespace lockstep::grader

@@ -39,8 +39,8 @@ std::optional<BestKnown> best_known(const std::string& part, const CollectivePro
 
 }  // namespace
 
-void note_par(Bench& bench, const Played& played, const CollectiveProblem& p) {
-  const auto best = best_known(bench.exercise(), p);
+void note_par(CaseRunner& runner, const Played& played, const CollectiveProblem& p) {
+  const auto best = best_known(runner.exercise(), p);
   if (!best) return;
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   std::int64_t busiest = 0, messages = 0;
@@ -49,7 +49,7 @@ void note_par(Bench& bench, const Played& played, const CollectiveProblem& p) {
     messages += rank.messages_sent;
   }
   const auto note = [&](const char* name, auto seen, auto of_the_best) {
-    bench.note_par(name, static_cast<double>(seen), static_cast<double>(of_the_best), played);
+    runner.note_par(name, static_cast<double>(seen), static_cast<double>(of_the_best), played);
   };
   note("bytes", busiest, best->cost.busiest * size);
   note("steps", played.counters.depth, best->cost.depth);

@@ -6,8 +6,8 @@
 
 namespace lockstep::grader {
 
-// Notes it on the bench, for the case that was played; nothing for a part without a closed form.
+// Notes it on the runner, for the case that was played; nothing for a part without a closed form.
 //   Requires  a problem of the whole world with one call
-void note_par(Bench& bench, const Played& played, const CollectiveProblem& p);
+void note_par(CaseRunner& runner, const Played& played, const CollectiveProblem& p);
 
 }  // namespace lockstep::grader

@@ -25,8 +25,8 @@ struct RanksContract {
   // that sits out gets a Case without anything.
   std::function<Case(const Problem&, std::uint64_t salt, int rank)> case_of;
   // Reports by rank of the group, and what the services have seen. Throws Failure through the
-  // bench.
-  std::function<void(Bench&, const Played&, const Problem&, std::uint64_t salt,
+  // runner.
+  std::function<void(CaseRunner&, const Played&, const Problem&, std::uint64_t salt,
                      const std::vector<Report>&, const Services&...)>
       compare;
   // Smaller problems to try when one fails, boldest first. Without it, nothing is shrunk.
@@ -61,15 +61,15 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
   return setup;
 }
 
-// Plays the case of `salt` and compares. nullopt as of Bench::play.
+// Plays the case of `salt` and compares. nullopt as of CaseRunner::play.
 template <typename Problem, typename Case, typename Report, typename... Services>
-std::optional<Played> play(Bench& bench,
+std::optional<Played> play(CaseRunner& runner,
                            const RanksContract<Problem, Case, Report, Services...>& contract,
                            const Problem& p, std::uint64_t salt) {
   auto services = contract.services(p, salt);
   std::optional<Played> played;
   try {
-    played = bench.play(setup_of(contract, p, salt, Peer::stays, services));
+    played = runner.play(setup_of(contract, p, salt, Peer::stays, services));
   } catch (Failure& found) {
     const auto explained = [&](const Services&... seen) { contract.explain(found, p, seen...); };
     if (contract.explain) std::apply(explained, services);
@@ -81,45 +81,47 @@ std::optional<Played> play(Bench& bench,
     reports.push_back(read_fields<Report>(played->results->of(member)));
   }
   std::apply(
-      [&](const Services&... seen) { contract.compare(bench, *played, p, salt, reports, seen...); },
+      [&](const Services&... seen) {
+        contract.compare(runner, *played, p, salt, reports, seen...);
+      },
       services);
   return played;
 }
 // One case of it, of a salt that is drawn.
 template <typename Problem, typename... Others>
-std::optional<Played> play(Bench& bench, const RanksContract<Problem, Others...>& contract,
+std::optional<Played> play(CaseRunner& runner, const RanksContract<Problem, Others...>& contract,
                            const Problem& p) {
-  return play(bench, contract, p, bench.draw());
+  return play(runner, contract, p, runner.draw());
 }
 
 // The same, and a problem that fails is made smaller. `cost` looks at what a right case cost.
 template <typename Problem, typename... Others>
-void judge(Bench& bench, const RanksContract<Problem, Others...>& contract, const Problem& p,
-           const std::type_identity_t<std::function<void(Bench&, const Played&, const Problem&)>>&
-               cost = {}) {
+void judge(CaseRunner& runner, const RanksContract<Problem, Others...>& contract, const Problem& p,
+           const std::type_identity_t<
+               std::function<void(CaseRunner&, const Played&, const Problem&)>>& cost = {}) {
   // One rank sends nothing and waits for nobody: what costs too much is shown on two at least.
   const auto says_nothing = [&](const Failure& failure, const Problem& one) {
     return failure.verdict == Verdict::efficiency && one.members.size() < 2 && p.members.size() > 1;
   };
   const auto once = [&](const Problem& one) {
     try {
-      const auto played = play(bench, contract, one);
-      if (played && cost) cost(bench, *played, one);
+      const auto played = play(runner, contract, one);
+      if (played && cost) cost(runner, *played, one);
     } catch (const Failure& failure) {
       if (!says_nothing(failure, one)) throw;
     }
   };
   if (!contract.smaller) return once(p);
-  bench.examine<Problem>(p, once, contract.smaller);
+  runner.examine<Problem>(p, once, contract.smaller);
 }
 
 // The rank `dies` is lost at its request number `at_request`; the others must say so.
 template <typename Problem, typename... Others>
-void judge_lost_peer(Bench& bench, const RanksContract<Problem, Others...>& contract,
+void judge_lost_peer(CaseRunner& runner, const RanksContract<Problem, Others...>& contract,
                      const Problem& p, int dies, int at_request) {
-  const std::uint64_t salt = bench.draw();
+  const std::uint64_t salt = runner.draw();
   auto services = contract.services(p, salt);
-  check_lost_peer(bench, setup_of(contract, p, salt, Peer::lost, services), dies, at_request);
+  check_lost_peer(runner, setup_of(contract, p, salt, Peer::lost, services), dies, at_request);
 }
 
 }  // namespace lockstep::grader

@@ -81,17 +81,17 @@ class ReportedService final : public TypedService<Report> {
 
 // Plays one case in which each rank does what its Case says, and the services see it.
 template <typename Case>
-std::optional<Played> play_served(Bench& bench, const std::string& description,
+std::optional<Played> play_served(CaseRunner& runner, const std::string& description,
                                   const std::vector<Case>& ranks,
                                   const std::vector<sim::Service*>& services,
                                   std::int64_t requests_max) {
   CaseSetup setup;
   setup.description = description;
   for (const Case& rank : ranks) setup.inputs.push_back(fields_to_bytes(rank));
-  setup.schedule_seed = bench.draw();
+  setup.schedule_seed = runner.draw();
   setup.limits.requests_max = requests_max;
   setup.services = services;
-  return bench.play(setup);
+  return runner.play(setup);
 }
 
 // One rank in one step of a run: when it called, and what came of that. `run.reports` is a
@@ -124,15 +124,15 @@ void require_reports(const View& view, const Orders&... allowed) {
 
 // Finds what is wrong with one of them; view.name() is "rank 2 of 4, attempt 1".
 template <typename View>
-[[noreturn]] void fail(Bench& bench, const Played& played, const View& view, std::string cause,
-                       const std::string& message, std::string expected, std::string seen,
-                       Verdict verdict = Verdict::wrong_answer) {
-  bench.fail(played, {.verdict = verdict,
-                      .cause = std::move(cause),
-                      .message = text(view.name(), ": ", message),
-                      .expected = std::move(expected),
-                      .seen = std::move(seen),
-                      .where = view.name()});
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, const View& view,
+                       std::string cause, const std::string& message, std::string expected,
+                       std::string seen, Verdict verdict = Verdict::wrong_answer) {
+  runner.fail(played, {.verdict = verdict,
+                       .cause = std::move(cause),
+                       .message = text(view.name(), ": ", message),
+                       .expected = std::move(expected),
+                       .seen = std::move(seen),
+                       .where = view.name()});
 }
 
 }  // namespace lockstep::grader

@@ -141,7 +141,7 @@ std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) 
 }
 
 // The longest time that a stage waits between two of its actions.
-std::optional<Mark> longest_wait(const pipeline::Timeline& timeline) {
+std::optional<Mark> longest_wait(const pipeline::PlanTimeline& timeline) {
   std::optional<Mark> mark;
   double longest = 0;
   for (int stage = 0; std::cmp_less(stage, timeline.stages.size()); ++stage) {
@@ -270,18 +270,18 @@ ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batche
   return {stages, chunks, micro_batches, stage, stage};
 }
 
-std::vector<ScheduleQuestion> drawn_pipelines(Bench& bench, int how_many) {
+std::vector<ScheduleQuestion> drawn_pipelines(CaseRunner& runner, int how_many) {
   std::vector<ScheduleQuestion> questions;
   for (int k = 0; k < how_many; ++k) {
     const int stages = 1 + k % 8;
-    const auto micro_batches = static_cast<int>(bench.draw_between(1, 3 * stages + 2));
-    questions.push_back(pipeline_of(stages, 1, micro_batches, drawn_costs(bench)));
+    const auto micro_batches = static_cast<int>(runner.draw_between(1, 3 * stages + 2));
+    questions.push_back(pipeline_of(stages, 1, micro_batches, drawn_costs(runner)));
   }
   return questions;
 }
 
-pipeline::PassCosts drawn_costs(Bench& bench) {
-  const auto drawn = [&] { return static_cast<double>(bench.draw_between(10, 200)) / 100; };
+pipeline::PassCosts drawn_costs(CaseRunner& runner) {
+  const auto drawn = [&] { return static_cast<double>(runner.draw_between(10, 200)) / 100; };
   pipeline::PassCosts costs{drawn(), 0, drawn(), drawn()};
   costs.backward_s = costs.input_gradient_s + costs.weight_gradient_s;
   return costs;

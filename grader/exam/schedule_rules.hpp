@@ -13,7 +13,7 @@ namespace lockstep::grader {
 struct JudgedPlan {
   const ScheduleQuestion& question;
   pipeline::Plan plan;
-  pipeline::Timeline timeline;
+  pipeline::PlanTimeline timeline;
 };
 
 // A backward pass is one action, or two.
@@ -55,9 +55,9 @@ ScheduleQuestion pipeline_of(int stages, int chunks, int micro_batches,
 ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batches);
 
 // Up to 8 stages: m = 1 .. 3p+2 drawn, few and many, in chunks of 1 for all.
-std::vector<ScheduleQuestion> drawn_pipelines(Bench& bench, int how_many);
+std::vector<ScheduleQuestion> drawn_pipelines(CaseRunner& runner, int how_many);
 // Costs between 0.1 and 2, with two digits; a whole backward pass is I and W.
-pipeline::PassCosts drawn_costs(Bench& bench);
+pipeline::PassCosts drawn_costs(CaseRunner& runner);
 
 // Every forward pass of the stage comes before its first backward pass.
 bool forwards_first(const std::vector<pipeline::Action>& actions);

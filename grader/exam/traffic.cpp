@@ -71,7 +71,7 @@ Failure wasteful(std::string cause, double sent, double allowed, const std::stri
   return failure;
 }
 
-void check_operations(Bench& bench, const Played& played, const Operations& most) {
+void check_operations(CaseRunner& runner, const Played& played, const Operations& most) {
   std::map<sim::Collective, std::int64_t> of_kind;
   for (const auto& record : played.counters.collectives) ++of_kind[record.kind];
   const std::int64_t barriers = of_kind[sim::Collective::barrier];
@@ -90,7 +90,7 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
              most.barriers == 0 ? std::string("none") : text("at most ", most.barriers),
              "; at a barrier all ranks wait for the slowest, and no data moves. Collectives "
              "already wait for the data that they need");
-    bench.fail(played, std::move(failure));
+    runner.fail(played, std::move(failure));
   }
   if (collectives <= most.collectives) return;
   failure.cause = "too_many_collectives";
@@ -100,10 +100,10 @@ void check_operations(Bench& bench, const Played& played, const Operations& most
   failure.message =
       text("the result is right, but the group ran ", failure.seen, " where ", most.allowed,
            " is enough; each collective costs a latency, however few bytes it moves");
-  bench.fail(played, std::move(failure));
+  runner.fail(played, std::move(failure));
 }
 
-void check_messages_only(Bench& bench, const Played& played, const std::string& wanted) {
+void check_messages_only(CaseRunner& runner, const Played& played, const std::string& wanted) {
   if (played.counters.collectives.empty()) return;
   const auto kind = sim::name_of(played.counters.collectives.front().kind);
   Failure failure;
@@ -112,7 +112,7 @@ void check_messages_only(Bench& bench, const Played& played, const std::string& 
   failure.expected = wanted;
   failure.message = text("the part called the group's own ", kind,
                          "; build the collective from send and recv instead");
-  bench.fail(played, failure);
+  runner.fail(played, failure);
 }
 
 }  // namespace lockstep::grader

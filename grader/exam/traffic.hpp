@@ -39,9 +39,9 @@ struct Operations {
   std::int64_t barriers = 0;
   std::string allowed;  // "one all-reduce for each of 6 gradients", as a sentence names them
 };
-void check_operations(Bench& bench, const Played& played, const Operations& most);
+void check_operations(CaseRunner& runner, const Played& played, const Operations& most);
 
 // No rank used a collective of the group itself; `wanted` says what it was to use.
-void check_messages_only(Bench& bench, const Played& played, const std::string& wanted);
+void check_messages_only(CaseRunner& runner, const Played& played, const std::string& wanted);
 
 }  // namespace lockstep::grader

@@ -99,54 +99,54 @@ std::string Failure::gist() const {
   return said;
 }
 
-Bench::Bench(std::string exercise, std::string player, const JudgeOptions& options)
+CaseRunner::CaseRunner(std::string exercise, std::string player, const JudgeOptions& options)
     : exercise_(std::move(exercise)),
       player_(std::move(player)),
       options_(options),
       kept_run_(options.timeline) {}
 
-std::optional<Played> Bench::ask(const std::string& description, Bytes input) {
+std::optional<Played> CaseRunner::ask(const std::string& description, Bytes input) {
   CaseSetup setup;
   setup.description = description;
   setup.inputs.push_back(std::move(input));
   return play(setup);
 }
 
-std::uint64_t Bench::draw() { return random_bits(options_.seed, drawn_++); }
+std::uint64_t CaseRunner::draw() { return random_bits(options_.seed, drawn_++); }
 
-std::int64_t Bench::draw_between(std::int64_t from, std::int64_t to) {
+std::int64_t CaseRunner::draw_between(std::int64_t from, std::int64_t to) {
   return from + static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(to - from + 1));
 }
 
-bool Bench::plays_next() const {
+bool CaseRunner::plays_next() const {
   if (counting_) return false;
   return !options_.only_case || options_.only_case->number == next_case_;
 }
 
-void Bench::pass_over() { ++next_case_; }
+void CaseRunner::pass_over() { ++next_case_; }
 
-void Bench::go_to(const Place& place) {
+void CaseRunner::go_to(const Place& place) {
   next_case_ = place.next_case;
   drawn_ = place.drawn;
 }
 
-void Bench::count_from(const Place& place, const std::function<void(Bench&)>& run) {
+void CaseRunner::count_from(const Place& place, const std::function<void(CaseRunner&)>& run) {
   go_to(place);
   counting_ = true;
   run(*this);
   counting_ = false;
 }
 
-std::vector<int> Bench::way_asked_for() const {
+std::vector<int> CaseRunner::way_asked_for() const {
   return plays_next() && options_.only_case ? options_.only_case->way : std::vector<int>{};
 }
 
-void Bench::require_results_read() {
+void CaseRunner::require_results_read() {
   const auto results = std::exchange(results_, nullptr);
   if (results) results->require_read();
 }
 
-std::optional<Failure> Bench::failure_of(const std::function<void()>& judge) {
+std::optional<Failure> CaseRunner::failure_of(const std::function<void()>& judge) {
   try {
     require_results_read();
     reading_ = false;
@@ -165,8 +165,9 @@ std::optional<Failure> Bench::failure_of(const std::function<void()>& judge) {
   return std::nullopt;
 }
 
-std::optional<Failure> Bench::failure_of_variant(const Place& place, const std::vector<int>& way,
-                                                 const std::function<void()>& judge) {
+std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
+                                                      const std::vector<int>& way,
+                                                      const std::function<void()>& judge) {
   go_to(place);
   way_ = way;
   trying_ = true;
@@ -178,7 +179,7 @@ std::optional<Failure> Bench::failure_of_variant(const Place& place, const std::
   return failure;
 }
 
-std::optional<Played> Bench::play(const CaseSetup& setup) {
+std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
   if (!plays_next()) {
     pass_over();
     return std::nullopt;
@@ -247,7 +248,7 @@ std::optional<Played> Bench::play(const CaseSetup& setup) {
 
 // The host's own troubles are Errors; anything else was thrown by a service or a reader at what a
 // player sent.
-sim::CaseResult Bench::run_players(sim::Core& core, const std::vector<Bytes>& inputs) {
+sim::CaseResult CaseRunner::run_players(sim::Core& core, const std::vector<Bytes>& inputs) {
   try {
     return host_->run(core, inputs);
   } catch (const Error&) {
@@ -258,7 +259,8 @@ sim::CaseResult Bench::run_players(sim::Core& core, const std::vector<Bytes>& in
   }
 }
 
-void Bench::note_par(const std::string& counter, double seen, double best, const Played& played) {
+void CaseRunner::note_par(const std::string& counter, double seen, double best,
+                          const Played& played) {
   if (best <= 0 || trying_) return;
   const ParCounter noted{counter, seen, best, heading(played.at, played.description)};
   const auto same = [&](const ParCounter& known) { return known.name == counter; };
@@ -270,7 +272,7 @@ void Bench::note_par(const std::string& counter, double seen, double best, const
   }
 }
 
-void Bench::note(const Failure& failure) {
+void CaseRunner::note(const Failure& failure) {
   if (failure.at != last_.at) return;
   kept_run_.failed({.verdict = std::string(name_of(failure.verdict)),
                     .message = failure.message,
@@ -279,7 +281,7 @@ void Bench::note(const Failure& failure) {
                     .waiting = {}});
 }
 
-Failure Bench::unreadable_result(const std::string& why) const {
+Failure CaseRunner::unreadable_result(const std::string& why) const {
   Failure failure;
   failure.verdict = Verdict::crash;
   failure.cause = "unreadable_result";
@@ -293,7 +295,7 @@ Failure Bench::unreadable_result(const std::string& why) const {
   return failure;
 }
 
-void Bench::fail(const Played& played, Failure failure) const {
+void CaseRunner::fail(const Played& played, Failure failure) const {
   failure.at = played.at;
   failure.output = played.output;
   const std::string head = heading(played.at, played.description);

@@ -1,4 +1,4 @@
-// The bench an exam works at: it plays numbered cases with fresh inputs, and turns whatever goes
+// Runs the cases of an exam: it plays numbered cases with fresh inputs, and turns whatever goes
 // wrong into one failure with its sentence. It owns the players; the core of each case is its own.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace lockstep::grader {
 
-// What an exam throws, through Bench::fail, when a check does not hold.
+// The exception that an exam throws, through CaseRunner::fail, if a check does not hold.
 struct Failure {
   Verdict verdict = Verdict::wrong_answer;
   std::string cause{};    // stable: "averaged", "tail_lost", "cycle"
@@ -37,7 +37,7 @@ struct Failure {
   std::string gist() const;
 };
 
-// What was found, with its cause: named, and told after the message.
+// Adds its cause to a failure: the cause is named, and told after the message.
 Failure because(const Cause& cause, Failure found);
 
 // kept: the players of the case before, so that a call sees what an earlier one left behind. fresh:
@@ -65,9 +65,9 @@ struct Played {
   std::vector<std::string> output;
 };
 
-class Bench {
+class CaseRunner {
  public:
-  Bench(std::string exercise, std::string player, const JudgeOptions& options);
+  CaseRunner(std::string exercise, std::string player, const JudgeOptions& options);
 
   // Plays the next case. nullopt when it is not asked for: --case chose another one, or the cases
   // are only counted. Throws Failure when the core or the host found something (deadlock, crash,
@@ -76,7 +76,8 @@ class Bench {
   // The same for a part that is a pure function: one rank, which talks to nobody.
   std::optional<Played> ask(const std::string& description, Bytes input);
 
-  // Whether play() will give the next case to the players: work for one that is not can be spared.
+  // True if play() will give the next case to the players. Work for one that is not played can be
+  // spared.
   bool plays_next() const;
   // Counts the next case without playing it.
   void pass_over();
@@ -90,14 +91,14 @@ class Bench {
   void examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
                const std::function<std::vector<Problem>(const Problem&)>& smaller);
 
-  // Where the bench stands in the exam: the same place gives the same numbers again.
+  // A place in the exam. The same place gives the same numbers again.
   struct Place {
     int next_case = 1;
     std::uint64_t drawn = 0;
   };
   Place place() const { return {next_case_, drawn_}; }
   // From `place` on, counts the cases of `run` without playing them.
-  void count_from(const Place& place, const std::function<void(Bench&)>& run);
+  void count_from(const Place& place, const std::function<void(CaseRunner&)>& run);
 
   // The failure that `judge` ends in, if any. A result that was not read to its end is one, and so
   // is whatever is thrown once a case was played: what is read then comes from the player.
@@ -107,7 +108,7 @@ class Bench {
   // How many cases were asked for, and how many of them were played (one at most with --case).
   int cases() const { return next_case_ - 1; }
   int played() const { return played_; }
-  // What the ranks printed in the last case in which one did, and which that was.
+  // The output of the ranks in the last case in which one printed, and which case that was.
   const Played& printed() const { return printed_; }
   // A digest of what the ranks were given in the cases that were played.
   std::uint64_t inputs() const { return inputs_; }
@@ -121,8 +122,8 @@ class Bench {
   // The judge's own sentence about a case it looked at. Every text is cut: it may quote the player.
   [[noreturn]] void fail(const Played& played, Failure failure) const;
 
-  // What a case that passed cost beside the best known solution; of each counter the case that is
-  // furthest from it is kept. Nothing is noted of a best of 0.
+  // Notes what a case that passed cost beside the best known solution. For each counter, the case
+  // that is furthest from it is kept. Nothing is noted for a best of 0.
   void note_par(const std::string& counter, double seen, double best, const Played& played);
   const std::vector<ParCounter>& par() const { return par_; }
   const std::string& exercise() const { return exercise_; }
@@ -132,8 +133,8 @@ class Bench {
   void end() { kept_run_.end(); }
 
  private:
-  // What is to be said when the results of the last case could not even be read: the player sent
-  // something of its own instead of what its adapter packs.
+  // The failure if the results of the last case could not even be read: the player sent something
+  // of its own instead of what its adapter packs.
   Failure unreadable_result(const std::string& why) const;
   // The results of the last case are done with.
   void require_results_read();
@@ -163,7 +164,7 @@ class Bench {
   std::vector<ParCounter> par_;
 };
 
-// What a check asks of a part: what its ranks end with, or also what that cost, which only the
+// The subject of a check: what a part's ranks end with, or also what that cost, which only the
 // judge's own world can tell.
 enum class Asks : unsigned char { values, cost };
 
@@ -176,8 +177,8 @@ struct Step {
 
 // One check of an exam. It is run when all that it builds on passed, or only cost too much.
 struct Check {
-  std::string name;                 // the sentence that is asserted
-  std::function<void(Bench&)> run;  // throws Failure
+  std::string name;                      // the sentence that is asserted
+  std::function<void(CaseRunner&)> run;  // throws Failure
   // Places, in the exam, of the checks that must hold for this one to say something. Without: all
   // before it.
   std::optional<std::vector<std::size_t>> builds_on{};

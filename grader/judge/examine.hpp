@@ -1,4 +1,4 @@
-// Bench::examine: how a failing case is made smaller. Included by case_runner.hpp alone.
+// CaseRunner::examine: how a failing case is made smaller. Included by case_runner.hpp alone.
 #pragma once
 
 #include "engine/base/error.hpp"
@@ -29,8 +29,8 @@ Problem variant_of(Problem problem, const std::vector<int>& way,
 }
 
 template <typename Problem>
-void Bench::examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
-                    const std::function<std::vector<Problem>(const Problem&)>& smaller) {
+void CaseRunner::examine(const Problem& problem, const std::function<void(const Problem&)>& judge,
+                         const std::function<std::vector<Problem>(const Problem&)>& smaller) {
   const Place start = place();
   if (options_.only_case) {
     way_ = way_asked_for();

@@ -35,7 +35,7 @@ class Judgement {
         declared_(exam.cases),
         checks_(exam.checks()),
         options_(options),
-        bench_(exercise, player, options) {
+        runner_(exercise, player, options) {
     report_.exercise = exercise;
     report_.max_points = options.max_points;
     report_.verdict = Verdict::pass;
@@ -60,16 +60,16 @@ class Judgement {
       }
       report_.checks.push_back(std::move(line));
     }
-    bench_.end();
-    if (options_.only_case && bench_.played() == 0) no_such_case();
-    if (report_.verdict == Verdict::pass) show_output(bench_.printed().output);
-    report_.inputs = bench_.inputs();
+    runner_.end();
+    if (options_.only_case && runner_.played() == 0) no_such_case();
+    if (report_.verdict == Verdict::pass) show_output(runner_.printed().output);
+    report_.inputs = runner_.inputs();
     if (options_.world == PlayerWorld::processes) {
       report_.aside = "values only, on real processes: no points";
     } else if (options_.only_case) {
       report_.aside = text("case ", text_of(*options_.only_case), " alone");
     }
-    if (report_.verdict == Verdict::pass && report_.aside.empty()) report_.par = bench_.par();
+    if (report_.verdict == Verdict::pass && report_.aside.empty()) report_.par = runner_.par();
     report_.points = points_for(report_.verdict, report_.max_points);
     count_steps();
     if (!report_.aside.empty()) report_.points = 0;
@@ -132,19 +132,19 @@ class Judgement {
   // same: a replay counts them.
   void count_what_was_left_out() {
     for (const auto& [check, began_at] : uncounted_) {
-      bench_.count_from(began_at.value_or(bench_.place()), checks_[check].run);
+      runner_.count_from(began_at.value_or(runner_.place()), checks_[check].run);
     }
     uncounted_.clear();
   }
 
   void run(std::size_t i, CheckReport& line) {
     count_what_was_left_out();
-    const Bench::Place began_at = bench_.place();
-    const int played_before = bench_.played();
+    const CaseRunner::Place began_at = runner_.place();
+    const int played_before = runner_.played();
     const auto start = std::chrono::steady_clock::now();
-    const auto failure = bench_.failure_of([&] { checks_[i].run(bench_); });
+    const auto failure = runner_.failure_of([&] { checks_[i].run(runner_); });
     line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    line.cases = bench_.played() - played_before;
+    line.cases = runner_.played() - played_before;
     if (failure) {
       uncounted_.push_back({i, began_at});
       return note(*failure, line);
@@ -161,7 +161,7 @@ class Judgement {
   }
 
   void note(const Failure& failure, CheckReport& line) {
-    bench_.note(failure);
+    runner_.note(failure);
     line.verdict = failure.verdict;
     line.cause = failure.cause;
     line.message = failure.message;
@@ -201,19 +201,19 @@ class Judgement {
 
   [[noreturn]] void no_such_case() const {
     throw UsageError(text("there is no case ", options_.only_case->number, "; ", exercise_,
-                          " has cases 1 to ", bench_.cases()));
+                          " has cases 1 to ", runner_.cases()));
   }
 
   struct Uncounted {
     std::size_t check;
-    std::optional<Bench::Place> began_at;  // of one that failed half-way
+    std::optional<CaseRunner::Place> began_at;  // of one that failed half-way
   };
 
   const std::string& exercise_;
   const std::vector<int>& declared_;
   const Exam checks_;
   const JudgeOptions& options_;
-  Bench bench_;
+  CaseRunner runner_;
   Report report_;
   std::vector<Uncounted> uncounted_;
   std::optional<std::string> stopped_;  // why nothing more is run

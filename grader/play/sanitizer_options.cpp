@@ -1,4 +1,4 @@
-// What the sanitizers of ./lab check --sanitize ask for when a player starts: its environment is
+// The options of the sanitizers of ./lab check --sanitize for a player, because its environment is
 // empty. A finding ends the player by a signal, so that it is a crash and no exit; leaks are no
 // part of any contract.
 extern "C" const char* __asan_default_options();

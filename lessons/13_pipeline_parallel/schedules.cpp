@@ -37,12 +37,12 @@ Plan plan_of(const std::string& name, int stages, int micro_batches, int chunks)
 }
 
 // A stage's chunks share its time.
-Timeline timed(const Plan& plan) {
+PlanTimeline timed(const Plan& plan) {
   const double part = 1.0 / plan.chunks;
   return price(plan, {.parts = {PassCosts{part, 2 * part, part, part}}});
 }
 
-void tell(const Timeline& timeline) {
+void tell(const PlanTimeline& timeline) {
   std::cout << "time " << timeline.makespan_s << std::fixed << std::setprecision(1) << ", bubble "
             << 100 * timeline.bubble_of_ideal() << " % of ideal, "
             << 100 * timeline.bubble_of_total() << " % of total, in flight" << std::defaultfloat

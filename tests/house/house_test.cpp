@@ -7,6 +7,8 @@
 #include "tests/house/budgets.hpp"
 #include "tests/house/floors.hpp"
 #include "tests/house/habits.hpp"
+#include "tests/house/house_words.hpp"
+#include "tests/house/names.hpp"
 
 using namespace lockstep::house;
 
@@ -94,4 +96,18 @@ TEST_CASE("the house: no bool parameters, nothing put off") {
 
 TEST_CASE("the house: every test case has a name that ctest can list") {
   CHECK(all_complaints({"tests"}, unlistable_test_names) == "");
+}
+
+TEST_CASE("the house: a type's name is one in its room") {
+  CHECK(joined(names_shared_in_rooms(sources_under({"engine", "grader"}))) == "");
+}
+
+TEST_CASE("the house: house words are types in one file each") {
+  CHECK(joined(taken_house_words(sources_under({"engine", "grader"}), house_words(),
+                                 house_word_exceptions())) == "");
+}
+
+TEST_CASE("the house: fewer and fewer comments open as fragments") {
+  constexpr std::size_t at_most = 300;  // only ever smaller
+  CHECK(comments_that_open_as_fragments(sources_under({"engine", "grader"})) <= at_most);
 }

@@ -23,8 +23,8 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-void judge(Bench& bench, const Problem& p, int bound) {
-  const std::uint64_t salt = bench.draw();
+void judge(CaseRunner& runner, const Problem& p, int bound) {
+  const std::uint64_t salt = runner.draw();
   CaseSetup setup;
   setup.description = text(p.ranks, " ranks, value ", p.value);
   for (int rank = 0; rank < p.ranks; ++rank) {
@@ -32,7 +32,7 @@ void judge(Bench& bench, const Problem& p, int bound) {
     input.put(p.value).put(p.leaves_state).put(salt);
     setup.inputs.push_back(input.take());
   }
-  const auto played = bench.play(setup);
+  const auto played = runner.play(setup);
   if (!played) return;
   std::vector<int> results;
   for (int rank = 0; rank < p.ranks; ++rank)
@@ -42,16 +42,16 @@ void judge(Bench& bench, const Problem& p, int bound) {
     Failure failure;
     failure.cause = "too_large";
     failure.message = text(seen, " with ", p.ranks, " ranks and salt ", salt);
-    bench.fail(*played, failure);
+    runner.fail(*played, failure);
   }
 }
 
 // A check of one case after the other.
 Check check_of(std::vector<Problem> problems, int bound) {
-  return {text("values up to ", bound), [problems, bound](Bench& bench) {
+  return {text("values up to ", bound), [problems, bound](CaseRunner& runner) {
             for (const Problem& p : problems) {
-              bench.examine<Problem>(
-                  p, [&](const Problem& one) { judge(bench, one, bound); }, smaller);
+              runner.examine<Problem>(
+                  p, [&](const Problem& one) { judge(runner, one, bound); }, smaller);
             }
           }};
 }
@@ -78,7 +78,7 @@ TEST_CASE("an exam: as many cases as it declares pass, and the report counts the
 }
 
 TEST_CASE("an exam: fewer cases or checks than it declares are the lab's failure, not a pass") {
-  const Check empty{"nothing is asked", [](Bench&) {}};
+  const Check empty{"nothing is asked", [](CaseRunner&) {}};
   for (const auto& [checks, declared] : std::vector<std::pair<Exam, std::vector<int>>>{
            {{empty}, {}}, {{right, empty}, {3, 0 + 1}}, {{right}, {4}}, {{right}, {3, 3}}}) {
     const Report report = judged(checks, declared);
@@ -90,7 +90,7 @@ TEST_CASE("an exam: fewer cases or checks than it declares are the lab's failure
 }
 
 TEST_CASE("an exam: what the student has wrong is said before what the lab has wrong") {
-  const Check empty{"nothing is asked", [](Bench&) {}, std::vector<std::size_t>{}};
+  const Check empty{"nothing is asked", [](CaseRunner&) {}, std::vector<std::size_t>{}};
   CHECK(judged({wrong, empty}, {3, 1}).verdict == Verdict::wrong_answer);
 }
 

@@ -29,7 +29,7 @@ CaseSetup asked(Returns returns, Players players = Players::kept) {
 
 int value_in(const Played& played) { return played.results->of(0).get<int>(); }
 
-using Run = std::function<void(Bench&)>;
+using Run = std::function<void(CaseRunner&)>;
 
 Report judged_by(const Run& run, JudgeOptions options = {}) {
   options.limits.memory_bytes = std::int64_t{LOCKSTEP_PLAYER_MEMORY_MIB} << 20;
@@ -39,8 +39,8 @@ Report judged_by(const Run& run, JudgeOptions options = {}) {
 
 // Plays one case, reads it, and throws.
 Run throws_after_a_case(const std::function<void()>& thrown) {
-  return [thrown](Bench& bench) {
-    value_in(*bench.play(asked(Returns::value)));
+  return [thrown](CaseRunner& runner) {
+    value_in(*runner.play(asked(Returns::value)));
     thrown();
   };
 }
@@ -57,10 +57,11 @@ using evidence::Returns;
 
 TEST_CASE("evidence: a result that no check has read to its end cannot be read") {
   const auto unread = [](Returns returns) {
-    return judged_by([returns](Bench& bench) { bench.play(asked(returns)); });
+    return judged_by([returns](CaseRunner& runner) { runner.play(asked(returns)); });
   };
   const auto half_read = [](Returns returns) {
-    return judged_by([returns](Bench& bench) { evidence::value_in(*bench.play(asked(returns))); });
+    return judged_by(
+        [returns](CaseRunner& runner) { evidence::value_in(*runner.play(asked(returns))); });
   };
   CHECK(half_read(Returns::value).verdict == Verdict::pass);
   for (const Report& report : {unread(Returns::value), half_read(Returns::value_twice)}) {
@@ -71,9 +72,9 @@ TEST_CASE("evidence: a result that no check has read to its end cannot be read")
 }
 
 TEST_CASE("evidence: a result that is left unread is found when the next case is played, too") {
-  const Report report = judged_by([](Bench& bench) {
-    bench.play(asked(Returns::value));
-    evidence::value_in(*bench.play(asked(Returns::value)));
+  const Report report = judged_by([](CaseRunner& runner) {
+    runner.play(asked(Returns::value));
+    evidence::value_in(*runner.play(asked(Returns::value)));
   });
   CHECK(report.cause == "unreadable_result");
   CHECK_THAT(report.checks[0].where, test::contains("case 1:"));
@@ -93,21 +94,21 @@ TEST_CASE("evidence: whatever is thrown while a result is read is the part's fai
 
 TEST_CASE(
     "evidence: what is thrown before a case was played is the lab's, and so is a wrong call") {
-  CHECK_THROWS_AS(judged_by([](Bench&) { throw std::bad_alloc(); }), std::bad_alloc);
-  CHECK_THROWS_AS(judged_by([](Bench&) { throw Error("the lab's own"); }), Error);
+  CHECK_THROWS_AS(judged_by([](CaseRunner&) { throw std::bad_alloc(); }), std::bad_alloc);
+  CHECK_THROWS_AS(judged_by([](CaseRunner&) { throw Error("the lab's own"); }), Error);
   CHECK_THROWS_AS(
       judged_by(evidence::throws_after_a_case([] { throw UsageError("--case: no such"); })),
       UsageError);
 }
 
 TEST_CASE("evidence: the texts of a failure have a bound, and end with a whole character") {
-  const Report report = judged_by([](Bench& bench) {
-    const auto played = bench.play(asked(Returns::value));
+  const Report report = judged_by([](CaseRunner& runner) {
+    const auto played = runner.play(asked(Returns::value));
     Failure failure;
     std::string long_text = "a";
     for (int i = 0; i < 1'000'000; ++i) long_text += "µ";
     failure.message = failure.expected = failure.seen = failure.where = long_text;
-    bench.fail(*played, failure);
+    runner.fail(*played, failure);
   });
   const CheckReport& check = report.checks[0];
   for (const std::string& said : {check.message, check.expected, check.seen, check.where}) {
@@ -119,9 +120,9 @@ TEST_CASE("evidence: the texts of a failure have a bound, and end with a whole c
 
 TEST_CASE("evidence: fresh players remember nothing, kept ones may") {
   std::vector<int> seen;
-  judged_by([&seen](Bench& bench) {
+  judged_by([&seen](CaseRunner& runner) {
     for (const Players players : {Players::kept, Players::kept, Players::fresh, Players::kept}) {
-      seen.push_back(evidence::value_in(*bench.play(asked(Returns::value_and_cases, players))));
+      seen.push_back(evidence::value_in(*runner.play(asked(Returns::value_and_cases, players))));
     }
   });
   CHECK(seen == std::vector<int>{5, 6, 5, 6});

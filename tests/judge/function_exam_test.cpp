@@ -31,11 +31,12 @@ FunctionContract<std::int64_t, std::int64_t> doubles() {
 
 Report asked(const FunctionContract<std::int64_t, std::int64_t>& contract,
              const std::vector<std::int64_t>& numbers) {
-  const DeclaredExam exam{
-      [&] {
-        return Exam{{"doubles", [&](Bench& bench) { ask(bench, contract, "numbers", numbers); }}};
-      },
-      {1}};
+  const DeclaredExam exam{[&] {
+                            return Exam{{"doubles", [&](CaseRunner& runner) {
+                                           ask(runner, contract, "numbers", numbers);
+                                         }}};
+                          },
+                          {1}};
   return judge_exam("doubles", exam, LOCKSTEP_ANSWERING_PLAYER, {});
 }
 
@@ -77,8 +78,8 @@ TEST_CASE("a function: a list of questions that fails is made smaller, and then 
   auto contract = doubles();
   const auto judged = [&](const std::vector<std::int64_t>& numbers) {
     const DeclaredExam exam{[&] {
-                              return Exam{{"doubles", [&](Bench& bench) {
-                                             judge(bench, contract, "numbers", numbers);
+                              return Exam{{"doubles", [&](CaseRunner& runner) {
+                                             judge(runner, contract, "numbers", numbers);
                                            }}};
                             },
                             {1}};

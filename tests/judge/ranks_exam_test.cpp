@@ -36,21 +36,21 @@ class Numbers final : public TypedService<NumberCall> {
 
 using Contract = RanksContract<Problem, SummingCase, SummingReport, Numbers>;
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t,
              const std::vector<SummingReport>& reports, const Numbers& numbers) {
   double right = 0;
   for (int rank = 0; rank < p.members.size(); ++rank) {
     right += 10.0 * static_cast<double>(p.first + rank);
   }
   if (std::ssize(numbers.asked) != p.members.size()) {
-    bench.fail(played, {.cause = "asked", .message = text(numbers.asked.size(), " asked")});
+    runner.fail(played, {.cause = "asked", .message = text(numbers.asked.size(), " asked")});
   }
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const auto& sums = reports[static_cast<std::size_t>(rank)].sums;
     if (sums.size() != 1) throw MalformedMessage("not one sum");
     if (sums.front() == right) continue;
-    bench.fail(played, because({"one_more", "one was added"},
-                               {.message = text("rank ", rank, " has ", number(sums.front()))}));
+    runner.fail(played, because({"one_more", "one was added"},
+                                {.message = text("rank ", rank, " has ", number(sums.front()))}));
   }
 }
 
@@ -69,7 +69,7 @@ Contract contract() {
           .services = [](const Problem&, std::uint64_t) { return std::tuple(Numbers()); }};
 }
 
-grader::Report judged(const std::function<void(Bench&)>& run) {
+grader::Report judged(const std::function<void(CaseRunner&)>& run) {
   const Exam exam{{.name = "it sums", .run = run}};
   return judge_exam("summing", {[&] { return exam; }, {1}}, LOCKSTEP_SUMMING_PLAYER, {});
 }
@@ -79,17 +79,17 @@ grader::Report judged(const std::function<void(Bench&)>& run) {
 }  // namespace
 
 TEST_CASE("ranks: each member is given its own, and who sits out nothing") {
-  const auto report = summing::judged([](Bench& bench) {
-    judge(bench, summing::contract(), {whole_world(3)});
-    judge(bench, summing::contract(), {{5, {4, 0, 3}}});
+  const auto report = summing::judged([](CaseRunner& runner) {
+    judge(runner, summing::contract(), {whole_world(3)});
+    judge(runner, summing::contract(), {{5, {4, 0, 3}}});
   });
   CHECK(report.message == "");
   CHECK(report.verdict == Verdict::pass);
 }
 
 TEST_CASE("ranks: a wrong report is told, of the smallest problem that has it") {
-  const auto report = summing::judged([](Bench& bench) {
-    judge(bench, summing::contract(), {{6, {5, 1, 2, 3}}, 11});
+  const auto report = summing::judged([](CaseRunner& runner) {
+    judge(runner, summing::contract(), {{6, {5, 1, 2, 3}}, 11});
   });
   CHECK(report.cause == "one_more");
   CHECK(report.message.ends_with("rank 2 has 361; likely cause: one was added"));
@@ -97,9 +97,9 @@ TEST_CASE("ranks: a wrong report is told, of the smallest problem that has it") 
 }
 
 TEST_CASE("ranks: what a case cost is looked at when it was right") {
-  const auto report = summing::judged([](Bench& bench) {
-    judge(bench, summing::contract(), {whole_world(2)},
-          [](Bench& at, const Played& played, const summing::Problem&) {
+  const auto report = summing::judged([](CaseRunner& runner) {
+    judge(runner, summing::contract(), {whole_world(2)},
+          [](CaseRunner& at, const Played& played, const summing::Problem&) {
             if (played.counters.collectives.size() == 1) return;
             at.fail(played, {.cause = "cost", .message = "not one collective"});
           });
@@ -108,12 +108,13 @@ TEST_CASE("ranks: what a case cost is looked at when it was right") {
 }
 
 TEST_CASE("ranks: a service's refusal ends the rank's call, and a lost peer all calls") {
-  const auto refused = summing::judged([](Bench& bench) {
-    judge(bench, summing::contract(), {whole_world(1), -1});
+  const auto refused = summing::judged([](CaseRunner& runner) {
+    judge(runner, summing::contract(), {whole_world(1), -1});
   });
   CHECK_THAT(refused.message, test::contains("there is no such number"));
-  const auto lost = summing::judged(
-      [](Bench& bench) { judge_lost_peer(bench, summing::contract(), {whole_world(3)}, 1, 1); });
+  const auto lost = summing::judged([](CaseRunner& runner) {
+    judge_lost_peer(runner, summing::contract(), {whole_world(3)}, 1, 1);
+  });
   CHECK(lost.message == "");
   CHECK(lost.verdict == Verdict::pass);
 }

@@ -14,7 +14,7 @@ namespace {
 
 // A device with a default stream, two blocking streams and one that does not block.
 struct Streams {
-  Timeline timeline;
+  StreamTimeline timeline;
   Track legacy = timeline.add(TrackKind::legacy, 0, "the default stream");
   Track first = timeline.add(TrackKind::blocking, 0, "stream 1");
   Track second = timeline.add(TrackKind::blocking, 0, "stream 2");

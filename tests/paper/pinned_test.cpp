@@ -13,7 +13,7 @@ namespace {
 
 struct Pinned {
   Findings findings;
-  Timeline timeline;
+  StreamTimeline timeline;
   Track first = timeline.add(TrackKind::non_blocking, 0, "stream 1");
   Track second = timeline.add(TrackKind::non_blocking, 0, "stream 2");
   PinnedMemory memory{timeline, findings};

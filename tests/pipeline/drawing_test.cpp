@@ -11,7 +11,7 @@ using namespace lockstep::pipeline;
 
 namespace {
 
-Timeline timeline_of(Schedule schedule, int p, int v, int m) {
+PlanTimeline timeline_of(Schedule schedule, int p, int v, int m) {
   return price(make_plan(schedule, p, v, m));
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("pipeline: a drawing has a row a chunk, and is blank where the stage h
 }
 
 TEST_CASE("pipeline: a mark points at an action, or behind the last one") {
-  const Timeline timeline = timeline_of(Schedule::gpipe, 2, 1, 2);
+  const PlanTimeline timeline = timeline_of(Schedule::gpipe, 2, 1, 2);
   CHECK(text_drawing(timeline, Mark{0, 2, "late"}) ==
         "stage 0  F0F1 . . .B1--B0--\n"
         "                   ^^^^ late\n"
@@ -59,7 +59,7 @@ TEST_CASE("pipeline: a picture has a rectangle a pass, and says what the colours
 TEST_CASE("pipeline: the drawings in the tasks are the engine's") {
   struct Shown {
     std::string task;
-    Timeline timeline;
+    PlanTimeline timeline;
   };
   for (const Shown& shown :
        {Shown{"gpipe_schedule", timeline_of(Schedule::gpipe, 4, 1, 4)},

@@ -37,8 +37,8 @@ TEST_CASE("pipeline: GPipe and 1F1B take (m+p-1)(tF+tB), and keep m and min(p-s,
     const PassCosts costs = drawn.costs();
     const double length = (m + p - 1) * (costs.forward_s + costs.backward_s);
     INFO("p " << p << ", m " << m << ", tF " << costs.forward_s << ", tB " << costs.backward_s);
-    const Timeline all = price(make_plan(Schedule::gpipe, p, 1, m), {{costs}});
-    const Timeline one = price(make_plan(Schedule::one_f_one_b, p, 1, m), {{costs}});
+    const PlanTimeline all = price(make_plan(Schedule::gpipe, p, 1, m), {{costs}});
+    const PlanTimeline one = price(make_plan(Schedule::one_f_one_b, p, 1, m), {{costs}});
     check_length(all.makespan_s, length);
     check_length(one.makespan_s, length);
     for (int s = 0; s < p; ++s) {
@@ -54,7 +54,7 @@ TEST_CASE("pipeline: the interleaved schedule takes (m v+p-1)(tF+tB), and keeps 
     const int p = drawn.between(1, 8), v = drawn.between(1, 5), m = p * drawn.between(1, 4);
     const PassCosts costs = drawn.costs();
     INFO("p " << p << ", v " << v << ", m " << m);
-    const Timeline timeline = price(make_plan(Schedule::interleaved, p, v, m), {{costs}});
+    const PlanTimeline timeline = price(make_plan(Schedule::interleaved, p, v, m), {{costs}});
     check_length(timeline.makespan_s, (m * v + p - 1) * (costs.forward_s + costs.backward_s));
     for (int s = 0; s < p; ++s) {
       const int kept = timeline.stages[static_cast<std::size_t>(s)].in_flight_max;
@@ -73,11 +73,11 @@ TEST_CASE(
               << ", tW " << costs.weight_gradient_s);
     const Plan plan = make_plan(Schedule::zero_bubble, p, 1, m);
 
-    const Timeline of_one = price(plan);
+    const PlanTimeline of_one = price(plan);
     check_length(of_one.makespan_s, m >= p ? 3 * m + p - 1 : 2 * m + 2 * p - 1);
     for (const StageTimeline& stage : of_one.stages) CHECK(stage.in_flight_max <= p);
 
-    const Timeline any = price(plan, {{costs}});
+    const PlanTimeline any = price(plan, {{costs}});
     const double one_f_one_b = (m + p - 1) * (costs.forward_s + costs.backward_s);
     CHECK(any.makespan_s <= one_f_one_b * (1 + 1e-12));
 
@@ -121,7 +121,7 @@ TEST_CASE("pipeline: published lengths and idle times of the schedules") {
                          {Schedule::zero_bubble, 8, 1, 4, 23, 11},
                          {Schedule::zero_bubble, 2, 1, 1, 5, 2}}) {
     INFO("p " << row.p << ", v " << row.v << ", m " << row.m);
-    const Timeline timeline = price(make_plan(row.schedule, row.p, row.v, row.m));
+    const PlanTimeline timeline = price(make_plan(row.schedule, row.p, row.v, row.m));
     CHECK(timeline.makespan_s == row.length);
     CHECK(timeline.idle_s() == row.idle * row.p);
   }

@@ -10,12 +10,12 @@ using namespace lockstep::pipeline;
 
 TEST_CASE("pipeline: the bubble of p 4, m 8 is 37.5 % of the ideal time and 27.3 % of the total") {
   for (const auto schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
-    const Timeline timeline = price(make_plan(schedule, 4, 1, 8));
+    const PlanTimeline timeline = price(make_plan(schedule, 4, 1, 8));
     CHECK(timeline.makespan_s == 33);
     CHECK(timeline.bubble_of_ideal() == Approx(3.0 / 8));
     CHECK(timeline.bubble_of_total() == Approx(3.0 / 11));
   }
-  const Timeline alone = price(make_plan(Schedule::gpipe, 1, 1, 3));
+  const PlanTimeline alone = price(make_plan(Schedule::gpipe, 1, 1, 3));
   CHECK(alone.makespan_s == 9);
   CHECK(alone.bubble_of_ideal() == 0);
 }
@@ -23,7 +23,7 @@ TEST_CASE("pipeline: the bubble of p 4, m 8 is 37.5 % of the ideal time and 27.3
 TEST_CASE("pipeline: the slowest part sets the pace") {
   const Plan plan = make_plan(Schedule::one_f_one_b, 2, 1, 3);
   // Stage 1 takes 2 + 4 for each micro-batch; stage 0 has its first and last pass around them.
-  const Timeline timeline = price(plan, {{{1, 2, 1, 1}, {2, 4, 2, 2}}});
+  const PlanTimeline timeline = price(plan, {{{1, 2, 1, 1}, {2, 4, 2, 2}}});
   CHECK(timeline.makespan_s == 1 + 3 * 6 + 2);
   CHECK(timeline.stages[1].busy_s == 18);
 }
@@ -31,7 +31,7 @@ TEST_CASE("pipeline: the slowest part sets the pace") {
 TEST_CASE("pipeline: a chunk's cost is that of its part, chunk p + stage") {
   std::vector<PassCosts> parts(4);
   parts[2].forward_s = 10;  // chunk 1 of stage 0
-  const Timeline timeline = price(make_plan(Schedule::interleaved, 2, 2, 2), {parts});
+  const PlanTimeline timeline = price(make_plan(Schedule::interleaved, 2, 2, 2), {parts});
   double longest = 0;
   for (const Span& span : timeline.stages[0].spans) {
     if (span.action.pass != Pass::forward) continue;
@@ -50,13 +50,13 @@ TEST_CASE("pipeline: a transfer delays the next stage, and never a stage's own n
 }
 
 TEST_CASE("pipeline: what a stage keeps is counted from the forward pass to W") {
-  const Timeline timeline = price(make_plan(Schedule::zero_bubble, 4, 1, 8));
+  const PlanTimeline timeline = price(make_plan(Schedule::zero_bubble, 4, 1, 8));
   for (std::size_t s = 0; s < 4; ++s) {
     CHECK(timeline.stages[s].in_flight_max == 4);
     // Stage s is s weight gradients behind, and one more between an I and its turn.
     CHECK(timeline.stages[s].kept_for_weights_max == static_cast<int>(s) + 1);
   }
-  const Timeline whole = price(make_plan(Schedule::one_f_one_b, 4, 1, 8));
+  const PlanTimeline whole = price(make_plan(Schedule::one_f_one_b, 4, 1, 8));
   CHECK(whole.stages[0].kept_for_weights_max == 0);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("pipeline: of a plan that stops, what runs before is priced") {
       {{{Pass::forward, 0}, {Pass::backward, 0}, {Pass::forward, 1}, {Pass::backward, 1}},
        {{Pass::forward, 0}, {Pass::forward, 1}, {Pass::backward, 0}, {Pass::backward, 1}}}};
   CHECK_THROWS_AS(price(plan), ContractError);
-  const Timeline timeline = price_what_runs(plan);
+  const PlanTimeline timeline = price_what_runs(plan);
   CHECK(timeline.stages[0].spans.size() == 1);
   CHECK(timeline.stages[1].spans.size() == 1);
   CHECK(timeline.makespan_s == 2);

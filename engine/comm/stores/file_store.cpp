@@ -148,7 +148,7 @@ class FileStore final : public LocalStore {
     }
   }
 
-  // Whether the mark is there whole; a part of it is a store that its maker did not finish.
+  // True if the whole mark is there. If only a part of it is, the store's maker did not finish.
   bool read_mark(const LockedFile& file) {
     const Bytes seen = file.read(0, std::min(file.state().st_size, mark_bytes));
     if (!seen.empty() && std::memcmp(seen.data(), mark, seen.size()) != 0) {

@@ -53,7 +53,7 @@ class Server {
       const short newcomers = accepting_ ? POLLIN : 0;
       std::vector<pollfd> entries{{stop_, POLLIN, 0}, {listener_, newcomers, 0}};
       for (const Client& client : clients_) {
-        // Who does not take answers is not read either.
+        // A client that does not take answers is not read either.
         const int events = client.out.empty() ? POLLIN : POLLOUT;
         entries.push_back({client.connection.get(), static_cast<short>(events), 0});
       }

@@ -104,8 +104,8 @@ void OrderedWorker::work() {
     } catch (...) {
       failure = std::current_exception();
     }
-    // What the body holds, tensors of a device perhaps, goes before anybody is told that it is done
-    // and may take the device away.
+    // The body may hold tensors of a device. They go before anybody is told that it is done and may
+    // take the device away.
     task.body = nullptr;
     if (failure) {
       task.done.set_exception(failure);

@@ -74,7 +74,7 @@ std::string known_of(Store& keys, int rank, int size, const RankNames& names_of_
   return reasons + others;
 }
 
-// What the part's error cannot know; empty where the numbers are the same.
+// Adds what the part's error cannot know; empty if the numbers are the same.
 std::string missing_in_world(const RankNames& names, const std::vector<int>& missing) {
   std::string globals;
   for (const int rank : missing) {

@@ -166,7 +166,7 @@ void attend(const Products<T>& with, const T* qkv, T* output, Wide<T>* log_sums)
   }
 }
 
-// Of one sequence.
+// The work on one sequence.
 template <typename T>
 struct Given {
   const T *qkv, *grad;

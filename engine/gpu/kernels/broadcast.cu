@@ -47,7 +47,7 @@ __global__ void combine_walking(std::int64_t count, const T* a, const T* b, Walk
     std::int64_t rest = i, at_a = 0, at_b = 0;
 #pragma unroll
     for (int axis = 0; axis < axes; ++axis) {
-      // What is left for the outermost axis is its index.
+      // The rest is the index of the outermost axis.
       const std::int64_t more = axis + 1 < axes ? rest / walk.size[axis] : 0;
       const std::int64_t index = rest - more * walk.size[axis];
       at_a += index * walk.a[axis];

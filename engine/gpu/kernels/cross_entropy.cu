@@ -34,7 +34,7 @@ __global__ void entropy_rows(const T* logits, Labels labels, T* probabilities, d
   }
 }
 
-// What a row's term is multiplied by; in one block, all of whose threads get it.
+// The factor of a row's term. It is computed in one block, all of whose threads get it.
 __device__ double share_of(const Labels& labels) {
   if (labels.mean == 0) return 1;
   std::int64_t counted = 0;

@@ -17,8 +17,8 @@ __global__ void gather_rows(const T* table, std::int64_t rows, std::int64_t colu
   }
 }
 
-// Where a position stands among those of its index: `next` is the one after it, or `count`, and
-// `first` is 1 where there is none before it.
+// The links between the positions of one index: `next` is the one after it, or `count`, and `first`
+// is 1 where there is none before it.
 struct Links {
   std::int64_t* next;
   int* first;

@@ -1,4 +1,5 @@
-// What moves elements: bytes in units of 1 to 16, the largest that all addresses and steps allow.
+// Kernels that move elements: bytes in units of 1 to 16, the largest that all addresses and steps
+// allow.
 #include "engine/base/convert.hpp"
 #include "engine/gpu/kernels/launch.cuh"
 #include "engine/gpu/kernels/table.hpp"

@@ -16,7 +16,7 @@ struct Axes {
   std::int64_t size[axes_max], step[axes_max];
 };
 
-// Where element `number` of these axes begins in x.
+// The offset at which element `number` of these axes begins in x.
 __device__ std::int64_t offset_of(const Axes& axes, std::int64_t number) {
   std::int64_t offset = 0;
 #pragma unroll

@@ -277,7 +277,7 @@ class NcclWires final : public Wires {
 }  // namespace
 }  // namespace lockstep::gpu
 
-// What open_wires() looks for; nullptr where the device is another one.
+// The symbol that open_wires() looks for. Returns nullptr if the device is another one.
 extern "C" lockstep::gpu::Wires* lockstep_open_wires(lockstep::Device& device) {
   auto* const cuda = dynamic_cast<lockstep::gpu::CudaDevice*>(&device);
   return cuda == nullptr ? nullptr : new lockstep::gpu::NcclWires(*cuda);

@@ -18,7 +18,8 @@ cudaError_t allocate_pinned(const char* function, void** pointer, std::size_t by
   });
 }
 
-// Where a registered variable lies on the current device, and that `count` bytes from `offset` do.
+// The address of a registered variable on the current device. Checks that `count` bytes from
+// `offset` lie in it.
 std::byte* symbol_address(Runtime& state, const void* symbol, std::size_t offset,
                           std::size_t count) {
   const RegisteredVariable* const variable = registry().variable(symbol);

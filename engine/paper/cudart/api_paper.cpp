@@ -1,5 +1,5 @@
-// What paper has and CUDA has not: settings, findings and counters for tests and for --paper, and
-// the door through which other libraries of paper put their work into streams.
+// Functions that paper has and CUDA has not: settings, findings and counters for tests and for
+// --paper, and the door through which other libraries of paper put their work into streams.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -86,9 +86,9 @@ void paperClear() {
   state->printed = 0;
 }
 
-// What the kernels of all devices did, a line a kernel, those with most instructions first.
-// All but launches and instructions are 0 without the setting `counters`. Valid until the next
-// call.
+// Counts of what the kernels of all devices did, a line per kernel, those with most instructions
+// first. All but launches and instructions are 0 without the setting `counters`. Valid until the
+// next call.
 const char* paperCounters() {
   Runtime* const state = runtime();
   if (state == nullptr || !state->has_devices()) return "";
@@ -105,8 +105,8 @@ const char* paperLines() {
   return (state->told = lines_table(state->kernel_counters(), state->lines_of_kernels())).c_str();
 }
 
-// What has been carried out since the setting `history` was made, a line an operation, in the order
-// in which they ended: when the host asked for it, when it began and ended (seconds of the
+// The operations carried out since the setting `history` was made, a line per operation, in the
+// order in which they ended: when the host asked for it, when it began and ended (seconds of the
 // machine's steady clock), the number of its stream, its name. Valid until the next call.
 const char* paperHistory() {
   Runtime* const state = runtime();
@@ -114,7 +114,7 @@ const char* paperHistory() {
   const std::scoped_lock lock(state->mutex());
   state->told.clear();
   for (const Carried& carried : state->schedule().history()) {
-    const Timeline& timeline = state->timeline();
+    const StreamTimeline& timeline = state->timeline();
     std::array<char, 128> times{};
     std::snprintf(times.data(), times.size(), "%.9f %.9f %.9f %u ", carried.asked_s,
                   carried.began_s, carried.ended_s, timeline.track_of(carried.operation));

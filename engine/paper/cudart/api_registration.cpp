@@ -31,7 +31,7 @@ void __cudaRegisterVar(void** binary, char* host, char*, const char* name, int, 
   registry().add_variable(reinterpret_cast<Binary*>(binary), host, name, bytes);
 }
 
-// What <<<…>>> does first; the stub of the kernel pops it.
+// The first action of <<<…>>>; the stub of the kernel pops the configuration.
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
                                      cudaStream_t stream) {
   return call(

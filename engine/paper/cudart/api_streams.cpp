@@ -56,7 +56,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   });
 }
 
-// What is queued still runs.
+// Queued work still runs.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return call("cudaStreamDestroy", [&](Runtime& state) {
     state.stream(stream).destroyed = true;

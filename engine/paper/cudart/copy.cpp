@@ -10,7 +10,7 @@
 namespace lockstep::paper {
 namespace {
 
-// Where one end of a copy is.
+// One end of a copy.
 struct End {
   GpuDevice* device = nullptr;  // nullptr: the host's memory
   std::byte* at = nullptr;      // where the bytes can be touched

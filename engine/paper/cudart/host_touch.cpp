@@ -61,7 +61,7 @@ std::string of_allocation(const GpuDevice& device, std::uint64_t address) {
          std::to_string(device.memory.bytes_of(start)) + " bytes on the device";
 }
 
-// Whether the access may be tried again.
+// Returns true if the access may be tried again.
 bool explain(Runtime& state, const void* address, const ucontext_t& context) {
   const std::unique_lock lock(state.mutex(), std::try_to_lock);  // held by another thread: go on
   const Use use = use_of(context);

@@ -7,7 +7,7 @@
 namespace lockstep::paper {
 namespace {
 
-// Where the n-th `find` of `text` begins; npos where there are fewer.
+// The place at which the n-th `find` of `text` begins; npos if there are fewer.
 std::size_t nth(std::string_view text, std::string_view find, int n) {
   std::size_t at = text.find(find);
   for (int i = 1; i < n && at != std::string_view::npos; ++i)

@@ -1,4 +1,4 @@
-// What is registered, and decoding when it is asked for.
+// Keeps what is registered, and decodes it when it is asked for.
 #include "engine/paper/cudart/registry.hpp"
 
 #include "engine/paper/cudart/ptx_edit.hpp"

@@ -13,7 +13,7 @@
 namespace lockstep::paper {
 namespace {
 
-// What the process has; never destroyed, as destructors of other libraries call cudart.
+// The state of the process; never destroyed, as destructors of other libraries call cudart.
 struct Process {
   Runtime* runtime = nullptr;
   pid_t made_by = 0;
@@ -50,8 +50,8 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 }  // namespace
 
-GpuDevice::GpuDevice(int its_number, Track its_legacy, const Settings& settings, Timeline& timeline,
-                     Findings& findings)
+GpuDevice::GpuDevice(int its_number, Track its_legacy, const Settings& settings,
+                     StreamTimeline& timeline, Findings& findings)
     : number(its_number),
       legacy(its_legacy),
       memory(settings.memory_bytes, timeline, findings,

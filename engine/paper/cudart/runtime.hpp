@@ -59,7 +59,7 @@ struct Failed {
 };
 
 struct GpuDevice {
-  GpuDevice(int its_number, Track its_legacy, const Settings& settings, Timeline& timeline,
+  GpuDevice(int its_number, Track its_legacy, const Settings& settings, StreamTimeline& timeline,
             Findings& findings);
   int number;
   Track legacy;
@@ -92,7 +92,7 @@ class Runtime {
   const Settings& settings() const { return settings_; }
   bool configure(std::string_view key, std::string_view value);  // false: unknown, or too late
   Findings& findings() { return findings_; }
-  Timeline& timeline() { return timeline_; }
+  StreamTimeline& timeline() { return timeline_; }
   Schedule& schedule() { return schedule_; }
   PinnedMemory& pinned() { return pinned_; }
   ThreadState& thread() { return threads_[std::this_thread::get_id()]; }
@@ -159,7 +159,7 @@ class Runtime {
 
   Settings settings_;
   Findings findings_;
-  Timeline timeline_;
+  StreamTimeline timeline_;
   Schedule schedule_;
   PinnedMemory pinned_;
   std::vector<std::unique_ptr<GpuDevice>> devices_;

@@ -1,4 +1,5 @@
-// What a GPU approximates (.approx, .full): here libm's values, which differ by an ulp or two.
+// Functions that a GPU approximates (.approx, .full). Here they have libm's values, which differ by
+// an ulp or two.
 #include <cmath>
 
 #include "engine/paper/lanes/rounding.hpp"

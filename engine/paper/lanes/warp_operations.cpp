@@ -1,4 +1,4 @@
-// What the lanes of a warp do together. Each waits for the lanes that its mask names; lanes that
+// Operations of a warp's lanes together. Each waits for the lanes that its mask names; lanes that
 // have ended are not waited for. Lanes with different masks at one instruction form groups of their
 // own.
 #include <algorithm>

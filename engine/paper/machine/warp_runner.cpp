@@ -67,7 +67,7 @@ std::size_t WarpRunner::choose() {
   return best;
 }
 
-// Where the chosen group meets another one if it runs straight on.
+// The instruction at which the chosen group meets another one if it runs straight on.
 std::uint32_t WarpRunner::limit_of(std::size_t chosen) const {
   std::uint32_t limit = no_limit;
   for (std::size_t i = 0; i < groups_.size(); ++i) {

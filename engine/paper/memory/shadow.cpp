@@ -1,4 +1,4 @@
-// What the shadow keeps of each access, and the conflicts that it proves.
+// The shadow's records of accesses, and the conflicts that they prove.
 #include <utility>
 
 #include "engine/paper/memory/quick.hpp"

@@ -171,7 +171,8 @@ const char* arguments_of(CommCallKind kind) {
   }
 }
 
-// What a mistake in the program would be. Types become narrower, so that nothing is overrun.
+// Edits the call as a mistake in the program would. Types become narrower, so that nothing is
+// overrun.
 void edit(CommCall& part, std::string_view argument, int ranks) {
   if (argument == "count" && part.count > 0) --part.count;
   if (argument == "operator") part.op = part.op == ncclSum ? ncclMax : ncclSum;

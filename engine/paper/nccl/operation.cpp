@@ -40,7 +40,7 @@ class CommOperation final : public LibrarySteps {
   void spoil() override { spoilt_ = true; }
 
  private:
-  // What a part comes to in a step; broken: the memory may not be touched, or the machine is full.
+  // The outcome of a call's step; broken: the memory may not be touched, or the machine is full.
   enum class Went { on, broken };
   Went advance(Progressing& at, LibraryMemory& memory);
   Went advance_collective(Progressing& at, LibraryMemory& memory);
@@ -142,8 +142,8 @@ CommOperation::Went CommOperation::advance(Progressing& at, LibraryMemory& memor
   return advance_collective(at, memory);
 }
 
-// Whether another part of this group must be done first: collectives go one after the other, and
-// messages of a pair too.
+// True if another call of this group must be done first: collectives go one after the other, and so
+// do messages of a pair.
 bool CommOperation::is_behind(const Progressing& at) const {
   for (const Progressing& earlier : parts_) {
     if (&earlier == &at) return false;

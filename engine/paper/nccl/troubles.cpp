@@ -1,4 +1,4 @@
-// Who waits for whom, and who said something else.
+// Finds which rank waits for which, and which one said something else.
 #include "engine/paper/nccl/troubles.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::string whole(const Call& call) {
   return text;
 }
 
-// What the second says beside the first: only what differs, where the function is the same.
+// The second call beside the first: only what differs, if the function is the same.
 std::string difference(const Call& call, const Call& other) {
   if (other.kind != call.kind) return "calls " + whole(other);
   if (other.type != call.type) return of_elements(other.count, other.type);

@@ -21,7 +21,7 @@ std::byte* map(int file, std::size_t bytes) {
   return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
 }
 
-// Of all pages with a byte of [first, end).
+// Sets the protection of all pages with a byte of [first, end).
 void set_protection(std::byte* first, std::byte* end, int protection) {
   const auto from = reinterpret_cast<std::uintptr_t>(first) / page_bytes * page_bytes;
   const auto to = reinterpret_cast<std::uintptr_t>(end);

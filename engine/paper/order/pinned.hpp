@@ -27,7 +27,8 @@ enum class Use { read, write };
 
 class PinnedMemory {
  public:
-  PinnedMemory(Timeline& timeline, Findings& findings) : timeline_(timeline), findings_(findings) {}
+  PinnedMemory(StreamTimeline& timeline, Findings& findings)
+      : timeline_(timeline), findings_(findings) {}
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
@@ -75,7 +76,7 @@ class PinnedMemory {
   const Allocation* find(const void* address) const;
   void protect(const Held& held);
 
-  Timeline& timeline_;
+  StreamTimeline& timeline_;
   Findings& findings_;
   std::map<const std::byte*, Allocation> allocations_;  // by where they begin
   std::vector<Held> held_;

@@ -45,7 +45,8 @@ class Schedule {
  public:
   static constexpr std::size_t depth = 1024;  // of one stream; CUDA names no number
 
-  Schedule(const Timeline& timeline, std::uint64_t seed) : timeline_(timeline), random_(seed) {}
+  Schedule(const StreamTimeline& timeline, std::uint64_t seed)
+      : timeline_(timeline), random_(seed) {}
 
   void add(Work work);
   bool finished(const Clock& clock) const;
@@ -81,7 +82,7 @@ class Schedule {
   Progress run_head(Track track);
   std::size_t draw(std::size_t count);
 
-  const Timeline& timeline_;
+  const StreamTimeline& timeline_;
   std::mt19937_64 random_;
   std::vector<std::deque<Work>> queues_;  // by track
   Clock done_;

@@ -5,14 +5,14 @@
 
 namespace lockstep::paper {
 
-Timeline::Timeline() { add(TrackKind::host, -1, "the host"); }
+StreamTimeline::StreamTimeline() { add(TrackKind::host, -1, "the host"); }
 
-Track Timeline::add(TrackKind kind, int device, std::string name) {
+Track StreamTimeline::add(TrackKind kind, int device, std::string name) {
   tracks_.push_back({kind, device, std::move(name), host_});
   return tracks() - 1;
 }
 
-void Timeline::act(Track track) {
+void StreamTimeline::act(Track track) {
   TrackState& self = tracks_[track];
   if (self.kind != TrackKind::legacy && self.kind != TrackKind::blocking) return;
   for (const TrackState& other : tracks_) {
@@ -23,7 +23,7 @@ void Timeline::act(Track track) {
   }
 }
 
-Operation Timeline::begin(Track track, std::string_view name) {
+Operation StreamTimeline::begin(Track track, std::string_view name) {
   act(track);
   TrackState& self = tracks_[track];
   self.clock.join(host_);
@@ -37,52 +37,52 @@ Operation Timeline::begin(Track track, std::string_view name) {
   return last();
 }
 
-Clock Timeline::now(Track track) {
+Clock StreamTimeline::now(Track track) {
   act(track);
   return tracks_[track].clock;
 }
 
-void Timeline::wait(Track track, const Clock& clock) {
+void StreamTimeline::wait(Track track, const Clock& clock) {
   act(track);
   tracks_[track].clock.join(clock);
 }
 
-void Timeline::host_learns(const Clock& clock) {
+void StreamTimeline::host_learns(const Clock& clock) {
   host_.join(clock);
   settle();
 }
 
-bool Timeline::host_knows(Operation operation) const {
+bool StreamTimeline::host_knows(Operation operation) const {
   const Record& record = at(operation);
   return record.index <= host_[record.track];
 }
 
-const Clock& Timeline::clock_of(Operation operation) const {
+const Clock& StreamTimeline::clock_of(Operation operation) const {
   return clocks_.at(operation - settled_ - 1);
 }
 
-bool Timeline::before(Operation earlier, Operation later) const {
+bool StreamTimeline::before(Operation earlier, Operation later) const {
   if (earlier == 0 || later == 0) return earlier == 0;
   if (later <= settled_) return earlier < later;
   const Record& record = at(earlier);
   return earlier < later && clock_of(later)[record.track] >= record.index;
 }
 
-std::string Timeline::describe(Operation operation) const {
+std::string StreamTimeline::describe(Operation operation) const {
   if (operation == 0 || operation > last()) return "nothing";
   const Record& record = at(operation);
   return names_[record.name] + " (#" + std::to_string(record.index) + " of " +
          tracks_[record.track].name + ")";
 }
 
-void Timeline::settle() {
+void StreamTimeline::settle() {
   while (!clocks_.empty() && host_knows(settled_ + 1)) {
     clocks_.pop_front();
     ++settled_;
   }
 }
 
-std::uint32_t Timeline::number_of(std::string_view name) {
+std::uint32_t StreamTimeline::number_of(std::string_view name) {
   const auto found = numbers_.find(name);
   if (found != numbers_.end()) return found->second;
   names_.emplace_back(name);

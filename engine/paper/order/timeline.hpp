@@ -33,11 +33,11 @@ namespace lockstep::paper {
 
 enum class TrackKind { host, legacy, blocking, non_blocking };
 
-class Timeline final : public Ordering {
+class StreamTimeline final : public Ordering {
  public:
   static constexpr Track host = 0;
 
-  Timeline();
+  StreamTimeline();
 
   Track add(TrackKind kind, int device, std::string name);
   Operation begin(Track track, std::string_view name);

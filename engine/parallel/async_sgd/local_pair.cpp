@@ -19,7 +19,7 @@ struct Letter {
 };
 using LetterPtr = std::shared_ptr<Letter>;
 
-// What both ends share.
+// The state that both ends share.
 struct Box {
   std::unique_ptr<Monitor> monitor;  // guards what follows
   std::array<std::deque<LetterPtr>, 2> to{};

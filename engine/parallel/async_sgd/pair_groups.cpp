@@ -41,7 +41,7 @@ PairGroups connect(comm::ProcessGroup& world, int servers, Strands& strands) {
     pairs.to_servers[static_cast<std::size_t>(rank)] = std::move(within.worker);
   }
   for (const Round& round : rounds_of_pairs(workers)) {
-    // Of two ranks that meet, first the lower one serves the higher, then the other way round.
+    // When two ranks meet, the lower one first serves the higher, then the other way round.
     for (const bool lower_serves : {true, false}) {
       const auto server_of = [&](int one, int other) {
         return lower_serves ? std::min(one, other) : std::max(one, other);

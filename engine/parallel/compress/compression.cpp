@@ -22,7 +22,7 @@ using collectives::GradientBucket;
 
 constexpr std::int64_t matrix_rank_max = 65'536;
 
-// What stands behind the colon.
+// The parameter behind the colon.
 enum class Needs : std::uint8_t { nothing, fraction, rank };
 
 struct Row {

@@ -17,7 +17,7 @@ class Followed final : public comm::Pending {
     finished_s_ = group_.now_s() - began;
     finish_ = nullptr;  // lets go of the tensors that it held
   }
-  // What follows is part of the reduction: the rank waits for it as for the messages.
+  // The continuation is part of the reduction: the rank waits for it as for the messages.
   std::optional<double> ran_s() const override {
     const auto first = first_.ran_s();
     return first ? std::optional(*first + finished_s_) : std::nullopt;

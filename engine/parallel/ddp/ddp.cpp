@@ -87,7 +87,7 @@ void Ddp::build(BucketPlan plan) {
   reducer_ = make_bucketed_reducer(group_, parameters_, plan_, {share, timed_.get()});
 }
 
-// Whether the group's average is the one wanted, and saves the gradients a pass of their own.
+// True if the backend divides by the right number, so no scaling pass is needed.
 bool Ddp::averages_within() const {
   const Device& device = parameters_.front()->value.device();
   return divisor_ == group_.size() && group_.averaging(device) == comm::Averaging::within;
@@ -313,8 +313,8 @@ double Ddp::mean_loss() {
   return *std::exchange(mean_loss_, std::nullopt);
 }
 
-// Of all ranks, the first that has found such parameters: how many there are, and the first of
-// them.
+// The finding of the first rank, among all, that has found such parameters: how many there are, and
+// the first of them.
 struct Ddp::Found {
   int rank = 0;
   std::int64_t count = 0;

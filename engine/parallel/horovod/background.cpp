@@ -234,8 +234,8 @@ void Background::count(const QueueFigures& more) {
   figures.communication += more.communication;
 }
 
-// What is being handled; of a lost rank, with the gradients that this one waits for. Only this
-// strand writes `doing`.
+// The exception that is being handled; if a rank is lost, with the gradients that this one waits
+// for. Only this strand writes `doing`.
 std::exception_ptr Background::explained() const {
   try {
     throw;

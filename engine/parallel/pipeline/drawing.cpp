@@ -16,7 +16,7 @@ namespace {
 std::string label_of(const Action& action) { return text_of(action, 1); }
 
 // The length of the shortest pass that takes time at all.
-double shortest_s(const Timeline& timeline) {
+double shortest_s(const PlanTimeline& timeline) {
   double shortest = timeline.makespan_s > 0 ? timeline.makespan_s : 1;
   for (const StageTimeline& stage : timeline.stages) {
     for (const Span& span : stage.spans) {
@@ -29,7 +29,7 @@ double shortest_s(const Timeline& timeline) {
 
 class TextDrawing {
  public:
-  explicit TextDrawing(const Timeline& timeline)
+  explicit TextDrawing(const PlanTimeline& timeline)
       : timeline_(timeline),
         cell_s_(shortest_s(timeline)),
         cell_(1 + std::to_string(timeline.micro_batches - 1).size()) {}
@@ -93,7 +93,7 @@ class TextDrawing {
     return line + "\n";
   }
 
-  const Timeline& timeline_;
+  const PlanTimeline& timeline_;
   double cell_s_;
   std::size_t cell_;  // characters
 };
@@ -129,7 +129,7 @@ Paint paint_of(Pass pass) {
 
 class SvgDrawing {
  public:
-  explicit SvgDrawing(const Timeline& timeline) : timeline_(timeline) {}
+  explicit SvgDrawing(const PlanTimeline& timeline) : timeline_(timeline) {}
 
   std::string drawn() {
     const int below = 56, height = top + row * static_cast<int>(timeline_.stages.size()) + below;
@@ -209,16 +209,16 @@ class SvgDrawing {
     });
   }
 
-  const Timeline& timeline_;
+  const PlanTimeline& timeline_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string text_drawing(const Timeline& timeline, const std::optional<Mark>& mark) {
+std::string text_drawing(const PlanTimeline& timeline, const std::optional<Mark>& mark) {
   return TextDrawing(timeline).drawn(mark);
 }
 
-std::string svg_drawing(const Timeline& timeline) { return SvgDrawing(timeline).drawn(); }
+std::string svg_drawing(const PlanTimeline& timeline) { return SvgDrawing(timeline).drawn(); }
 
 }  // namespace lockstep::pipeline

@@ -24,9 +24,10 @@ struct Mark {
 //
 // One cell is the shortest pass. Rows of more than a hundred characters are cut. A mark is pointed
 // at from the line below its row.
-std::string text_drawing(const Timeline& timeline, const std::optional<Mark>& mark = std::nullopt);
+std::string text_drawing(const PlanTimeline& timeline,
+                         const std::optional<Mark>& mark = std::nullopt);
 
 // The same as a picture of its own, 740 wide, with a legend and a scale.
-std::string svg_drawing(const Timeline& timeline);
+std::string svg_drawing(const PlanTimeline& timeline);
 
 }  // namespace lockstep::pipeline

@@ -22,7 +22,7 @@ std::size_t place_of_pass(const Plan& plan, int part, int micro_batch, Direction
   return static_cast<std::size_t>(at - actions.begin());
 }
 
-// What goes from a part to the next one on the way of this action; nothing past either end.
+// The parcel from a part to the next one in the direction of this action; nothing past either end.
 std::optional<Parcel> parcel_between(const Plan& plan, int from, int to, const Action& action) {
   const int parts = plan.chunks * plan.stages;
   const bool inside = std::min(from, to) >= 0 && std::max(from, to) < parts;

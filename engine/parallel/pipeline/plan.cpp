@@ -1,4 +1,4 @@
-// What can be wrong with a plan, in words.
+// Finds what is wrong with a plan, and says it in words.
 #include "engine/parallel/pipeline/plan.hpp"
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kinds_of_pass = 4;
 
-// Where in a stage's list each pass stands; filled in the order of the list.
+// The position of each pass in a stage's list; filled in the order of the list.
 class PassPositions {
  public:
   explicit PassPositions(const Plan& plan)
@@ -145,10 +145,10 @@ class StageCheck {
   PassPositions positions_;
 };
 
-// Who waits for whom, from some stage that does not go on: sooner or later a stage for the second
-// time, and only those of the circle are told.
+// Follows who waits for whom, from some stage that does not go on. Sooner or later, a stage comes
+// up for the second time; only those of the circle are reported.
 PlanFault circle_of(const Plan& plan, const std::vector<std::size_t>& reached) {
-  // What has been made when nobody goes on.
+  // The products that have been made when nobody goes on.
   Products made(plan);
   for (int stage = 0; stage < plan.stages; ++stage) {
     const auto& actions = plan.actions[static_cast<std::size_t>(stage)];

@@ -26,7 +26,7 @@ void check_costs(const Plan& plan, const Costs& costs) {
   }
 }
 
-// What a stage keeps, from action to action.
+// The activations that a stage keeps, from action to action.
 class Kept {
  public:
   explicit Kept(StageTimeline& stage) : stage_(stage) {}
@@ -60,31 +60,31 @@ double cost_of(const PassCosts& costs, Pass pass) {
   return 0;
 }
 
-double Timeline::idle_s() const {
+double PlanTimeline::idle_s() const {
   double idle = 0;
   for (const StageTimeline& stage : stages) idle += makespan_s - stage.busy_s;
   return idle;
 }
 
-double Timeline::bubble_of_ideal() const {
+double PlanTimeline::bubble_of_ideal() const {
   double busy = 0;
   for (const StageTimeline& stage : stages) busy += stage.busy_s;
   return busy > 0 ? idle_s() / busy : 0;
 }
 
-double Timeline::bubble_of_total() const {
+double PlanTimeline::bubble_of_total() const {
   const double all = makespan_s * static_cast<double>(stages.size());
   return all > 0 ? idle_s() / all : 0;
 }
 
-Timeline price(const Plan& plan, const Costs& costs) {
+PlanTimeline price(const Plan& plan, const Costs& costs) {
   check(plan);
   return price_what_runs(plan, costs);
 }
 
-Timeline price_what_runs(const Plan& plan, const Costs& costs) {
+PlanTimeline price_what_runs(const Plan& plan, const Costs& costs) {
   check_costs(plan, costs);
-  Timeline timeline{plan.chunks, plan.micro_batches};
+  PlanTimeline timeline{plan.chunks, plan.micro_batches};
   timeline.stages.resize(plan.actions.size());
   std::vector<Kept> kept;
   for (StageTimeline& stage : timeline.stages) kept.emplace_back(stage);

@@ -44,7 +44,7 @@ struct StageTimeline {
   int kept_for_weights_max = 0;
 };
 
-struct Timeline {
+struct PlanTimeline {
   int chunks = 1;
   int micro_batches = 1;
   std::vector<StageTimeline> stages{};
@@ -59,10 +59,10 @@ struct Timeline {
 
 //   Throws  ContractError for a plan that is not valid (plan.hpp), for costs of neither one nor all
 //           parts, and for a time that is negative or not finite
-Timeline price(const Plan& plan, const Costs& costs = {});
+PlanTimeline price(const Plan& plan, const Costs& costs = {});
 
 // The same as far as it goes: of a plan whose stages wait for each other, what runs before.
 //   Requires  passes that there are: no fault of the kinds sizes and no_such_pass
-Timeline price_what_runs(const Plan& plan, const Costs& costs = {});
+PlanTimeline price_what_runs(const Plan& plan, const Costs& costs = {});
 
 }  // namespace lockstep::pipeline

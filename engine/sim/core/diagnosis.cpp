@@ -233,7 +233,8 @@ Finding Core::State::left_finding(const WaitGraph& graph, const Node& node) cons
   return finding;
 }
 
-// What a rank misses that waits, or has sent, on the other side of a message that cannot arrive.
+// Says what a rank misses that waits, or has sent, on the other side of a message that cannot
+// arrive.
 std::string Core::State::meanwhile(const WaitGraph& graph, const Node& node) const {
   const int rank = node.actor.rank;
   for (const Node& other : graph.nodes()) {

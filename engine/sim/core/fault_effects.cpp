@@ -1,7 +1,7 @@
-// Where faults strike: a rank that asks when it is dead, or at its last call; a message or native
-// collective that would be over after the death of one of its ranks, or that needs a link which is
-// cut. All of it follows from virtual times and the order of one rank's calls, never from the order
-// in which ranks happen to run.
+// The effects of faults: on a rank that asks when it is dead, or at its last call; on a message or
+// native collective that would be over after the death of one of its ranks, or that needs a link
+// which is cut. All of it follows from virtual times and the order of one rank's calls, never from
+// the order in which ranks happen to run.
 #include <algorithm>
 
 #include "engine/sim/core/core_state.hpp"

@@ -132,7 +132,7 @@ Finding FaultState::explained(Finding finding) const {
   if (!struck_) return finding;
   Finding whole = *struck_;
   whole.where = finding.where;
-  // What a rank threw because of the fault says no more than the fault.
+  // An error that a rank threw because of the fault says no more than the fault.
   const bool says_it = finding.message.find(struck_core_) != std::string::npos;
   whole.message += says_it && !finding.ranks.empty()
                        ? text(", and rank ", finding.ranks.front(), " could not continue")

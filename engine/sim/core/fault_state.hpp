@@ -47,7 +47,7 @@ class FaultState {
   std::optional<Doomed> take_doomed(const OperationPtr& operation);
 
   // The first fault that struck is what went wrong, whatever came of it.
-  // What others throw because of it holds `core`, a part of `what`.
+  // `core` is the part of `what` that other ranks' errors will quote.
   void strike(FindingKind kind, const std::string& what, std::vector<int> ranks,
               const std::string& core);
   bool has_struck() const { return struck_.has_value(); }

@@ -1,5 +1,5 @@
-// What is left when all ranks have returned: messages that nobody received, collectives that only
-// some ranks started, operations that nobody waited for.
+// Finds what is left when all ranks have returned: messages that nobody received, collectives that
+// only some ranks started, operations that nobody waited for.
 #include <algorithm>
 
 #include "engine/base/units.hpp"

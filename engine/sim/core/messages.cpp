@@ -13,7 +13,7 @@ namespace lockstep::sim {
 
 namespace {
 
-// Of one message. The sum over all of them does not depend on their order.
+// The hash of one message. The sum over all of them does not depend on their order.
 std::uint64_t hash_of(const Operation& send, int dst, double arrived_s, std::uint64_t checksum) {
   const auto both = [](auto high, auto low) {
     return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low);
@@ -113,8 +113,8 @@ inline void Core::State::count(Actor actor, const Message& message) {
   if (passes_limits()) check_limits(actor, message);
 }
 
-// Whether no other transfer can come before it at its sender's port: none is open, and what the
-// sender posts from now on is posted later. Of a card it cannot be known.
+// True if no other transfer can come before it at its sender's port: none is open, and whatever the
+// sender posts from now on is posted later. For a card, it cannot be known.
 inline bool Core::State::is_next(const Operation& send, const Operation& receive) const {
   const StrandState& sender = *main_[static_cast<std::size_t>(send.owner.rank)];
   if (!at_once_ || sender.open_sends != 1 || !sender.alone) return false;

@@ -1,4 +1,4 @@
-// What all members of a group must agree on, and the sentence when they do not.
+// Compares what all members of a group must agree on, and makes the sentence if they do not.
 #include <algorithm>
 
 #include "engine/base/units.hpp"
@@ -38,7 +38,7 @@ Finding uneven_exchange(const Group& group, const Group::Slot& slot, std::uint64
   return {};
 }
 
-// Whether call_of says the same of both. Every collective of a run is checked, and texts would be a
+// True if call_of says the same of both. Every collective of a run is checked, and texts would be a
 // tenth of its time.
 bool same_call(const Request& a, const Request& b) {
   if (a.op == Op::split || b.op == Op::split) return a.op == b.op;
@@ -51,7 +51,7 @@ bool same_call(const Request& a, const Request& b) {
             (a.counts.empty() && b.counts.empty() ? a.count == b.count : a.counts == b.counts))));
 }
 
-// What two calls of one collective do not have in common, or nothing.
+// The first difference between two calls of one collective, or nothing.
 std::string_view difference_of(const Request& a, const Request& b) {
   if ((a.op == Op::split) != (b.op == Op::split) || a.op == Op::split) return {};
   if (a.collective != b.collective) return {};
@@ -93,7 +93,7 @@ std::string call_of(const Request& request) {
   }
   if (traits.givers == Ranks::none) return call;
   call += " of ";
-  // Who sends how much to whom in an exchange is compared pair by pair.
+  // The amounts of an exchange are compared pair by pair.
   if (!traits.is_exchange()) {
     call += request.counts.empty() ? text(request.count) : counts_text(request.counts);
     call += " ";

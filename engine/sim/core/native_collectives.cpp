@@ -77,7 +77,7 @@ std::vector<Payload> exchanged(const Members& members) {
   return results;
 }
 
-// What each member gets.
+// The payload that each member gets.
 std::vector<Payload> results_of(const Members& members) {
   const Request& first = whole_of(members.front());
   const CollectiveTraits& traits = traits_of(first.collective);

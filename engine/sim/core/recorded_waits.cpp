@@ -1,4 +1,4 @@
-// What the core tells its recorder: whom an operation was for, and who waits when it is over.
+// The core's notes for its recorder: whom an operation was for, and who waits when it is over.
 #include <algorithm>
 
 #include "engine/base/units.hpp"

@@ -1,5 +1,6 @@
-// What a rank may ask for. Requests come from code that is not trusted, so each is checked whole
-// before anything is done with it: first that it makes sense, then that the case allows so much.
+// Checks what a rank may ask for. Requests come from code that is not trusted, so each is checked
+// whole before anything is done with it: first that it makes sense, then that the case allows so
+// much.
 #include <algorithm>
 
 #include "engine/sim/core/core_state.hpp"

@@ -1,4 +1,4 @@
-// Whose turn it is: in which order requests are looked at, who goes on, and how time passes.
+// The schedule: in which order requests are looked at, which strand goes on, and how time passes.
 #include <algorithm>
 
 #include "engine/sim/core/core_state.hpp"
@@ -26,8 +26,8 @@ void Core::State::take_asked() {
   }
 }
 
-// Who goes on, once those are told that wait for what is over: a block of ranks, by the seed's
-// order; or with services the earliest alone, before whom services that were asked at an earlier
+// Chooses who goes on, once those are told that wait for what is over: a block of ranks, by the
+// seed's order; or, with services, the earliest alone, after services that were asked at an earlier
 // time are served.
 void Core::State::choose_next() {
   bool moved = true;

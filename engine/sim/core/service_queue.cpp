@@ -41,9 +41,9 @@ bool Core::State::serve_earliest(double before_s) {
   return false;
 }
 
-// Whether the strand's request was answered, or failed. Requests are answered in the order of time
-// but for those that wait; of these, one is answered at the moment of what it waited for, which is
-// the last thing that happened.
+// Returns true if the strand's request was answered, or failed. Requests are answered in the order
+// of time but for those that wait; of these, one is answered at the moment of what it waited for,
+// which is the last thing that happened.
 bool Core::State::answer(Actor actor, const Answering& answering) {
   StrandState& strand = strand_of(actor);
   const double asked_s = strand.clock_s;
@@ -72,7 +72,7 @@ Service& Core::State::service_of(const Request& request) const {
       [&](const Service* candidate) { return candidate->name() == request.name; });
 }
 
-// What serve() will refuse anyway has no deadline.
+// A request that serve() will refuse anyway has no deadline.
 double Core::State::deadline_of(const StrandState& strand) const {
   try {
     const Request& request = *strand.serving;

@@ -80,7 +80,7 @@ Service::Answer StoreService::expire(const Actor& who, const Request& request, d
   throw Error(message);
 }
 
-// Of those that a get or wait needs, the first that is not there.
+// The first missing key among those that a get or wait needs.
 const std::string* StoreService::missing_key(const StoreCall& call) const {
   const auto missing = [&](const std::string& key) { return !values_.contains(key); };
   if (call.kind == StoreCall::Kind::get) return missing(call.key) ? &call.key : nullptr;

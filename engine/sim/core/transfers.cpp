@@ -83,7 +83,7 @@ bool Core::State::transfer_matches() {
   return moved;
 }
 
-// Where strands go one at a time, some are ready, and what they do may come before.
+// If strands go one at a time, some are ready, and what they do may come before.
 double Core::State::earliest_ready_s() const {
   double earliest_s = std::numeric_limits<double>::infinity();
   if (!links_.have_cards()) return earliest_s;

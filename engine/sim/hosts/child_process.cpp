@@ -38,7 +38,7 @@ int checked(int result, const char* what) {
   return result;
 }
 
-// What the child needs, gathered before the fork: after it only system calls are safe.
+// The data that the child needs, gathered before the fork: after it, only system calls are safe.
 struct Plan {
   std::vector<char*> argv;
   pid_t parent = 0;

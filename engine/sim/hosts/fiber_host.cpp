@@ -309,7 +309,7 @@ Answer FiberHost::call(const Message& message) {
   return core_.take_answer(self.actor);
 }
 
-// Whether the running strand has nothing more to do but to end.
+// True if the running strand has nothing more to do but to end.
 bool FiberHost::over() const { return core_.is_over(running_->actor.rank); }
 
 const std::string& FiberHost::why_over() const {
@@ -332,8 +332,8 @@ std::unique_ptr<Strand> FiberHost::start(std::string name, std::function<void()>
   return std::make_unique<FiberStrand>(*this, add(actor, std::move(name), std::move(body)));
 }
 
-// What is blocked ends, since each call fails now. Those of one rank end youngest first: they may
-// use what older ones own.
+// Blocked strands end, since each call fails now. Those of one rank end youngest first, because
+// they may use what older ones own.
 void FiberHost::end_all() {
   ready_.clear();
   for (auto& of_rank : strands_) {

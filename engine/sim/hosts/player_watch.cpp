@@ -1,4 +1,4 @@
-// What players print, and how long they are silent: the limits that the host holds them to by
+// Watches what players print, and how long they are silent: the limits that the host enforces by
 // itself.
 #include <poll.h>
 #include <unistd.h>
@@ -81,8 +81,8 @@ Finding ProcessHost::State::silent_for(int rank, double limit_s) {
           asleep ? "asleep" : ""};
 }
 
-// Who failed, or was silent for most of the time, is the one; otherwise all are busy with each
-// other.
+// A player that failed, or was silent for most of the time, is to blame; otherwise all are busy
+// with each other.
 void ProcessHost::State::found_too_long() {
   found_bad_end();
   const auto now = Clock::now();

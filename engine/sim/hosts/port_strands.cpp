@@ -51,7 +51,7 @@ class PortMonitor final : public Monitor {
  private:
   static constexpr int nobody = -1;
 
-  // Where strands take turns, what is shared comes to no harm outside either; on threads it would.
+  // Strands take turns here, so unguarded access is harmless; with threads it is a race.
   void check_inside(const char* call) const {
     LOCKSTEP_CHECK(
         inside_ == port_.current_strand(), call,

@@ -101,8 +101,8 @@ void ProcessHost::State::go_on() {
   return others_run ? wait_for_players() : found_bad_end();
 }
 
-// Of ranks that fail side by side, none can be the other's cause. One that was silent comes first:
-// whoever judges it then knows that to play it again would cost seconds.
+// Among ranks that fail side by side, none can be the other's cause. A silent one comes first,
+// because playing it again would cost seconds.
 void ProcessHost::State::found_bad_end() {
   const Finding* first = nullptr;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -16,7 +16,7 @@ namespace lockstep::sim {
 
 namespace {
 
-// What a number may be, in words and with a value to type.
+// The range of a number, in words and with a value to type.
 struct Range {
   const char* is;
   double least;

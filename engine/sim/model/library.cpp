@@ -11,7 +11,7 @@ namespace lockstep::sim {
 
 namespace {
 
-// Of [NCCLT], in seconds: baseLatencies and hwLatencies.
+// The latencies of [NCCLT], in seconds: baseLatencies and hwLatencies.
 struct Latency {
   double ring_start, tree_start;
   std::array<double, 2> ring_within, tree_within;  // by wire: NVLink, PCI Express

@@ -1,5 +1,5 @@
-// Rows by number, and what chance drops. Of an index outside the table, which check_indices told
-// of, nothing is read or written.
+// Embedding and dropout. check_indices has reported indices outside the table; here, they read as
+// zeros and write nothing.
 #include <algorithm>
 
 #include "engine/base/random.hpp"

@@ -56,7 +56,7 @@ void fill(double value, const Tensor& to) {
 
 void scale(const Tensor& x, double factor) {
   visit_dtype(x.dtype(), [&]<typename T>() {
-    // Of a half the arithmetic type is float32.
+    // The arithmetic type of a half is float32.
     using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
     const auto by = static_cast<Wide>(factor);
     for (T& element : x.data<T>()) element = static_cast<T>(static_cast<Wide>(element) * by);

@@ -1,4 +1,4 @@
-// Where oneDNN was not found.
+// For a build without oneDNN.
 #include "engine/tensor/cpu/products.hpp"
 
 namespace lockstep::kernels {

@@ -25,7 +25,7 @@ LOCKSTEP_INLINED inline void multiply(vectors::Registers<bytes> registers, std::
       registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, y);
 }
 
-// What a row's term is multiplied by.
+// The factor of a row's term.
 double share_of(const ops::CrossEntropyOptions& options, std::span<const std::int64_t> labels) {
   if (options.reduction == ops::Reduction::sum) return 1;
   const auto ignored = std::ranges::count(labels, options.ignored_label);

@@ -78,7 +78,7 @@ class RankServer {
   }
 
  private:
-  // What is in front of a group can end it; nobody waits for this rank then.
+  // Access to a function of a group that ends it, so that nobody waits for this rank any more.
   struct Reach : comm::ProcessGroup {
     static void give_up(comm::ProcessGroup& group, const std::string& why) {
       give_up_in(group, why);

@@ -68,7 +68,7 @@ class HorovodStrategy final : public WholeModel {
     const double mean = numbers() ? mean_of_ranks(number_of(loss)) : no_loss;
     const horovod::QueueFigures after = wrapped_.figures();
     cost_ = {group_.traffic().bytes_sent - sent_before + after.bytes_sent - before.bytes_sent};
-    // Of a device that runs behind the host, the host sees only when it asked.
+    // On an asynchronous device, the host knows when it issued the call, not when it ran.
     if (device().numbers() != Numbers::away) {
       cost_.communication = {after.communication.total_s - before.communication.total_s,
                              after.communication.exposed_s - before.communication.exposed_s};

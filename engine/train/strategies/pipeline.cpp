@@ -230,8 +230,8 @@ class Pipeline final : public Strategy {
     for (const Tensor& grad : all) ops::scale_by_(grad, clipping.factor);
   }
 
-  // What each rank knows of the step, and all want to: only the last stages know a loss, and the
-  // slowest stage how long it took.
+  // The parts of a step's result that only some ranks know and all need: only the last stages know
+  // a loss, and only the slowest stage knows how long it took.
   struct StageReport {
     double loss;
     std::optional<StageTimes> stages;  // none of devices that run behind the host

@@ -75,7 +75,7 @@ std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const 
   const int micro_batches = static_cast<int>(
       std::min<std::int64_t>(std::max<std::int64_t>(rows, 1), options.micro_batches));
   const pipeline::Plan plan = plan_of_batch(options, micro_batches);
-  const pipeline::Timeline priced = pipeline::price(plan);
+  const pipeline::PlanTimeline priced = pipeline::price(plan);
   std::vector<StageMemory> all;
   for (int s = 0; s < options.stages; ++s) {
     SymbolicDevice device;

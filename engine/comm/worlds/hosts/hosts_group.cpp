@@ -17,7 +17,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-// Who is where.
+// The host of each rank.
 struct Hosts {
   explicit Hosts(std::vector<std::string> of_ranks, int me) : names(std::move(of_ranks)) {
     for (int r = 0; r < static_cast<int>(names.size()); ++r) {

@@ -133,8 +133,8 @@ std::unique_ptr<AbortableCommunicator> NcclGroup::joined() {
   }
 }
 
-// What was started is asked for and compared before the end, or fails at its deadline; then the GPU
-// does it.
+// Operations that were started are issued and compared before the end, or fail at their deadlines;
+// then the GPU finishes them.
 NcclGroup::~NcclGroup() {
   if (std::uncaught_exceptions() > exceptions_) {
     core_.give_up(names().place(rank(), size()) +
@@ -195,7 +195,7 @@ Work NcclGroup::start(const Collective& c, const Where& where) {
   return Work(std::make_unique<Waiting>(core_, std::move(flight)));
 }
 
-// The host's half has a deadline of its own, and knows better who is late: so it comes first.
+// Waits for the host half first: its timeout names the late ranks.
 CallFingerprint NcclGroup::announced(const Collective& c, const Where& where) {
   constexpr double later_s = 1;
   CallFingerprint mine = fingerprint_of(Call{c, ++collectives_, where}, size());
@@ -205,7 +205,7 @@ CallFingerprint NcclGroup::announced(const Collective& c, const Where& where) {
   return mine;
 }
 
-// What the host's half throws ends the group. Where ranks differ, the group has ended the half.
+// An exception of the host's half ends the group. If ranks differ, the group has ended the half.
 template <typename Body>
 auto NcclGroup::on_host(const CallFingerprint& mine, const Body& body) {
   try {

@@ -184,7 +184,7 @@ std::optional<Watchdog::Finding> Watchdog::ask_peers(std::unique_lock<std::mutex
   return Finding{doing, "because " + reason};
 }
 
-// What the GPU is at; empty: nothing.
+// The operation that the GPU is at; empty: none.
 std::string Watchdog::oldest() {
   const Entry* first = nullptr;
   for (Watched& watched : communicators_) {

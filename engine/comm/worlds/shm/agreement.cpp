@@ -29,7 +29,8 @@ bool agree(const Control& control, int one, int other, int size, std::uint64_t n
                             counts_of(control, other, size, number));
 }
 
-// Of an all_to_all with unequal parts: who sends another number of elements than is expected.
+// Finds, for an all_to_all with unequal parts, who sends another number of elements than is
+// expected.
 std::string unequal_pair(const Control& control, int size, const RankNames& names,
                          std::uint64_t number) {
   if (control.record(0, number).unequal == 0) return {};

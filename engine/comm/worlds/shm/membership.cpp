@@ -109,7 +109,8 @@ std::string Membership::first_cause() const {
   const Failure& failure = control_.head().failure;
   const int failed = failure.rank_after.load();
   if (failed == 0) return {};
-  // Who began to write the cause is about to end it; should it die meanwhile, its rank is enough.
+  // A rank that began to write the cause is about to end it. If it dies meanwhile, its rank is
+  // enough.
   for (int look = 0; look < 1000; ++look) {
     if (failure.told.load(std::memory_order_acquire) != 0) return failure.cause;
     usleep(10);

@@ -38,7 +38,7 @@ class Movement {
     }
     if (longest > 0) read_pieces((longest + step_ - 1) / step_);
     if (any_direct) {
-      // Who lent its tensor gets it back when all have read it.
+      // A rank that lent its tensor gets it back when all have read it.
       r_.publish();
       r_.await();
     }
@@ -76,7 +76,7 @@ class Movement {
   }
   int my_lane() const { return lanes_ == 1 ? 0 : r_.rank; }
 
-  // Where the elements from `src` begin in this rank's output.
+  // The place at which the elements from `src` begin in this rank's output.
   std::int64_t output_start(int src) const {
     if (traits_.taken != sim::Parts::each) return 0;
     return comm::part_start(r_.c.output_counts, r_.c.output, src, r_.size);
@@ -101,7 +101,7 @@ class Movement {
          lane_count(src, my_lane()));
   }
 
-  // What piece `piece` has of a lane of `count` elements.
+  // The elements that piece `piece` has of a lane of `count` elements.
   std::int64_t piece_count(std::int64_t count, std::int64_t piece) const {
     return std::clamp<std::int64_t>(count - piece * step_, 0, step_);
   }

@@ -55,7 +55,7 @@ void wait_until(const std::atomic<std::uint32_t>& word, std::atomic<std::uint32_
     if (ready()) return;
     pause_processor();
   }
-  // Where others compute on all cores, a turn lasts as long as theirs: some milliseconds each.
+  // If others compute on all cores, a turn lasts as long as theirs: some milliseconds each.
   const auto began = std::chrono::steady_clock::now();
   auto now = began;
   for (int yield = 0, turns = 0; yield < yields_max && turns < patience.turns; ++yield) {

@@ -40,8 +40,8 @@ AnyCall asking(Op op, std::uint32_t group, const Where& where) {
   return asked;
 }
 
-// What travels of a tensor: its elements, or none of a symbolic one, whose message has a size and a
-// price only.
+// The bytes of a tensor that travel: its elements, or none of a symbolic one, whose message has
+// only a size and a price.
 std::span<std::byte> wire_bytes_of(const Tensor& tensor) {
   return tensor.device().has_numbers() ? tensor.raw_bytes() : std::span<std::byte>();
 }

@@ -10,7 +10,7 @@ namespace lockstep::comm {
 
 namespace {
 
-// What is most of the memory decides what makes it less.
+// The kind that takes most of the memory decides the advice.
 std::string_view advice_for(MemoryKind most) {
   switch (most) {
     case MemoryKind::activations:

@@ -77,7 +77,7 @@ class Listed {
     }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
-    // Whether it was told that its peers are gone. Nobody tells it afterwards.
+    // True if it was told that its peers are gone. Nobody tells it afterwards.
     bool end() const {
       const std::scoped_lock lock(list_.mutex_);
       return std::exchange(place_->told, true);
@@ -161,7 +161,7 @@ class ListedBuffer final : public UnboundBuffer {
       wait_for(*inner_, direction, nullptr, timeout);  // takes back that it was told
     if (done) return true;
     list_->check_not_aborted();
-    // What has come by now has come: a peer may have gone when it was done.
+    // Data that has come by now counts, because a peer may have gone when it was done.
     try {
       if (wait_for(*inner_, direction, rank, Milliseconds(0))) return true;
     } catch (const std::exception&) {
@@ -198,7 +198,7 @@ class AbortableContext::Buffers final : public ::gloo::transport::Context {
   }
   Listed& list() { return *list_; }
 
-  // Whether the connection to that rank has ended.
+  // True if the connection to that rank has ended.
   //   Thread  the look-out's
   bool is_gone(int peer) {
     UnboundBuffer& nothing = *nothing_[static_cast<std::size_t>(peer)];

@@ -252,13 +252,13 @@ std::vector<MemoryQuestion> all_recipes(std::int64_t parameters,
   return questions;
 }
 
-std::vector<MemoryQuestion> random_models(Bench& bench) {
+std::vector<MemoryQuestion> random_models(CaseRunner& runner) {
   std::vector<MemoryQuestion> questions;
   for (int model = 0; model < 20; ++model) {
-    std::vector<std::int64_t> saved(static_cast<std::size_t>(bench.draw_between(1, 12)));
-    for (auto& layer : saved) layer = bench.draw_between(0, 50'000'000);
+    std::vector<std::int64_t> saved(static_cast<std::size_t>(runner.draw_between(1, 12)));
+    for (auto& layer : saved) layer = runner.draw_between(0, 50'000'000);
     const auto nine =
-        all_recipes(bench.draw_between(1, 2'000 * billion), saved, bench.draw_between(1, 4096));
+        all_recipes(runner.draw_between(1, 2'000 * billion), saved, runner.draw_between(1, 4096));
     questions.insert(questions.end(), nine.begin(), nine.end());
   }
   return questions;
@@ -272,39 +272,39 @@ Exam exam() {
   return {
       {"1.5, 175 and 540 billion float32 weights take 6, 700 and 2,160 GB; gradients take as much "
        "again",
-       [=](Bench& bench) {
-         ask(bench, contract, "SGD, float32",
+       [=](CaseRunner& runner) {
+         ask(runner, contract, "SGD, float32",
              {{3 * billion / 2, plain, {}, 1},
               {175 * billion, plain, {}, 1},
               {540 * billion, plain, {}, 1}});
        }},
       {"each of the nine recipes has the right bytes per parameter",
-       [](Bench& bench) {
-         ask(bench, contract, "nine recipes",
-             all_recipes(bench.draw_between(1'000'000, 2'000'000), {}, 1));
-         ask(bench, contract, "nine recipes, no parameters", all_recipes(0, {}, 1));
+       [](CaseRunner& runner) {
+         ask(runner, contract, "nine recipes",
+             all_recipes(runner.draw_between(1'000'000, 2'000'000), {}, 1));
+         ask(runner, contract, "nine recipes, no parameters", all_recipes(0, {}, 1));
        }},
       {"Adam with a master copy takes 112 GB for 7 billion parameters, 2.8 TB for 175 billion",
-       [=](Bench& bench) {
-         ask(bench, contract, "Adam, mixed",
+       [=](CaseRunner& runner) {
+         ask(runner, contract, "Adam, mixed",
              {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
-         ask(bench, contract, "7 billion parameters", all_recipes(7 * billion, {}, 1));
+         ask(runner, contract, "7 billion parameters", all_recipes(7 * billion, {}, 1));
        }},
       {"activations depend on the batch and on what the layers save, not on the parameters",
-       [](Bench& bench) {
-         ask(bench, contract, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
-         ask(bench, contract, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
-         ask(bench, contract, "the same layers, more parameters",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "two layers, batch 8", all_recipes(1000, {10, 30}, 8));
+         ask(runner, contract, "the same with batch 16", all_recipes(1000, {10, 30}, 16));
+         ask(runner, contract, "the same layers, more parameters",
              all_recipes(1'000'000, {10, 30}, 16));
-         ask(bench, contract, "no batch", all_recipes(1000, {10, 30}, 0));
+         ask(runner, contract, "no batch", all_recipes(1000, {10, 30}, 0));
        }},
       {"for any model every field is right to the byte",
-       [](Bench& bench) { ask(bench, contract, "random models", random_models(bench)); }},
+       [](CaseRunner& runner) { ask(runner, contract, "random models", random_models(runner)); }},
       {"a count that overflows 64 bits is refused; the largest that fits is not",
-       [=](Bench& bench) {
+       [=](CaseRunner& runner) {
          const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
          const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
-         ask(bench, contract, "at the edge of 64 bits",
+         ask(runner, contract, "at the edge of 64 bits",
              {{most, mixed, {}, 1},
               {most + 1, mixed, {}, 1},
               {largest / 2, plain, {}, 1},  // each kind overflows by itself

@@ -208,10 +208,10 @@ std::optional<Failure> reading_failure(const Play& play, const BatchService& ser
   return std::nullopt;
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<LoopReport>& reports, const BatchService& service) {
   const Play play{p, salt};
-  if (auto failure = reading_failure(play, service)) bench.fail(played, std::move(*failure));
+  if (auto failure = reading_failure(play, service)) runner.fail(played, std::move(*failure));
 
   const Trained right = play.trained(Variant::right, Mean::over_samples);
   const std::vector<double>& losses = reports.front().losses;
@@ -220,32 +220,32 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
                                        training_tolerance(p.dtype, right.parameters))) {
     const std::string expected = number_at(right.parameters, *at),
                       seen = number_at(parameters, *at);
-    bench.fail(played, because(cause_of_parameters(play, parameters),
-                               {.message = text("after ", counted(p.epochs, "epoch"),
-                                                ", parameter element ", *at, " is ", seen,
-                                                " where ", expected, " was expected"),
-                                .expected = expected,
-                                .seen = seen,
-                                .where = text("parameter element ", *at)}));
+    runner.fail(played, because(cause_of_parameters(play, parameters),
+                                {.message = text("after ", counted(p.epochs, "epoch"),
+                                                 ", parameter element ", *at, " is ", seen,
+                                                 " where ", expected, " was expected"),
+                                 .expected = expected,
+                                 .seen = seen,
+                                 .where = text("parameter element ", *at)}));
   }
   if (losses.size() != right.losses.size()) {
-    bench.fail(played, {.cause = "other_number_of_losses",
-                        .message = text("the parameters are right, but it returned ",
-                                        counted(std::ssize(losses), "loss"), " for ",
-                                        counted(p.epochs, "epoch")),
-                        .expected = counted(std::ssize(right.losses), "loss"),
-                        .seen = counted(std::ssize(losses), "loss")});
+    runner.fail(played, {.cause = "other_number_of_losses",
+                         .message = text("the parameters are right, but it returned ",
+                                         counted(std::ssize(losses), "loss"), " for ",
+                                         counted(p.epochs, "epoch")),
+                         .expected = counted(std::ssize(right.losses), "loss"),
+                         .seen = counted(std::ssize(losses), "loss")});
   }
   if (const auto at =
           first_difference(losses, right.losses, tolerance_of_losses(p, right.losses))) {
     const std::string expected = number_at(right.losses, *at), seen = number_at(losses, *at);
-    bench.fail(played,
-               because(cause_of_losses(play, losses),
-                       {.message = text("the parameters are right, but the loss of epoch ", *at,
-                                        " is ", seen, " where ", expected, " was expected"),
-                        .expected = expected,
-                        .seen = seen,
-                        .where = text("epoch ", *at)}));
+    runner.fail(played,
+                because(cause_of_losses(play, losses),
+                        {.message = text("the parameters are right, but the loss of epoch ", *at,
+                                         " is ", seen, " where ", expected, " was expected"),
+                         .expected = expected,
+                         .seen = seen,
+                         .where = text("epoch ", *at)}));
   }
 }
 
@@ -267,11 +267,11 @@ const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
     .services = [](const Problem& p,
                    std::uint64_t salt) { return std::tuple(BatchService(p, salt)); }};
 
-void play(Bench& bench, Problem p) {
-  std::uint64_t salt = bench.draw();
-  p.model_seed = bench.draw() >> 32;
+void play(CaseRunner& runner, Problem p) {
+  std::uint64_t salt = runner.draw();
+  p.model_seed = runner.draw() >> 32;
   while (p.turning && !rises({p, salt})) ++salt;
-  grader::play(bench, contract, p, salt);
+  grader::play(runner, contract, p, salt);
 }
 
 }  // namespace
@@ -279,27 +279,27 @@ void play(Bench& bench, Problem p) {
 Exam exam() {
   return {
       {"in one epoch every batch is trained on once, with its own gradient",
-       [](Bench& bench) {
-         play(bench, {.samples = 20, .batch = 5, .epochs = 1});
-         play(bench, {.samples = 4, .batch = 4, .epochs = 1});
+       [](CaseRunner& runner) {
+         play(runner, {.samples = 20, .batch = 5, .epochs = 1});
+         play(runner, {.samples = 4, .batch = 4, .epochs = 1});
        }},
       {"each of several epochs has its own order and its own mean loss",
-       [](Bench& bench) {
-         play(bench, {.samples = 20, .batch = 5, .epochs = 3});
-         play(bench, {.samples = 9, .batch = 1, .epochs = 2});
-         play(bench, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
-         play(bench, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
+       [](CaseRunner& runner) {
+         play(runner, {.samples = 20, .batch = 5, .epochs = 3});
+         play(runner, {.samples = 9, .batch = 1, .epochs = 2});
+         play(runner, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
+         play(runner, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
        }},
       {"a short last batch is trained on and weighted by its samples",
-       [](Bench& bench) {
-         play(bench, {.samples = 23, .batch = 10, .epochs = 2});
-         play(bench, {.samples = 3, .batch = 10, .epochs = 2});
+       [](CaseRunner& runner) {
+         play(runner, {.samples = 23, .batch = 10, .epochs = 2});
+         play(runner, {.samples = 3, .batch = 10, .epochs = 2});
        }},
       {"Adam sees one gradient per batch",
-       [](Bench& bench) { play(bench, {.optimizer = OptimizerKind::adam}); }},
+       [](CaseRunner& runner) { play(runner, {.optimizer = OptimizerKind::adam}); }},
       {"float32 parameters train the same way",
-       [](Bench& bench) { play(bench, {.epochs = 2, .dtype = DType::float32}); }},
-      {"zero epochs change nothing", [](Bench& bench) { play(bench, {.epochs = 0}); }},
+       [](CaseRunner& runner) { play(runner, {.epochs = 2, .dtype = DType::float32}); }},
+      {"zero epochs change nothing", [](CaseRunner& runner) { play(runner, {.epochs = 0}); }},
   };
 }
 

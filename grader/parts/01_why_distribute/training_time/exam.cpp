@@ -253,7 +253,7 @@ std::optional<Failure> wrong(std::span<const TimeQuestion> asked, const TimeEsti
 
 const FunctionContract<TimeQuestion, TimeEstimate> contract{.text_of = text_of, .wrong = wrong};
 
-double drawn_part(Bench& bench) { return 0.1 + 0.8 * random_uniform(bench.draw(), 0); }
+double drawn_part(CaseRunner& runner) { return 0.1 + 0.8 * random_uniform(runner.draw(), 0); }
 
 TimeQuestion measured(int ranks, const plan::MeasuredRun& run) {
   return {TimeForm::measured, ranks, run, {}, {}};
@@ -262,21 +262,21 @@ TimeQuestion counted(int ranks, const plan::CountedRun& run, const plan::Acceler
   return {TimeForm::counted, ranks, {}, run, device};
 }
 
-std::vector<TimeQuestion> random_runs(Bench& bench, TimeForm form) {
+std::vector<TimeQuestion> random_runs(CaseRunner& runner, TimeForm form) {
   std::vector<TimeQuestion> questions;
   for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 64, 1000}) {
     for (int k = 0; k < 5; ++k) {
-      const double seconds = 0.01 + random_uniform(bench.draw(), 0);
+      const double seconds = 0.01 + random_uniform(runner.draw(), 0);
       if (form == TimeForm::measured) {
         questions.push_back(
-            measured(ranks, {bench.draw_between(1, 10'000'000), bench.draw_between(1, 300),
-                             bench.draw_between(2, 90), seconds, drawn_part(bench)}));
+            measured(ranks, {runner.draw_between(1, 10'000'000), runner.draw_between(1, 300),
+                             runner.draw_between(2, 90), seconds, drawn_part(runner)}));
       } else {
         questions.push_back(counted(ranks,
-                                    {bench.draw_between(billion, 1000 * billion),
-                                     bench.draw_between(billion, 20'000 * billion),
-                                     bench.draw_between(100'000, 10'000'000)},
-                                    {1e15 * seconds, drawn_part(bench)}));
+                                    {runner.draw_between(billion, 1000 * billion),
+                                     runner.draw_between(billion, 20'000 * billion),
+                                     runner.draw_between(100'000, 10'000'000)},
+                                    {1e15 * seconds, drawn_part(runner)}));
       }
     }
   }
@@ -289,16 +289,16 @@ Exam exam() {
   const plan::CountedRun gpt3{175 * billion, 300 * billion, 3'200'000};
   return {
       {"ten epochs of a million samples take 86.8, 43.4 and 10.85 hours on 1, 2 and 8 ranks",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<TimeQuestion> questions;
          for (const int ranks : {1, 2, 8}) {
            questions.push_back(measured(ranks, {1'000'000, 32, 10, 1.0, 1.0}));
          }
-         ask(bench, contract, "a million samples", questions);
+         ask(runner, contract, "a million samples", questions);
        }},
       {"the last batch of an epoch takes a step, even a short batch",
-       [](Bench& bench) {
-         ask(bench, contract, "shares and batches that do not divide",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "shares and batches that do not divide",
              {measured(3, {100, 33, 3, 0.5, 1.0}), measured(3, {101, 34, 2, 0.5, 1.0}),
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
@@ -307,23 +307,23 @@ Exam exam() {
               measured(2, {10, 2, 3, 0, 1.0})});
        }},
       {"an efficiency below 1 lengthens the run and raises the cost of every rank",
-       [](Bench& bench) {
-         ask(bench, contract, "8 ranks at 0.8",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "8 ranks at 0.8",
              {measured(8, {1'000'000, 32, 10, 1.0, 0.8}), measured(2, {4096, 64, 1, 0.25, 0.5})});
-         ask(bench, contract, "random runs", random_runs(bench, TimeForm::measured));
+         ask(runner, contract, "random runs", random_runs(runner, TimeForm::measured));
        }},
       {"GPT-3 takes one device 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
-       [=](Bench& bench) {
-         ask(bench, contract, "GPT-3",
+       [=](CaseRunner& runner) {
+         ask(runner, contract, "GPT-3",
              {counted(1, gpt3, {28e12, 1.0}), counted(1, gpt3, {125e12, 0.4}),
               counted(1024, gpt3, {312e12, 0.45})});
        }},
       {"any counted run is right, even with a short last update",
-       [](Bench& bench) {
-         ask(bench, contract, "random runs", random_runs(bench, TimeForm::counted));
-         ask(bench, contract, "one token per update",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "random runs", random_runs(runner, TimeForm::counted));
+         ask(runner, contract, "one token per update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
-         ask(bench, contract, "billions of tokens per update",
+         ask(runner, contract, "billions of tokens per update",
              {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
   };

@@ -86,21 +86,22 @@ const FunctionContract<LayoutQuestion, LayoutAnswer> contract{
             },
     }}};
 
-comm::Endpoint drawn_master(Bench& bench) {
-  const auto port = static_cast<int>(bench.draw_between(1, 65535));
-  switch (bench.draw() % 3) {
+comm::Endpoint drawn_master(CaseRunner& runner) {
+  const auto port = static_cast<int>(runner.draw_between(1, 65535));
+  switch (runner.draw() % 3) {
     case 0:
-      return {text("node-", bench.draw_between(0, 999), ".cluster"), port};
+      return {text("node-", runner.draw_between(0, 999), ".cluster"), port};
     case 1:
-      return {text("10.", bench.draw_between(0, 255), ".", bench.draw_between(0, 255), ".7"), port};
+      return {text("10.", runner.draw_between(0, 255), ".", runner.draw_between(0, 255), ".7"),
+              port};
     default:
-      return {text("fd00::", bench.draw_between(1, 9)), port};
+      return {text("fd00::", runner.draw_between(1, 9)), port};
   }
 }
 
-std::vector<LayoutQuestion> environments(Bench& bench, const Layout& layout) {
+std::vector<LayoutQuestion> environments(CaseRunner& runner, const Layout& layout) {
   std::vector<LayoutQuestion> questions;
-  const comm::Endpoint master = drawn_master(bench);
+  const comm::Endpoint master = drawn_master(runner);
   for (const Place& place : all_places(layout)) {
     questions.push_back({LayoutForm::environment, layout, place.node, place.local_rank, master, 0});
   }
@@ -116,15 +117,15 @@ std::vector<LayoutQuestion> places(const Layout& layout) {
   return questions;
 }
 
-void ask_both(Bench& bench, const std::string& description, const Layout& layout) {
-  ask(bench, contract, description + ": the variables", environments(bench, layout));
-  ask(bench, contract, description + ": the places", places(layout));
+void ask_both(CaseRunner& runner, const std::string& description, const Layout& layout) {
+  ask(runner, contract, description + ": the variables", environments(runner, layout));
+  ask(runner, contract, description + ": the places", places(layout));
 }
 
-Layout drawn_layout(Bench& bench, int nodes, int least) {
+Layout drawn_layout(CaseRunner& runner, int nodes, int least) {
   Layout layout;
   for (int node = 0; node < nodes; ++node)
-    layout.push_back(static_cast<int>(bench.draw_between(least, 8)));
+    layout.push_back(static_cast<int>(runner.draw_between(least, 8)));
   return layout;
 }
 
@@ -133,45 +134,45 @@ Layout drawn_layout(Bench& bench, int nodes, int least) {
 Exam exam() {
   return {
       {"with two nodes of four, rank 5 is local rank 1 of node 1",
-       [](Bench& bench) {
-         ask(bench, contract, "two nodes of four: rank 5",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "two nodes of four: rank 5",
              {{LayoutForm::environment, {4, 4}, 1, 1, {"node-0", 29400}, 0}});
-         ask_both(bench, "two nodes of four", {4, 4});
+         ask_both(runner, "two nodes of four", {4, 4});
        }},
       {"on one node rank and local rank are equal; one process is a world of one",
-       [](Bench& bench) {
-         ask_both(bench, "one node", {static_cast<int>(bench.draw_between(2, 8))});
-         ask_both(bench, "one process", {1});
+       [](CaseRunner& runner) {
+         ask_both(runner, "one node", {static_cast<int>(runner.draw_between(2, 8))});
+         ask_both(runner, "one process", {1});
        }},
       {"with unequal nodes, a node's ranks start after those of the nodes before it",
-       [](Bench& bench) {
-         ask_both(bench, "small, large, one", {2, 8, 1});
-         ask_both(bench, "large, small, large", {5, 1, 7});
+       [](CaseRunner& runner) {
+         ask_both(runner, "small, large, one", {2, 8, 1});
+         ask_both(runner, "large, small, large", {5, 1, 7});
          for (const int nodes : {2, 3, 4, 5, 7, 8}) {
-           ask_both(bench, text(nodes, " unequal nodes"), drawn_layout(bench, nodes, 1));
+           ask_both(runner, text(nodes, " unequal nodes"), drawn_layout(runner, nodes, 1));
          }
        }},
       {"nodes without processes keep their numbers, first, last or in the middle",
-       [](Bench& bench) {
-         ask_both(bench, "the first node is empty", {0, 3, 2});
-         ask_both(bench, "two in the middle are empty", {2, 0, 0, 3});
-         ask_both(bench, "the last node is empty", {3, 1, 0});
-         ask_both(bench, "drawn, with empty nodes", drawn_layout(bench, 12, 0));
+       [](CaseRunner& runner) {
+         ask_both(runner, "the first node is empty", {0, 3, 2});
+         ask_both(runner, "two in the middle are empty", {2, 0, 0, 3});
+         ask_both(runner, "the last node is empty", {3, 1, 0});
+         ask_both(runner, "drawn, with empty nodes", drawn_layout(runner, 12, 0));
        }},
       {"with 300 nodes of 8, every rank has one place and every place has one rank",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          const Layout layout(300, 8);
-         const std::vector<LayoutQuestion> all = environments(bench, layout);
+         const std::vector<LayoutQuestion> all = environments(runner, layout);
          std::vector<LayoutQuestion> some;
-         for (int i = 0; i < 40; ++i) some.push_back(all[bench.draw() % all.size()]);
-         ask(bench, contract, "300 nodes: the variables", some);
+         for (int i = 0; i < 40; ++i) some.push_back(all[runner.draw() % all.size()]);
+         ask(runner, contract, "300 nodes: the variables", some);
          const std::vector<LayoutQuestion> ranks = places(layout);
          some.clear();
-         for (int i = 0; i < 40; ++i) some.push_back(ranks[bench.draw() % ranks.size()]);
-         ask(bench, contract, "300 nodes: the places", some);
+         for (int i = 0; i < 40; ++i) some.push_back(ranks[runner.draw() % ranks.size()]);
+         ask(runner, contract, "300 nodes: the places", some);
        }},
       {"a rank that does not exist is refused",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<LayoutQuestion> questions;
          for (const Layout& layout : {Layout{4, 4}, {2, 0, 3}, {3, 0}, {0, 0}, {}}) {
            const int size = std::accumulate(layout.begin(), layout.end(), 0);
@@ -179,7 +180,7 @@ Exam exam() {
              questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
            }
          }
-         ask(bench, contract, "ranks beyond the last", questions);
+         ask(runner, contract, "ranks beyond the last", questions);
        }},
   };
 }

@@ -111,15 +111,15 @@ Cause cause_of_sharing(std::size_t purpose, const SeedAnswer& a, const SeedAnswe
   return {"worker_ignored", "the workers of a rank would augment different samples alike"};
 }
 
-[[noreturn]] void fail(Bench& bench, const Played& played, const std::string& what,
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, const std::string& what,
                        const std::string& expected, const SeedAnswer& where, const Cause& cause) {
-  bench.fail(played, because(cause, {.message = text(what, " where ", expected, " was expected"),
-                                     .expected = expected,
-                                     .seen = what,
-                                     .where = text_of(where.question)}));
+  runner.fail(played, because(cause, {.message = text(what, " where ", expected, " was expected"),
+                                      .expected = expected,
+                                      .seen = what,
+                                      .where = text_of(where.question)}));
 }
 
-void check_purpose(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all,
+void check_purpose(CaseRunner& runner, const Played& played, const std::vector<SeedAnswer>& all,
                    std::size_t purpose) {
   std::map<Stream, const SeedAnswer*> of_stream;
   std::map<std::uint64_t, const SeedAnswer*> of_seed;
@@ -128,14 +128,14 @@ void check_purpose(Bench& bench, const Played& played, const std::vector<SeedAns
     const SeedAnswer& first =
         *of_stream.emplace(stream_of(asked.question, purpose), &asked).first->second;
     if (const std::uint64_t other = first.seeds.*purposes[purpose]; other != seed) {
-      fail(bench, played,
+      fail(runner, played,
            text(names[purpose], " is ", other, " (", text_of(first.question), ") and ", seed, " (",
                 text_of(asked.question), ")"),
            "the same seed", asked, cause_of_difference(purpose, first, asked));
     }
     const SeedAnswer& holder = *of_seed.emplace(seed, &asked).first->second;
     if (stream_of(holder.question, purpose) != stream_of(asked.question, purpose)) {
-      fail(bench, played,
+      fail(runner, played,
            text(names[purpose], " is ", seed, " both for ", text_of(holder.question), " and for ",
                 text_of(asked.question)),
            "a different seed for each", asked, cause_of_sharing(purpose, holder, asked));
@@ -144,14 +144,14 @@ void check_purpose(Bench& bench, const Played& played, const std::vector<SeedAns
 }
 
 // The noise of one purpose must not be that of another, nor the numbers of the first weights.
-void check_across(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
+void check_across(CaseRunner& runner, const Played& played, const std::vector<SeedAnswer>& all) {
   std::map<std::uint64_t, std::pair<std::size_t, const SeedAnswer*>> of_seed;
   for (const std::size_t purpose : {dropout, dropout_sharded, augmentation, model, sampler}) {
     for (const SeedAnswer& asked : all) {
       const std::uint64_t seed = asked.seeds.*purposes[purpose];
       const auto [other, holder] = of_seed.emplace(seed, std::pair(purpose, &asked)).first->second;
       if (other == purpose || (other == model && purpose == sampler)) continue;
-      fail(bench, played,
+      fail(runner, played,
            text(names[other], " (", text_of(holder->question), ") and ", names[purpose], " (",
                 text_of(asked.question), ") are both ", seed),
            "a different seed for each", asked,
@@ -163,7 +163,7 @@ void check_across(Bench& bench, const Played& played, const std::vector<SeedAnsw
 
 // Seeds that are the time in seconds do not change while an exam lasts: they are told by their
 // size.
-void check_clock(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
+void check_clock(CaseRunner& runner, const Played& played, const std::vector<SeedAnswer>& all) {
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
   for (const SeedAnswer& asked : all) {
     for (std::size_t purpose = 0; purpose < purposes.size(); ++purpose) {
@@ -171,7 +171,7 @@ void check_clock(Bench& bench, const Played& played, const std::vector<SeedAnswe
       for (const std::uint64_t base : {std::uint64_t{0}, asked.question.run_seed}) {
         const auto age = now - static_cast<std::int64_t>(seed - base);
         if (age < -5000 || age > 5000) continue;
-        fail(bench, played, text(names[purpose], " is ", seed, " for ", text_of(asked.question)),
+        fail(runner, played, text(names[purpose], " is ", seed, " for ", text_of(asked.question)),
              "a seed derived from the run seed", asked,
              {"clock", "this is the time of day, so tomorrow's run would differ"});
       }
@@ -181,7 +181,8 @@ void check_clock(Bench& bench, const Played& played, const std::vector<SeedAnswe
 
 // Places and workers are numbers of 31 bits, so one run has more streams than 32 bits have values:
 // seeds of one run that all lie within 2^32 numbers of each other must collide somewhere.
-void check_width(Bench& bench, const Played& played, const std::vector<SeedAnswer>& of_one_run) {
+void check_width(CaseRunner& runner, const Played& played,
+                 const std::vector<SeedAnswer>& of_one_run) {
   for (const std::size_t purpose : {dropout, dropout_sharded, augmentation}) {
     std::uint64_t least = ~std::uint64_t{0}, most = 0;
     for (const SeedAnswer& asked : of_one_run) {
@@ -189,7 +190,7 @@ void check_width(Bench& bench, const Played& played, const std::vector<SeedAnswe
       most = std::max(most, asked.seeds.*purposes[purpose]);
     }
     if (most - least >= std::uint64_t{1} << 32) continue;
-    fail(bench, played,
+    fail(runner, played,
          text("each ", names[purpose], " seed of ", of_one_run.size(), " places lies between ",
               least, " and ", most),
          "a seed of 64 bits", of_one_run.front(),
@@ -200,12 +201,12 @@ void check_width(Bench& bench, const Played& played, const std::vector<SeedAnswe
 }
 
 // The same questions to `processes` ranks, so that none can have an answer of its own.
-std::optional<Played> play(Bench& bench, const std::string& description,
+std::optional<Played> play(CaseRunner& runner, const std::string& description,
                            const std::vector<SeedQuestion>& questions, int processes) {
   CaseSetup setup;
   setup.description = description;
   setup.inputs.assign(static_cast<std::size_t>(processes), fields_to_bytes(questions));
-  return bench.play(setup);
+  return runner.play(setup);
 }
 
 std::vector<SeedAnswer> answers_of(const Played& played,
@@ -221,26 +222,27 @@ std::vector<SeedAnswer> answers_of(const Played& played,
   return all;
 }
 
-void check_purposes(Bench& bench, const Played& played, const std::vector<SeedAnswer>& all) {
+void check_purposes(CaseRunner& runner, const Played& played, const std::vector<SeedAnswer>& all) {
   for (const std::size_t purpose : {model, sampler, dropout, dropout_sharded, augmentation}) {
-    check_purpose(bench, played, all, purpose);
+    check_purpose(runner, played, all, purpose);
   }
 }
 
-void ask(Bench& bench, const std::string& description, const std::vector<SeedQuestion>& questions) {
-  const auto played = play(bench, description, questions, 1);
+void ask(CaseRunner& runner, const std::string& description,
+         const std::vector<SeedQuestion>& questions) {
+  const auto played = play(runner, description, questions, 1);
   if (!played) return;
   const std::vector<SeedAnswer> all = answers_of(*played, questions);
-  check_purposes(bench, *played, all);
-  check_across(bench, *played, all);
-  check_clock(bench, *played, all);
+  check_purposes(runner, *played, all);
+  check_across(runner, *played, all);
+  check_clock(runner, *played, all);
 }
 
 // Far from the numbers that questions count with, and from the time of day; short enough to read.
-std::uint64_t drawn_run_seed(Bench& bench) { return (bench.draw() >> 44 | 1) << 20; }
+std::uint64_t drawn_run_seed(CaseRunner& runner) { return (runner.draw() >> 44 | 1) << 20; }
 
-int drawn(Bench& bench, int below) {
-  return static_cast<int>(bench.draw() % static_cast<std::uint64_t>(below));
+int drawn(CaseRunner& runner, int below) {
+  return static_cast<int>(runner.draw() % static_cast<std::uint64_t>(below));
 }
 
 }  // namespace
@@ -248,28 +250,28 @@ int drawn(Bench& bench, int below) {
 Exam exam() {
   return {
       {"the same question gets the same seeds, in one process and in another",
-       [](Bench& bench) {
-         const SeedQuestion question{drawn_run_seed(bench), {3, 1, 2}, 1};
+       [](CaseRunner& runner) {
+         const SeedQuestion question{drawn_run_seed(runner), {3, 1, 2}, 1};
          const std::vector<SeedQuestion> again(3, question);
-         const auto played = play(bench, "one question, three times, on three ranks", again, 3);
+         const auto played = play(runner, "one question, three times, on three ranks", again, 3);
          if (!played) return;
-         check_purposes(bench, *played, answers_of(*played, again));
+         check_purposes(runner, *played, answers_of(*played, again));
        }},
       {"replicas start equal and share one sample order; each has its own noise",
-       [](Bench& bench) {
-         const std::uint64_t run_seed = drawn_run_seed(bench);
+       [](CaseRunner& runner) {
+         const std::uint64_t run_seed = drawn_run_seed(runner);
          std::vector<SeedQuestion> questions;
          for (int data = 0; data < 8; ++data) questions.push_back({run_seed, {data, 0, 0}, 0});
-         ask(bench, "8 data ranks", questions);
+         ask(runner, "8 data ranks", questions);
        }},
       {"tensor ranks share the masks of replicated activations and no others",
-       [](Bench& bench) {
-         const std::uint64_t run_seed = drawn_run_seed(bench);
+       [](CaseRunner& runner) {
+         const std::uint64_t run_seed = drawn_run_seed(runner);
          std::vector<SeedQuestion> questions;
          for (int tensor = 0; tensor < 8; ++tensor) {
            questions.push_back({run_seed, {0, tensor, 0}, 0});
          }
-         ask(bench, "8 tensor ranks", questions);
+         ask(runner, "8 tensor ranks", questions);
          questions.clear();
          for (int data = 0; data < 4; ++data) {
            for (int pipeline = 0; pipeline < 4; ++pipeline) {
@@ -278,15 +280,15 @@ Exam exam() {
              }
            }
          }
-         ask(bench, "a mesh of 4 by 4 by 4", questions);
+         ask(runner, "a mesh of 4 by 4 by 4", questions);
        }},
       {"64 ranks with 16 workers each share no stream, even across two runs with adjacent seeds",
-       [](Bench& bench) {
-         const std::uint64_t run_seed = drawn_run_seed(bench);
+       [](CaseRunner& runner) {
+         const std::uint64_t run_seed = drawn_run_seed(runner);
          std::vector<SeedQuestion> workers;
          for (int worker = 0; worker < 4; ++worker)
            workers.push_back({run_seed, {0, 0, 0}, worker});
-         ask(bench, "4 workers of one rank", workers);
+         ask(runner, "4 workers of one rank", workers);
          std::vector<SeedQuestion> questions;
          for (const std::uint64_t seed : {run_seed, run_seed + 1}) {
            for (int data = 0; data < 64; ++data) {
@@ -295,10 +297,10 @@ Exam exam() {
              }
            }
          }
-         ask(bench, "64 ranks, 16 workers, 2 run seeds", questions);
+         ask(runner, "64 ranks, 16 workers, 2 run seeds", questions);
        }},
       {"small run seeds such as 0, 1 and 42 give distinct streams",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<SeedQuestion> questions;
          for (const std::uint64_t seed : {0, 1, 2, 3, 42, 1234}) {
            for (int data = 0; data < 8; ++data) {
@@ -307,14 +309,15 @@ Exam exam() {
              }
            }
          }
-         ask(bench, "run seeds 0, 1, 2, 3, 42 and 1234", questions);
+         ask(runner, "run seeds 0, 1, 2, 3, 42 and 1234", questions);
        }},
       {"thousands of ranks and hundreds of workers get distinct streams",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<SeedQuestion> questions;
          for (int k = 0; k < 600; ++k) {
-           const MeshCoordinates where{drawn(bench, 20'000), drawn(bench, 64), drawn(bench, 128)};
-           questions.push_back({drawn_run_seed(bench), where, drawn(bench, 256)});
+           const MeshCoordinates where{drawn(runner, 20'000), drawn(runner, 64),
+                                       drawn(runner, 128)};
+           questions.push_back({drawn_run_seed(runner), where, drawn(runner, 256)});
            for (int step = 1; step < 3; ++step) {
              SeedQuestion next = questions.back();
              next.where.data += step;
@@ -322,21 +325,22 @@ Exam exam() {
              questions.push_back(next);
            }
          }
-         ask(bench, "places drawn in a large mesh", questions);
-         const std::uint64_t run_seed = drawn_run_seed(bench);
+         ask(runner, "places drawn in a large mesh", questions);
+         const std::uint64_t run_seed = drawn_run_seed(runner);
          questions.clear();
          for (int worker = 0; worker < 300; ++worker) {
            for (int data = 0; data < 2; ++data)
              questions.push_back({run_seed, {data, 0, 0}, worker});
          }
-         ask(bench, "2 ranks with 300 workers each", questions);
+         ask(runner, "2 ranks with 300 workers each", questions);
          questions.clear();
          for (int k = 0; k < 300; ++k) {
-           const MeshCoordinates where{drawn(bench, 20'000), drawn(bench, 64), drawn(bench, 128)};
-           questions.push_back({run_seed, where, drawn(bench, 256)});
+           const MeshCoordinates where{drawn(runner, 20'000), drawn(runner, 64),
+                                       drawn(runner, 128)};
+           questions.push_back({run_seed, where, drawn(runner, 256)});
          }
-         if (const auto played = play(bench, "300 places in one run", questions, 1)) {
-           check_width(bench, *played, answers_of(*played, questions));
+         if (const auto played = play(runner, "300 places in one run", questions, 1)) {
+           check_width(runner, *played, answers_of(*played, questions));
          }
          // Numbers by which people multiply one coordinate to make room for the next.
          questions.clear();
@@ -348,7 +352,7 @@ Exam exam() {
            questions.push_back({run_seed, {0, 0, by}, 0});
            questions.push_back({run_seed, {0, 0, 0}, by});
          }
-         ask(bench, "one coordinate at a time, up to a million", questions);
+         ask(runner, "one coordinate at a time, up to a million", questions);
          // Numbers that are alike in their last eight, sixteen or more bits.
          questions.clear();
          for (const int apart : {0, 1 << 8, 1 << 10, 1 << 12, 1 << 16, 1 << 20}) {
@@ -356,7 +360,7 @@ Exam exam() {
            questions.push_back({run_seed, {3, 1, 2 + apart}, 5});
            questions.push_back({run_seed, {3, 1, 2}, 5 + apart});
          }
-         ask(bench, "numbers that are powers of two apart", questions);
+         ask(runner, "numbers that are powers of two apart", questions);
        }},
   };
 }

@@ -13,9 +13,9 @@ namespace {
 // A world: ranks on nodes, and the steps that all of them take.
 class MachinesTrial {
  public:
-  MachinesTrial(Bench& bench, const std::vector<int>& ranks_per_node) : bench_(bench) {
+  MachinesTrial(CaseRunner& runner, const std::vector<int>& ranks_per_node) : runner_(runner) {
     for (int node = 0; std::cmp_less(node, ranks_per_node.size()); ++node) {
-      const std::uint64_t drawn = bench.draw() % 100000;
+      const std::uint64_t drawn = runner.draw() % 100000;
       cluster_.names.push_back(drawn % 2 == 0 ? text("node-", drawn) : text("fd00::", drawn));
       for (int local = 0; local < ranks_per_node[static_cast<std::size_t>(node)]; ++local) {
         cluster_.node_of.push_back(node);
@@ -23,7 +23,7 @@ class MachinesTrial {
       }
     }
     steps_.resize(cluster_.node_of.size());
-    port_ = static_cast<int>(2000 + bench.draw() % 50000);
+    port_ = static_cast<int>(2000 + runner.draw() % 50000);
   }
 
   int size() const { return static_cast<int>(steps_.size()); }
@@ -79,15 +79,15 @@ class MachinesTrial {
     MachinesService machines(cluster_, store, sessions, launchers_, lost_);
     // Four times the calls of the store that are enough, and as many of the clock.
     const auto steps = static_cast<std::int64_t>(steps_.front().size());
-    const auto played = play_served(bench_, description, steps_, {&store, &machines, &sessions},
+    const auto played = play_served(runner_, description, steps_, {&store, &machines, &sessions},
                                     steps * size() * (60 + 16 * size()));
     if (!played) return;
-    check_setup(bench_, *played,
+    check_setup(runner_, *played,
                 {steps_, store, machines, sessions, damaged_, store_, asks_for, lost_});
   }
 
  private:
-  Bench& bench_;
+  CaseRunner& runner_;
   MachineSet cluster_;
   std::vector<int> local_rank_;
   std::vector<std::vector<SetupStep>> steps_;
@@ -106,30 +106,30 @@ std::string text_of(const std::vector<int>& layout) {
   return text(list, layout == std::vector{1} ? " rank" : " ranks");
 }
 
-void places(Bench& bench) {
+void places(CaseRunner& runner) {
   for (const auto& layout : layouts) {
-    MachinesTrial(bench, layout).step().play(text_of(layout), Written::group);
+    MachinesTrial(runner, layout).step().play(text_of(layout), Written::group);
   }
-  MachinesTrial here(bench, {4});
+  MachinesTrial here(runner, {4});
   here.step();
   for (int rank = 0; rank < 4; ++rank) here.last(rank).variables["MASTER_ADDR"] = "127.0.0.1";
   here.play("4 ranks, MASTER_ADDR 127.0.0.1", Written::group);
 }
 
-void late(Bench& bench) {
+void late(CaseRunner& runner) {
   for (const int who : {0, 1, 4}) {
-    MachinesTrial world(bench, {2, 3});
+    MachinesTrial world(runner, {2, 3});
     world.step();
     world.last(who).after_s = 40;
     world.play(text("5 ranks, rank ", who, " 40 s late"));
   }
 }
 
-void backends(Bench& bench) {
+void backends(CaseRunner& runner) {
   // GPUs of node 0 and of node 1, where each has three ranks.
   for (const auto& [first, second] :
        std::vector<std::pair<int, int>>{{3, 3}, {0, 0}, {8, 0}, {0, 8}, {2, 3}, {3, 2}, {4, 3}}) {
-    MachinesTrial world(bench, {3, 3});
+    MachinesTrial world(runner, {3, 3});
     world.step();
     for (int rank = 0; rank < 6; ++rank) world.last(rank).gpus = rank < 3 ? first : second;
     world.play(text("3 + 3 ranks, ", first, " and ", second, " GPUs"), Written::group);
@@ -137,8 +137,8 @@ void backends(Bench& bench) {
 }
 
 // Rank 0 of 1; and rank 5 of 12, for which no other rank ever comes.
-void good_variables(Bench& bench) {
-  MachinesTrial world(bench, {1});
+void good_variables(CaseRunner& runner) {
+  MachinesTrial world(runner, {1});
   world.step();
   world.step();
   world.last(0).variables["TORCHELASTIC_RESTART_COUNT"] = "12";
@@ -150,11 +150,11 @@ void good_variables(Bench& bench) {
   world.play("1 rank, variables that make sense", Written::variables);
 }
 
-void variables(Bench& bench) {
-  good_variables(bench);
+void variables(CaseRunner& runner) {
+  good_variables(runner);
   const std::vector<std::optional<std::string>> no_numbers{
       std::nullopt, "", "two", "2x", "-1", "1.0", "0x1", "4294967296"};
-  MachinesTrial world(bench, {1});
+  MachinesTrial world(runner, {1});
   const auto refuse = [&](const std::string& variable, const std::optional<std::string>& value) {
     world.step();
     world.last(0).after_s = 1;
@@ -185,9 +185,9 @@ void variables(Bench& bench) {
   world.play("1 rank, one bad variable after the other", Written::variables);
 }
 
-void absent(Bench& bench) {
+void absent(CaseRunner& runner) {
   for (const auto& missing : std::vector<std::vector<int>>{{0}, {3}, {1, 2}, {0, 1}}) {
-    MachinesTrial world(bench, {2, 2});
+    MachinesTrial world(runner, {2, 2});
     world.step();
     // Rank 0 comes last, so its store is served as long as any rank waits.
     for (int rank = 0; rank < 4; ++rank) {
@@ -197,18 +197,18 @@ void absent(Bench& bench) {
     for (const int rank : missing) world.last(rank).comes = false;
     world.play(text("2 + 2 ranks, of which ", missing.size(), " never come"));
   }
-  MachinesTrial slow(bench, {4});
+  MachinesTrial slow(runner, {4});
   slow.step();
   slow.last(0).after_s = 15;
   slow.last(2).comes = false;
   for (int rank = 0; rank < 4; ++rank) slow.last(rank).timeout_s = 25;
   slow.play("4 ranks, rank 0 late by 15 s of 25 s, rank 2 missing");
-  MachinesTrial impatient(bench, {4});
+  MachinesTrial impatient(runner, {4});
   impatient.step();
   for (int rank = 0; rank < 4; ++rank) impatient.last(rank).timeout_s = rank == 0 ? 10 : 25;
   impatient.last(2).comes = false;
   impatient.play("4 ranks, rank 2 missing, and rank 0 gives up first");
-  MachinesTrial damaged(bench, {4});
+  MachinesTrial damaged(runner, {4});
   damaged.step();
   damaged.last(0).after_s = 1;
   damaged.damage(3, "LOCAL_RANK", "three");
@@ -217,9 +217,9 @@ void absent(Bench& bench) {
 
 // A rank is lost while the group is made: every rank gets an error in time, and nothing stays
 // open for the second session.
-void lost_rank(Bench& bench) {
+void lost_rank(CaseRunner& runner) {
   for (const int lost : {0, 2}) {
-    MachinesTrial world(bench, {4});
+    MachinesTrial world(runner, {4});
     world.step();
     for (int rank = 0; rank < 4; ++rank) world.last(rank).timeout_s = 25;
     world.last(1).after_s = 10;
@@ -230,9 +230,9 @@ void lost_rank(Bench& bench) {
   }
 }
 
-void one_after_the_other(Bench& bench) {
+void one_after_the_other(CaseRunner& runner) {
   for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
-    MachinesTrial world(bench, layout);
+    MachinesTrial world(runner, layout);
     for (int session = 0; session < 3; ++session) {
       world.step();
       // Time enough for rank 0 to have closed what it served.
@@ -241,7 +241,7 @@ void one_after_the_other(Bench& bench) {
     world.play(text(text_of(layout), ", three sessions at one address"));
   }
   // After a failure: a rank that waits in vain also closes what it has opened.
-  MachinesTrial again(bench, {3});
+  MachinesTrial again(runner, {3});
   again.step();
   again.last(1).comes = false;
   again.last(0).after_s = 1;
@@ -250,9 +250,9 @@ void one_after_the_other(Bench& bench) {
   again.play("3 ranks, one missing, then a second session");
 }
 
-void launchers_store(Bench& bench) {
+void launchers_store(CaseRunner& runner) {
   for (const auto& layout : std::vector<std::vector<int>>{{1}, {3}, {2, 2}}) {
-    MachinesTrial world(bench, layout);
+    MachinesTrial world(runner, layout);
     for (const int attempt : {0, 1, 2}) {
       world.step().launcher_serves(attempt);
       // The second attempt finds one GPU less, the third has all of them again.
@@ -263,7 +263,7 @@ void launchers_store(Bench& bench) {
   }
   // Written without anything between them, attempt 1 and rank 10 are attempt 11 and rank 0. In
   // attempt 11 rank 0 comes late, and what it finds under that key is of the rank without a GPU.
-  MachinesTrial many(bench, {12});
+  MachinesTrial many(runner, {12});
   for (const int attempt : {1, 11}) {
     many.step().launcher_serves(attempt);
     for (int rank = 0; rank < 12; ++rank) many.last(rank).gpus = 12;
@@ -271,12 +271,12 @@ void launchers_store(Bench& bench) {
     for (const int rank : {0, 1}) many.last(rank).after_s = attempt == 1 ? 0 : 5 * (rank + 1);
   }
   many.play("12 ranks, a store of the launcher's, attempts 1 and 11");
-  MachinesTrial world(bench, {3});
+  MachinesTrial world(runner, {3});
   world.step().launcher_serves(5);
   world.last(0).comes = false;
   world.last(2).comes = false;
   world.play("3 ranks, a store of the launcher's, two missing");
-  MachinesTrial alone(bench, {3});
+  MachinesTrial alone(runner, {3});
   alone.step().launcher_serves(0, SetupRun::Store::silent);
   alone.play("3 ranks, a store of the launcher's that does not answer");
 }

@@ -27,6 +27,6 @@ struct SetupRun {
 
 // Each rank has the session that the contract says, or the error; in time; and what was opened is
 // closed again.
-void check_setup(Bench& bench, const Played& played, const SetupRun& run);
+void check_setup(CaseRunner& runner, const Played& played, const SetupRun& run);
 
 }  // namespace lockstep::grader::setup_distributed

@@ -16,11 +16,11 @@ struct Claim {
   const char* hint;
 };
 
-void check_place(Bench& bench, const Played& played, const View& view, const char* where,
+void check_place(CaseRunner& runner, const Played& played, const View& view, const char* where,
                  const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (claim.seen == claim.expected) continue;
-    fail(bench, played, view, text("wrong_", claim.what),
+    fail(runner, played, view, text("wrong_", claim.what),
          text(where, " has ", claim.what, " ", claim.seen, " where ", claim.expected,
               " was expected", claim.hint),
          text(claim.what, " ", claim.expected), text(claim.what, " ", claim.seen));
@@ -41,13 +41,13 @@ std::string shared_key(const View& view) {
   return {};
 }
 
-[[noreturn]] void fail_apart(Bench& bench, const Played& played, const View& view) {
+[[noreturn]] void fail_apart(CaseRunner& runner, const Played& played, const View& view) {
   const bool again = view.step > 0 && view.launcher_serves();
   const std::string shared = again ? shared_key(view) : "";
   const char* why = again ? "The store still holds the keys of the previous attempt: does each key "
                             "contain the attempt?"
                           : "A rank cannot make a shared choice alone";
-  fail(bench, played, view, shared.empty() ? "ranks_disagree" : "keys_run_together",
+  fail(runner, played, view, shared.empty() ? "ranks_disagree" : "keys_run_together",
        text(*view.run.machines.apart, ": they wait for each other in different groups. ",
             shared.empty() ? why : shared),
        "one group of all ranks", *view.run.machines.apart, Verdict::mismatch);
@@ -76,27 +76,27 @@ bool may_stop(const View& view) {
   return view.run.asks_for != Written::all && view.outcome().kind == Kind::not_written;
 }
 
-void check_group(Bench& bench, const Played& played, const View& view) {
+void check_group(CaseRunner& runner, const Played& played, const View& view) {
   const SessionReport& report = view.outcome();
   const auto groups = view.in_this_step(view.run.machines.groups);
   if (groups.empty() && may_stop(view)) {
-    fail(bench, played, view, "stub", "the group is not made yet", "a group", "none",
+    fail(runner, played, view, "stub", "the group is not made yet", "a group", "none",
          Verdict::unsolved);
   }
   if (groups.empty()) {
-    fail(bench, played, view, "no_group", "it made no group on its machine", "one group", "none");
+    fail(runner, played, view, "no_group", "it made no group on its machine", "one group", "none");
   }
   const MachinesService::ServedRequest& asked = groups.front();
   const int device = view.number("LOCAL_RANK");
   const char* devices =
       ": devices are numbered per machine. LOCAL_RANK tells the ranks of one machine apart";
   if (report.kind == Kind::has_session) {
-    check_place(bench, played, view, "its session",
+    check_place(runner, played, view, "its session",
                 {{"rank", report.rank, view.rank, ""},
                  {"size", report.size, view.size(), ""},
                  {"device", report.device, device, devices}});
   }
-  check_place(bench, played, view, "the group it made",
+  check_place(runner, played, view, "the group it made",
               {{"rank", asked.call.rank, view.rank, ""},
                {"size", asked.call.size, view.size(), ""},
                {"device", asked.call.device, device, devices}});
@@ -104,7 +104,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   const Backend told = report.kind == Kind::has_session ? report.backend : right;
   for (const Backend seen : {asked.call.backend, told}) {
     if (seen == right) continue;
-    fail(bench, played, view, "wrong_backend",
+    fail(runner, played, view, "wrong_backend",
          text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
               right == Backend::nccl
                   ? "every rank has a GPU of its own"
@@ -114,7 +114,7 @@ void check_group(Bench& bench, const Played& played, const View& view) {
   if (view.run.asks_for != Written::all) return;
   const double left_s = view.deadline_s() - asked.at_s;
   if (asked.call.timeout_s <= left_s + view.slack_s()) return;
-  fail(bench, played, view, "whole_time_again",
+  fail(runner, played, view, "whole_time_again",
        text("it gave the group ", asked.call.timeout_s, " s at ", asked.at_s, " s, when ", left_s,
             " s were left of its ", view.mine().timeout_s,
             " s: each wait may use only what is left of the whole timeout"),
@@ -123,26 +123,26 @@ void check_group(Bench& bench, const Played& played, const View& view) {
 
 }  // namespace
 
-void check_session(Bench& bench, const Played& played, const View& view) {
+void check_session(CaseRunner& runner, const Played& played, const View& view) {
   const SessionReport& report = view.outcome();
   if (report.kind != Kind::has_session && !may_stop(view)) {
-    if (view.run.machines.apart) fail_apart(bench, played, view);
-    fail(bench, played, view, "not_set_up",
+    if (view.run.machines.apart) fail_apart(runner, played, view);
+    fail(runner, played, view, "not_set_up",
          text("all ranks arrived, the last at ", view.last_came_s(),
               " s, and there was time until ", view.deadline_s(), " s; but at ", view.outcome_s(),
               " s ", words_of(report), looked_elsewhere(view)),
          "a session", words_of(report));
   }
   if (report.kind == Kind::has_session && (!report.has_store || !report.has_group)) {
-    fail(bench, played, view, "half_a_session",
+    fail(runner, played, view, "half_a_session",
          text("its session has no ", report.has_store ? "group" : "store",
               ": if a store or a group cannot be made, let the error reach the caller"),
          "store and group", "");
   }
-  check_group(bench, played, view);
+  check_group(runner, played, view);
   const double last_s = view.last_came_s();
   if (view.outcome_s() > last_s + view.slack_s()) {
-    fail(bench, played, view, "late",
+    fail(runner, played, view, "late",
          text("the last rank arrived at ", last_s, " s, but it was set up at ", view.outcome_s(),
               " s"),
          text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
@@ -150,12 +150,12 @@ void check_session(Bench& bench, const Played& played, const View& view) {
 }
 
 // Rank 0, once in each step, where it should. (Who finds a bad variable may have begun already.)
-void check_hosting(Bench& bench, const Played& played, const View& view) {
+void check_hosting(CaseRunner& runner, const Played& played, const View& view) {
   if (view.damaged(view.rank)) return;
   const auto mine = view.in_this_step(view.run.machines.hosted);
   const bool right = view.rank == 0 && !view.launcher_serves();
   if (mine.size() != (right ? 1 : 0)) {
-    fail(bench, played, view, "hosts",
+    fail(runner, played, view, "hosts",
          text("it started to serve ", mine.size(), mine.size() == 1 ? " store" : " stores",
               right ? " where rank 0 serves one"
                     : " where it should serve none: all ranks share one store"),
@@ -164,7 +164,7 @@ void check_hosting(Bench& bench, const Played& played, const View& view) {
   if (!right) return;
   const comm::Endpoint at{view.mine().variables.at("MASTER_ADDR"), view.number("MASTER_PORT")};
   if (mine.front().place() == at) return;
-  fail(bench, played, view, "hosts_elsewhere",
+  fail(runner, played, view, "hosts_elsewhere",
        text("it serves the store at ", sim::printable(text_of(mine.front().place()), 80),
             " where MASTER_ADDR and MASTER_PORT say ", text_of(at)),
        text_of(at), text_of(mine.front().place()));

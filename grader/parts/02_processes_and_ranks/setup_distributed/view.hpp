@@ -78,8 +78,8 @@ struct View : RankInStep<SetupRun> {
 std::string words_of(const SessionReport& report);
 
 // The rank was set up: what it was given is right, and the group that it made.
-void check_session(Bench& bench, const Played& played, const View& view);
+void check_session(CaseRunner& runner, const Played& played, const View& view);
 // Rank 0 serves the store, once in each step, where it should.
-void check_hosting(Bench& bench, const Played& played, const View& view);
+void check_hosting(CaseRunner& runner, const Played& played, const View& view);
 
 }  // namespace lockstep::grader::setup_distributed

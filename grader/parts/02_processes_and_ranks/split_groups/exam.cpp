@@ -207,7 +207,7 @@ const FunctionContract<SplitQuestion, Plan> contract{
     .smaller = smaller};
 
 // Asks for the plan of every rank.
-void judge(Bench& bench, const std::string& description, const std::vector<Named>& groups) {
+void judge(CaseRunner& runner, const std::string& description, const std::vector<Named>& groups) {
   std::vector<SplitQuestion> questions;
   for (const Named& named : groups) {
     // From the last: for rank 0 many mistakes give the same plan.
@@ -215,23 +215,24 @@ void judge(Bench& bench, const std::string& description, const std::vector<Named
       questions.push_back({named, rank});
     }
   }
-  grader::judge(bench, contract, description, questions);
+  grader::judge(runner, contract, description, questions);
 }
 
 // Draws for every rank one of some colors and one of some keys.
-Named drawn(Bench& bench, int ranks, const std::vector<int>& colors, const std::vector<int>& keys) {
+Named drawn(CaseRunner& runner, int ranks, const std::vector<int>& colors,
+            const std::vector<int>& keys) {
   Named named;
   for (int rank = 0; rank < ranks; ++rank) {
-    named.push_back({colors[bench.draw() % colors.size()], keys[bench.draw() % keys.size()]});
+    named.push_back({colors[runner.draw() % colors.size()], keys[runner.draw() % keys.size()]});
   }
   return named;
 }
 
-std::vector<Named> drawn_of_all_sizes(Bench& bench, const std::vector<int>& colors,
+std::vector<Named> drawn_of_all_sizes(CaseRunner& runner, const std::vector<int>& colors,
                                       const std::vector<int>& keys) {
   std::vector<Named> groups;
   for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 24}) {
-    for (int k = 0; k < 3; ++k) groups.push_back(drawn(bench, ranks, colors, keys));
+    for (int k = 0; k < 3; ++k) groups.push_back(drawn(runner, ranks, colors, keys));
   }
   return groups;
 }
@@ -242,26 +243,26 @@ std::vector<int> numbers(int from, int to) {
   return all;
 }
 
-void check_tokens(Bench& bench, const Played& played, const Named& named,
+void check_tokens(CaseRunner& runner, const Played& played, const Named& named,
                   const std::vector<std::int64_t>& tokens) {
   for (int rank = 0; rank < static_cast<int>(named.size()); ++rank) {
     const auto report = read_fields<SplitReport>(played.results->of(rank));
-    if (auto failure = wrong(named, rank, report.plan)) bench.fail(played, std::move(*failure));
+    if (auto failure = wrong(named, rank, report.plan)) runner.fail(played, std::move(*failure));
     std::vector<std::int64_t> expected;
     for (const int member : report.plan ? report.plan->members : std::vector<int>()) {
       expected.push_back(tokens[static_cast<std::size_t>(member)]);
     }
     if (report.tokens == expected) continue;
-    bench.fail(played, because({"other_tokens", "the plan modified its input"},
-                               {.message = text("rank ", rank, " of ", text_of(named),
-                                                " received the tokens ", listed(report.tokens),
-                                                " in its group where its members' tokens ",
-                                                listed(expected), " were expected")}));
+    runner.fail(played, because({"other_tokens", "the plan modified its input"},
+                                {.message = text("rank ", rank, " of ", text_of(named),
+                                                 " received the tokens ", listed(report.tokens),
+                                                 " in its group where its members' tokens ",
+                                                 listed(expected), " were expected")}));
   }
 }
 
 // What the judge routed: nothing may leave a group.
-void check_reach(Bench& bench, const Played& played, const Named& named) {
+void check_reach(CaseRunner& runner, const Played& played, const Named& named) {
   for (const sim::MessageRecord& message : played.counters.messages) {
     const int from = named[static_cast<std::size_t>(message.src)].color;
     const int to = named[static_cast<std::size_t>(message.dst)].color;
@@ -270,25 +271,25 @@ void check_reach(Bench& bench, const Played& played, const Named& named) {
     failure.cause = "left_the_group";
     failure.message = text("rank ", message.src, " sent to rank ", message.dst, " of ",
                            text_of(named), "; a group's collectives reach its members only");
-    bench.fail(played, std::move(failure));
+    runner.fail(played, std::move(failure));
   }
 }
 
-void split_for_real(Bench& bench, const Named& named) {
+void split_for_real(CaseRunner& runner, const Named& named) {
   CaseSetup setup;
   setup.description =
       text(counted(std::ssize(named), "rank"),
            named.size() == 1 ? " splits and passes" : " split and pass", " tokens around");
-  setup.schedule_seed = bench.draw();
+  setup.schedule_seed = runner.draw();
   std::vector<std::int64_t> tokens;
   for (const ColorKey& one : named) {
-    tokens.push_back(static_cast<std::int64_t>(bench.draw() >> 1));
+    tokens.push_back(static_cast<std::int64_t>(runner.draw() >> 1));
     setup.inputs.push_back(fields_to_bytes(SplitForm::exchange, SplitExchange{one, tokens.back()}));
   }
-  const auto played = bench.play(setup);
+  const auto played = runner.play(setup);
   if (!played) return;
-  check_tokens(bench, *played, named, tokens);
-  check_reach(bench, *played, named);
+  check_tokens(runner, *played, named, tokens);
+  check_reach(runner, *played, named);
 }
 
 }  // namespace
@@ -296,51 +297,52 @@ void split_for_real(Bench& bench, const Named& named) {
 Exam exam() {
   return {
       {"the contract's example is right: seven ranks, two colors, one rank with no_color",
-       [](Bench& bench) {
-         judge(bench, "seven ranks",
+       [](CaseRunner& runner) {
+         judge(runner, "seven ranks",
                std::vector<Named>{{{7, 9}, {7, 0}, {2, 4}, {7, 9}, {no_color, 0}, {2, 8}, {2, 1}}});
        }},
       {"ranks with one color form one group, for any color numbers",
-       [](Bench& bench) {
-         judge(bench, "one color", std::vector<Named>{drawn(bench, 5, {0}, {0})});
-         judge(bench, "even and odd", std::vector<Named>{drawn(bench, 8, {0, 1}, {0})});
-         judge(bench, "colors far apart", drawn_of_all_sizes(bench, {0, 3, 1000, INT_MAX}, {0}));
-         judge(bench, "a color for each",
-               std::vector<Named>{drawn(bench, 8, numbers(0, 1000), {0})});
+       [](CaseRunner& runner) {
+         judge(runner, "one color", std::vector<Named>{drawn(runner, 5, {0}, {0})});
+         judge(runner, "even and odd", std::vector<Named>{drawn(runner, 8, {0, 1}, {0})});
+         judge(runner, "colors far apart", drawn_of_all_sizes(runner, {0, 3, 1000, INT_MAX}, {0}));
+         judge(runner, "a color for each",
+               std::vector<Named>{drawn(runner, 8, numbers(0, 1000), {0})});
        }},
       {"keys order the members, and ranks order members with equal keys",
-       [](Bench& bench) {
-         judge(bench, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
-         judge(bench, "keys drawn", drawn_of_all_sizes(bench, {4}, numbers(0, 100)));
-         judge(bench, "many equal keys", drawn_of_all_sizes(bench, {0, 1}, {5, 6}));
-         judge(bench, "colors and keys", drawn_of_all_sizes(bench, {9, 2, 5}, {8, 1, 3, 3}));
+       [](CaseRunner& runner) {
+         judge(runner, "the order reversed", std::vector<Named>{{{0, 3}, {0, 2}, {0, 1}, {0, 0}}});
+         judge(runner, "keys drawn", drawn_of_all_sizes(runner, {4}, numbers(0, 100)));
+         judge(runner, "many equal keys", drawn_of_all_sizes(runner, {0, 1}, {5, 6}));
+         judge(runner, "colors and keys", drawn_of_all_sizes(runner, {9, 2, 5}, {8, 1, 3, 3}));
        }},
       {"keys may be negative or as large as an int can be",
-       [](Bench& bench) {
-         judge(bench, "below and above zero",
+       [](CaseRunner& runner) {
+         judge(runner, "below and above zero",
                std::vector<Named>{{{0, 1}, {0, -3}, {0, 0}, {0, -1}, {0, 2}}});
-         judge(bench, "the smallest and the largest",
+         judge(runner, "the smallest and the largest",
                std::vector<Named>{{{0, INT_MIN}, {0, 1}, {0, INT_MAX}, {0, -2}, {0, 0}}});
-         judge(bench, "negative keys", drawn_of_all_sizes(bench, {0, 1}, numbers(-9, 10)));
-         judge(bench, "far apart",
-               drawn_of_all_sizes(bench, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
+         judge(runner, "negative keys", drawn_of_all_sizes(runner, {0, 1}, numbers(-9, 10)));
+         judge(runner, "far apart",
+               drawn_of_all_sizes(runner, {0, 1}, {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}));
        }},
       {"a rank with no_color is in no group and does not affect the others",
-       [](Bench& bench) {
-         judge(bench, "two of them",
+       [](CaseRunner& runner) {
+         judge(runner, "two of them",
                std::vector<Named>{{{no_color, 0}, {0, 0}, {0, 0}, {no_color, 0}}});
-         judge(bench, "all pass no_color", std::vector<Named>{drawn(bench, 4, {no_color}, {0, 1})});
-         judge(bench, "some", drawn_of_all_sizes(bench, {no_color, 0, 1}, {-1, 0, 1}));
+         judge(runner, "all pass no_color",
+               std::vector<Named>{drawn(runner, 4, {no_color}, {0, 1})});
+         judge(runner, "some", drawn_of_all_sizes(runner, {no_color, 0, 1}, {-1, 0, 1}));
        }},
       {"ranks that know only their own color and key find each other and reach no other rank",
-       [](Bench& bench) {
-         split_for_real(bench, {{1, 0}, {0, 0}, {1, -1}, {0, 5}, {no_color, 0}});
+       [](CaseRunner& runner) {
+         split_for_real(runner, {{1, 0}, {0, 0}, {1, -1}, {0, 5}, {no_color, 0}});
          for (const int ranks : {2, 3, 7, 8}) {
-           split_for_real(bench, drawn(bench, ranks, {no_color, 3, 70}, {-2, 0, 2}));
+           split_for_real(runner, drawn(runner, ranks, {no_color, 3, 70}, {-2, 0, 2}));
          }
        }},
       {"300 ranks form the rows and columns of a mesh",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          Named rows, columns;
          for (int rank = 0; rank < 300; ++rank) {
            rows.push_back({rank / 20, rank % 20});
@@ -348,10 +350,10 @@ Exam exam() {
          }
          std::vector<SplitQuestion> questions;
          for (int k = 0; k < 30; ++k) {
-           const int rank = static_cast<int>(bench.draw() % 300);
+           const int rank = static_cast<int>(runner.draw() % 300);
            questions.push_back({k % 2 ? rows : columns, rank});
          }
-         ask(bench, contract, "a mesh of 15 by 20", questions);
+         ask(runner, contract, "a mesh of 15 by 20", questions);
        }},
   };
 }

@@ -13,8 +13,8 @@ namespace {
 using Ranks = std::vector<MeetingCase>;
 
 // A name, a number, an IPv6 number: each with a port of its own.
-comm::Endpoint drawn_address(Bench& bench) {
-  const std::uint64_t bits = bench.draw();
+comm::Endpoint drawn_address(CaseRunner& runner) {
+  const std::uint64_t bits = runner.draw();
   const auto number = static_cast<unsigned>(bits >> 40);
   comm::Endpoint address{text("node-", number), static_cast<int>(1024 + bits % 60000)};
   if (bits % 3 == 1) address.host = text("10.0.", number % 200, ".", number % 251);
@@ -31,11 +31,11 @@ struct Plan {
   std::vector<int> missing{};
 };
 
-void add_meeting(Bench& bench, Ranks& ranks, const Plan& plan) {
+void add_meeting(CaseRunner& runner, Ranks& ranks, const Plan& plan) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     Meeting m{.attempt = plan.attempt,
               .size = plan.size,
-              .mine = drawn_address(bench),
+              .mine = drawn_address(runner),
               .timeout_s = plan.timeout_s};
     if (r < plan.after_s.size()) m.after_s = plan.after_s[r];
     const auto& missing = plan.missing;
@@ -50,9 +50,9 @@ Ranks ranks_of(int size, double store_timeout_s = 30) {
                {.store_timeout_s = store_timeout_s, .meetings = {}});
 }
 
-using Rule = void (*)(Bench&, const Played&, const MeetingRun&);
+using Rule = void (*)(CaseRunner&, const Played&, const MeetingRun&);
 
-void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule rule,
+void play(CaseRunner& runner, const std::string& description, const Ranks& ranks, Rule rule,
           double lost_s = sim::Service::forever) {
   LosableStore store(store_call_s, lost_s);
   ReportedService<MeetingReport> meetings({.steps = 100});
@@ -63,34 +63,34 @@ void play(Bench& bench, const std::string& description, const Ranks& ranks, Rule
       calls += 3 + 4 * static_cast<std::int64_t>(store_calls_max(m.size));
     }
   }
-  const auto played = play_served(bench, description, ranks, {&store, &meetings}, calls);
-  if (played) rule(bench, *played, {ranks, store.store, meetings, lost_s});
+  const auto played = play_served(runner, description, ranks, {&store, &meetings}, calls);
+  if (played) rule(runner, *played, {ranks, store.store, meetings, lost_s});
 }
 
-void any_order(Bench& bench) {
+void any_order(CaseRunner& runner) {
   for (const int size : {1, 2, 3, 4, 5, 7, 8}) {
     for (const double apart_s : {0.0, 0.5}) {
       Plan plan{.size = size};
-      for (const std::int64_t place : random_permutation(size, bench.draw())) {
+      for (const std::int64_t place : random_permutation(size, runner.draw())) {
         plan.after_s.push_back(apart_s * static_cast<double>(place));
       }
       Ranks ranks = ranks_of(size);
-      add_meeting(bench, ranks, plan);
-      play(bench, text(size, size == 1 ? " rank" : " ranks", ", ", apart_s, " s apart"), ranks,
+      add_meeting(runner, ranks, plan);
+      play(runner, text(size, size == 1 ? " rank" : " ranks", ", ", apart_s, " s apart"), ranks,
            check_outcomes);
     }
   }
 }
 
-void one_late(Bench& bench) {
+void one_late(CaseRunner& runner) {
   for (const int size : {2, 3, 5, 8}) {
     for (const int late : {0, size / 2, size - 1}) {
       Plan plan{.size = size};
       plan.after_s.assign(static_cast<std::size_t>(size), 0);
       plan.after_s[static_cast<std::size_t>(late)] = 20;
       Ranks ranks = ranks_of(size, 5);
-      add_meeting(bench, ranks, plan);
-      play(bench, text(size, " ranks, rank ", late, " 20 s late, get() waits for 5 s"), ranks,
+      add_meeting(runner, ranks, plan);
+      play(runner, text(size, " ranks, rank ", late, " 20 s late, get() waits for 5 s"), ranks,
            check_outcomes);
     }
   }
@@ -99,19 +99,19 @@ void one_late(Bench& bench) {
 // Written without anything between them, attempt 1 and rank 10 are attempt 11 and rank 0, and rank
 // 1 of attempt 11 is rank 11 of attempt 1. In attempt 11 these two come last, one
 // after the other.
-void two_digits(Bench& bench) {
+void two_digits(CaseRunner& runner) {
   constexpr int size = 12;
   Ranks ranks = ranks_of(size, 5);
   for (const int attempt : {1, 11}) {
     Plan plan{.attempt = attempt, .size = size};
     for (int r = 0; r < size; ++r)
       plan.after_s.push_back(attempt == 11 && r < 2 ? 10 * (r + 1) : 1);
-    add_meeting(bench, ranks, plan);
+    add_meeting(runner, ranks, plan);
   }
-  play(bench, "12 ranks, attempts 1 and 11", ranks, check_outcomes);
+  play(runner, "12 ranks, attempts 1 and 11", ranks, check_outcomes);
 }
 
-void another_attempt(Bench& bench) {
+void another_attempt(CaseRunner& runner) {
   for (const auto& attempts : std::vector<std::vector<int>>{{0, 1}, {1, 2}, {1, 11, 12}, {3, 4}}) {
     for (const int size : {2, 3, 5, 8}) {
       Ranks ranks = ranks_of(size, 5);
@@ -120,30 +120,30 @@ void another_attempt(Bench& bench) {
       std::string description = text(size, " ranks, attempts");
       for (const int attempt : attempts) {
         Plan plan{.attempt = attempt, .size = now};
-        for (const std::int64_t place : random_permutation(now, bench.draw())) {
+        for (const std::int64_t place : random_permutation(now, runner.draw())) {
           plan.after_s.push_back(2.0 * static_cast<double>(place));
         }
-        add_meeting(bench, ranks, plan);
+        add_meeting(runner, ranks, plan);
         description += text(" ", attempt);
         now = std::max(2, size - 1);
       }
-      play(bench, description, ranks, check_outcomes);
+      play(runner, description, ranks, check_outcomes);
     }
   }
-  two_digits(bench);
+  two_digits(runner);
 }
 
-void lost_store(Bench& bench) {
+void lost_store(CaseRunner& runner) {
   for (const int size : {2, 5}) {
     Plan plan{.size = size};
     for (int r = 0; r < size; ++r) plan.after_s.push_back(r == size - 1 ? 20 : 0);
     Ranks ranks = ranks_of(size);
-    add_meeting(bench, ranks, plan);
-    play(bench, text(size, " ranks, the store is lost at 10 s"), ranks, check_outcomes, 10);
+    add_meeting(runner, ranks, plan);
+    play(runner, text(size, " ranks, the store is lost at 10 s"), ranks, check_outcomes, 10);
   }
 }
 
-void missing_ranks(Bench& bench) {
+void missing_ranks(CaseRunner& runner) {
   for (const int size : {2, 3, 5, 8}) {
     std::vector<int> all_but_two(static_cast<std::size_t>(size));
     std::iota(all_but_two.begin(), all_but_two.end(), 0);
@@ -153,26 +153,26 @@ void missing_ranks(Bench& bench) {
       // The ranks that come arrive one after the other.
       for (int r = 0; r < size; ++r) plan.after_s.push_back(r);
       Ranks ranks = ranks_of(size, 5);
-      add_meeting(bench, ranks, plan);
+      add_meeting(runner, ranks, plan);
       Plan again{.attempt = 1, .size = size, .timeout_s = 50};
-      add_meeting(bench, ranks, again);
-      play(bench, text(size, " ranks, ", missing.size(), " missing, then a second attempt"), ranks,
+      add_meeting(runner, ranks, again);
+      play(runner, text(size, " ranks, ", missing.size(), " missing, then a second attempt"), ranks,
            check_outcomes);
     }
   }
 }
 
 // From two ranks on: alone, one call more is no harm.
-void few_calls(Bench& bench) {
+void few_calls(CaseRunner& runner) {
   for (const int size : {2, 3, 4, 5, 7, 8}) {
     for (const bool one_missing : {false, true}) {
       Plan plan{.size = size, .timeout_s = 40};
       for (int r = 0; r < size; ++r) plan.after_s.push_back(r % 3);
       if (one_missing) plan.missing = {size - 1};
       Ranks ranks = ranks_of(size);
-      add_meeting(bench, ranks, plan);
-      play(bench, text(size, " ranks", one_missing ? ", one missing" : ""), ranks,
-           [](Bench& at, const Played& played, const MeetingRun& run) {
+      add_meeting(runner, ranks, plan);
+      play(runner, text(size, " ranks", one_missing ? ", one missing" : ""), ranks,
+           [](CaseRunner& at, const Played& played, const MeetingRun& run) {
              check_outcomes(at, played, run);
              check_calls(at, played, run);
            });

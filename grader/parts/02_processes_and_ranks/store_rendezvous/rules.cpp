@@ -93,11 +93,11 @@ std::string deletion_before(const View& view) {
   return {};
 }
 
-[[noreturn]] void refuse_addresses(Bench& bench, const Played& played, const View& view) {
+[[noreturn]] void refuse_addresses(CaseRunner& runner, const Played& played, const View& view) {
   const auto expected = view.addresses();
   const auto& seen = view.outcome().addresses;
   if (seen.size() != expected.size()) {
-    fail(bench, played, view, "wrong_length",
+    fail(runner, played, view, "wrong_length",
          text("it returned ", counted(std::ssize(seen), "address"), " for ",
               counted(std::ssize(expected), "rank")),
          counted(std::ssize(expected), "address"), counted(std::ssize(seen), "address"));
@@ -124,7 +124,7 @@ std::string deletion_before(const View& view) {
   } else {
     why = ". No rank in this run has that address: is a value kept from an earlier call?";
   }
-  fail(bench, played, view, cause,
+  fail(runner, played, view, cause,
        text("entry ", at, " is ", text_of(*bad), " where ", text_of(*good), " was expected", why),
        text_of(*good), text_of(*bad));
 }
@@ -144,36 +144,36 @@ std::string why_in_vain(const View& view) {
   return " get() waits only for the store's own timeout; wait() takes a timeout";
 }
 
-void check_all_came(Bench& bench, const Played& played, const View& view) {
+void check_all_came(CaseRunner& runner, const Played& played, const View& view) {
   const MeetingReport& report = view.outcome();
   const double last_s = view.last_came_s();
   if (report.kind != Kind::returned) {
-    fail(bench, played, view, "gave_up",
+    fail(runner, played, view, "gave_up",
          text("all ranks arrived, the last at ", last_s, " s, and there was time until ",
               view.called_s() + view.mine().timeout_s, " s; but at ", view.outcome_s(),
               " s it threw \"", report.what, "\".", why_in_vain(view)),
          "all addresses", report.what);
   }
-  if (report.addresses != view.addresses()) refuse_addresses(bench, played, view);
+  if (report.addresses != view.addresses()) refuse_addresses(runner, played, view);
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   if (view.outcome_s() <= last_s + slack_s) return;
-  fail(bench, played, view, "returned_late",
+  fail(runner, played, view, "returned_late",
        text("the last rank arrived at ", last_s, " s, but the call returned at ", view.outcome_s(),
             " s"),
        text("soon after ", last_s, " s"), text(view.outcome_s(), " s"));
 }
 
-void check_missing(Bench& bench, const Played& played, const View& view) {
+void check_missing(CaseRunner& runner, const Played& played, const View& view) {
   const MeetingReport& report = view.outcome();
   const std::string expected = text("RanksMissing with ", list_of_ranks(view.missing()));
   if (report.kind == Kind::returned) {
-    fail(bench, played, view, "missing_unnoticed",
+    fail(runner, played, view, "missing_unnoticed",
          text(list_of_ranks(view.missing()), " never arrived, but the call returned ",
               counted(std::ssize(report.addresses), "address")),
          expected, "addresses");
   }
   if (report.kind != Kind::ranks_missing) {
-    fail(bench, played, view, "missing_unnamed",
+    fail(runner, played, view, "missing_unnamed",
          text(list_of_ranks(view.missing()),
               " never arrived, but the error does not name the missing ranks: "
               "\"",
@@ -181,7 +181,7 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
          expected, report.what);
   }
   if (report.missing != view.missing()) {
-    fail(bench, played, view, "wrong_ranks_named",
+    fail(runner, played, view, "wrong_ranks_named",
          text(list_of_ranks(view.missing()), " never arrived, but the error names ",
               list_of_ranks(report.missing)),
          expected, list_of_ranks(report.missing));
@@ -190,7 +190,7 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   const double at_s = view.outcome_s();
   if (at_s >= deadline_s && at_s <= deadline_s + slack_s) return;
-  fail(bench, played, view, at_s < deadline_s ? "threw_early" : "threw_late",
+  fail(runner, played, view, at_s < deadline_s ? "threw_early" : "threw_late",
        text("it was called at ", view.called_s(), " s with a timeout of ", view.mine().timeout_s,
             " s and threw at ", at_s, " s",
             at_s < deadline_s ? "" : ": the timeout covers the whole call, not each wait"),
@@ -198,12 +198,12 @@ void check_missing(Bench& bench, const Played& played, const View& view) {
 }
 
 // The store is lost before all ranks have arrived: no rank can tell which ranks are missing.
-void check_lost(Bench& bench, const Played& played, const View& view) {
+void check_lost(CaseRunner& runner, const Played& played, const View& view) {
   const MeetingReport& report = view.outcome();
   const std::string expected = "the CommError of the store";
   if (report.kind != Kind::comm_error) {
     const bool blames = report.kind == Kind::ranks_missing;
-    fail(bench, played, view, blames ? "blames_a_rank" : "loss_unnoticed",
+    fail(runner, played, view, blames ? "blames_a_rank" : "loss_unnoticed",
          text("the store was lost at ", view.run.lost_s, " s, but the call ",
               blames ? text("names ", list_of_ranks(report.missing),
                             " as missing, which it cannot know without the store")
@@ -216,7 +216,7 @@ void check_lost(Bench& bench, const Played& played, const View& view) {
   const double from_s = std::max(view.called_s(), view.run.lost_s), at_s = view.outcome_s();
   const double slack_s = 2 * static_cast<double>(store_calls_max(view.mine().size)) * store_call_s;
   if (at_s >= from_s && at_s <= from_s + slack_s) return;
-  fail(bench, played, view, at_s < from_s ? "threw_early" : "threw_late",
+  fail(runner, played, view, at_s < from_s ? "threw_early" : "threw_late",
        text("the store was lost at ", view.run.lost_s, " s, but the call threw ",
             at_s < from_s ? "already" : "only", " at ", at_s, " s"),
        text(from_s, " s"), text(at_s, " s"));
@@ -256,19 +256,19 @@ sim::Service::Answer LosableStore::expire(const sim::Actor& who, const sim::Requ
   return store.expire(who, request, now);
 }
 
-void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run) {
+void check_outcomes(CaseRunner& runner, const Played& played, const MeetingRun& run) {
   for_each_view(run, [&](const View& view) {
     if (run.lost_s < sim::Service::forever) {
-      check_lost(bench, played, view);
+      check_lost(runner, played, view);
     } else if (view.missing().empty()) {
-      check_all_came(bench, played, view);
+      check_all_came(runner, played, view);
     } else {
-      check_missing(bench, played, view);
+      check_missing(runner, played, view);
     }
   });
 }
 
-void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
+void check_calls(CaseRunner& runner, const Played& played, const MeetingRun& run) {
   for_each_view(run, [&](const View& view) {
     const auto& log = run.store.log();
     const auto calls =
@@ -278,7 +278,7 @@ void check_calls(Bench& bench, const Played& played, const MeetingRun& run) {
         });
     const std::size_t allowed = store_calls_max(view.mine().size);
     if (std::cmp_less_equal(calls, allowed)) return;
-    fail(bench, played, view, "too_many_calls",
+    fail(runner, played, view, "too_many_calls",
          text("it called the store ", calls, " times; 2N+2 = ", allowed,
               " are enough. One server answers all N ranks, so it serves each call N times. wait() "
               "takes all keys at once"),

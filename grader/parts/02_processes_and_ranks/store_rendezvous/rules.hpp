@@ -40,8 +40,8 @@ inline constexpr double store_call_s = 0.001;
 inline std::size_t store_calls_max(int size) { return 2 * static_cast<std::size_t>(size) + 2; }
 
 // Each rank got all addresses, or at its deadline an error that names exactly the missing ranks.
-void check_outcomes(Bench& bench, const Played& played, const MeetingRun& run);
+void check_outcomes(CaseRunner& runner, const Played& played, const MeetingRun& run);
 // No rank made more calls of the store than it may.
-void check_calls(Bench& bench, const Played& played, const MeetingRun& run);
+void check_calls(CaseRunner& runner, const Played& played, const MeetingRun& run);
 
 }  // namespace lockstep::grader::store_rendezvous

@@ -60,9 +60,9 @@ Counts equal_counts(int n, std::int64_t count) {
 }
 
 // From none to very many.
-Counts drawn_counts(Bench& bench, int n) {
+Counts drawn_counts(CaseRunner& runner, int n) {
   Counts counts = equal_counts(n, 0);
-  const std::uint64_t salt = bench.draw();
+  const std::uint64_t salt = runner.draw();
   std::uint64_t i = 0;
   for (auto& row : counts) {
     for (std::int64_t& count : row) {
@@ -74,20 +74,20 @@ Counts drawn_counts(Bench& bench, int n) {
   return counts;
 }
 
-std::optional<Played> play(Bench& bench, CollectiveProblem p, const std::string& what) {
-  p.schedule_seed = bench.draw();
-  return play_collective(bench, p, text("blocks of ", what, " of ", name_of(p.dtype), beyond(p)),
+std::optional<Played> play(CaseRunner& runner, CollectiveProblem p, const std::string& what) {
+  p.schedule_seed = runner.draw();
+  return play_collective(runner, p, text("blocks of ", what, " of ", name_of(p.dtype), beyond(p)),
                          scene);
 }
 
 enum class Lengths : unsigned char { equal, different };
 
-void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
+void check_cost(CaseRunner& runner, int n, const Counts& counts, Lengths lengths,
                 Elements elements = Elements::given) {
   const CollectiveProblem p{
       .members = whole_world(n), .calls = 1, .sends = counts, .elements = elements};
   const auto played =
-      play(bench, p,
+      play(runner, p,
            text(lengths == Lengths::equal
                     ? text(grouped(counts[0][0]), counts[0][0] == 1 ? " element" : " elements")
                     : "different lengths",
@@ -110,7 +110,7 @@ void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
     price.seconds = 1.1 * (n - 1) * message_seconds(p, counts[0][0]);
     price.why_time = "all ranks begin with the same partner, which serves one of them at a time";
   }
-  check_price(bench, *played, p, price);
+  check_price(runner, *played, p, price);
 }
 
 }  // namespace
@@ -118,67 +118,68 @@ void check_cost(Bench& bench, int n, const Counts& counts, Lengths lengths,
 Exam exam() {
   return {
       {"block j of rank i becomes block i of rank j, for equal lengths",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (const std::int64_t count : {3, 1, 0}) {
-             play(bench, {.members = whole_world(n), .sends = equal_counts(n, count)},
+             play(runner, {.members = whole_world(n), .sends = equal_counts(n, count)},
                   text(count, count == 1 ? " element" : " elements"));
            }
          }
          for (const int n : {12, 13}) {
-           play(bench, {.members = whole_world(n), .calls = 1, .sends = equal_counts(n, 2)},
+           play(runner, {.members = whole_world(n), .calls = 1, .sends = equal_counts(n, 2)},
                 "2 elements");
          }
        }},
       {"the same holds for blocks of different lengths, some of them empty",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
            for (int i = 0; i < 3; ++i) {
-             play(bench, {.members = whole_world(n), .sends = drawn_counts(bench, n)},
+             play(runner, {.members = whole_world(n), .sends = drawn_counts(runner, n)},
                   "different lengths");
            }
          }
-         play(bench,
-              {.members = whole_world(5), .dtype = DType::float32, .sends = drawn_counts(bench, 5)},
-              "different lengths");
-         play(bench, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(bench, 17)},
+         play(
+             runner,
+             {.members = whole_world(5), .dtype = DType::float32, .sends = drawn_counts(runner, 5)},
+             "different lengths");
+         play(runner, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(runner, 17)},
               "different lengths");
        }},
       {"integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const DType dtype : {DType::int64, DType::int32, DType::uint8}) {
-           play(bench,
+           play(runner,
                 {.members = whole_world(5),
                  .dtype = dtype,
                  .calls = 1,
-                 .sends = drawn_counts(bench, 5),
+                 .sends = drawn_counts(runner, 5),
                  .offset = large_offset(dtype)},
                 "different lengths");
          }
        },
        std::vector<std::size_t>{0}},
       {"the same holds in a group whose ranks differ from the global ranks",
-       [](Bench& bench) {
-         play(bench, {.members = split_members(), .sends = drawn_counts(bench, 5)},
+       [](CaseRunner& runner) {
+         play(runner, {.members = split_members(), .sends = drawn_counts(runner, 5)},
               "different lengths");
        }},
       {"each block is sent once, and with equal lengths no rank waits for another",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 5, 6, 7, 8, 13}) {
-           check_cost(bench, n, drawn_counts(bench, n), Lengths::different);
-           check_cost(bench, n, equal_counts(n, 1000), Lengths::equal);
+           check_cost(runner, n, drawn_counts(runner, n), Lengths::different);
+           check_cost(runner, n, equal_counts(n, 1000), Lengths::equal);
          }
-         check_cost(bench, 8, equal_counts(8, 1), Lengths::equal);
+         check_cost(runner, 8, equal_counts(8, 1), Lengths::equal);
          // Together more than 32 bits can count.
-         check_cost(bench, 8, equal_counts(8, 400'000'009), Lengths::equal, Elements::none);
+         check_cost(runner, 8, equal_counts(8, 400'000'009), Lengths::equal, Elements::none);
        },
        {},
        Asks::cost},
       {"when a peer is lost, a rank throws CommError and never returns a partial result",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const auto& [n, rank, request] :
               {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 5}}) {
-           play(bench,
+           play(runner,
                 {.members = whole_world(n),
                  .calls = 1,
                  .sends = equal_counts(n, 3),

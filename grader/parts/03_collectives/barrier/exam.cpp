@@ -62,7 +62,8 @@ struct Meeting {
 Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
 
 // What a rank returned of one call. It is `group_rank` in the group.
-void check_token(Bench& bench, const Played& played, int rank, int group_rank, ByteReader& result) {
+void check_token(CaseRunner& runner, const Played& played, int rank, int group_rank,
+                 ByteReader& result) {
   result.get<std::int64_t>();  // how much room there was
   if (std::ranges::equal(result.get_bytes(), token_of(rank))) return;
   Failure failure;
@@ -70,18 +71,18 @@ void check_token(Bench& bench, const Played& played, int rank, int group_rank, B
   failure.where = text("rank ", group_rank);
   failure.message = text("the token of rank ", group_rank,
                          " changed; likely cause: the rank received something into it");
-  bench.fail(played, failure);
+  runner.fail(played, failure);
 }
 
-void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
+void check_tokens(CaseRunner& runner, const Played& played, const Meeting& meeting) {
   for (const int rank : meeting.members.ranks) {
     for (std::size_t call = 0; call < meeting.late.size(); ++call) {
-      check_token(bench, played, rank, meeting.members.group_rank(rank), played.results->of(rank));
+      check_token(runner, played, rank, meeting.members.group_rank(rank), played.results->of(rank));
     }
   }
 }
 
-[[noreturn]] void left_too_early(Bench& bench, const Played& played, const Meeting& meeting,
+[[noreturn]] void left_too_early(CaseRunner& runner, const Played& played, const Meeting& meeting,
                                  std::size_t call, int early, int late, double between_s) {
   Failure failure;
   failure.cause = "left_too_early";
@@ -104,14 +105,14 @@ void check_tokens(Bench& bench, const Played& played, const Meeting& meeting) {
   failure.message =
       text("rank ", meeting.members.group_rank(early), " left the barrier ", between_s * 1e6,
            " µs before rank ", meeting.members.group_rank(late), " arrived; likely cause: ", why);
-  bench.fail(played, failure);
+  runner.fail(played, failure);
 }
 
-std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
+std::optional<Played> meet(CaseRunner& runner, const Meeting& meeting) {
   Turnstile turnstile(meeting.late);
   CaseSetup setup;
   setup.services = {&turnstile};
-  setup.schedule_seed = bench.draw();
+  setup.schedule_seed = runner.draw();
   setup.limits.bytes_max = 1 << 16;
   const int late = meeting.late.front();
   setup.description =
@@ -127,7 +128,7 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
     one.calls.assign(meeting.late.size(), call);
     setup.inputs.push_back(fields_to_bytes(one));
   }
-  auto played = bench.play(setup);
+  auto played = runner.play(setup);
   if (!played) return played;
   for (std::size_t call = 0; call < meeting.late.size(); ++call) {
     int last = meeting.members.ranks.front(), first = last;
@@ -138,18 +139,18 @@ std::optional<Played> meet(Bench& bench, const Meeting& meeting) {
       if (passages[rank].left_s[call] < passages[first].left_s[call]) first = rank;
     }
     const double between_s = passages[last].came_s[call] - passages[first].left_s[call];
-    if (between_s > 0) left_too_early(bench, *played, meeting, call, first, last, between_s);
+    if (between_s > 0) left_too_early(runner, *played, meeting, call, first, last, between_s);
   }
-  check_tokens(bench, *played, meeting);
+  check_tokens(runner, *played, meeting);
   return played;
 }
 
 // A rank dies at one of its requests; the first is made before it comes to the barrier.
-void check_death(Bench& bench, int ranks, const Death& death) {
+void check_death(CaseRunner& runner, int ranks, const Death& death) {
   Turnstile turnstile({-1});
   CaseSetup setup;
   setup.services = {&turnstile};
-  setup.schedule_seed = bench.draw();
+  setup.schedule_seed = runner.draw();
   setup.limits.bytes_max = 1 << 16;
   setup.description = text(ranks, " ranks, rank ", death.rank, " dies ",
                            death.at_request == 1 ? "before it arrives" : "in the barrier");
@@ -161,18 +162,18 @@ void check_death(Bench& bench, int ranks, const Death& death) {
     one.calls.emplace_back().buffers.push_back({1, token_of(rank)});
     setup.inputs.push_back(fields_to_bytes(one));
   }
-  const auto played = play_with_a_death(bench, setup);
+  const auto played = play_with_a_death(runner, setup);
   if (!played) return;
   for (int rank = 0; rank < ranks; ++rank) {
     if (played->results->killed(rank)) continue;
     ByteReader& result = played->results->of(rank);
     const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
     if (auto failure = failure_of(seen, rank, *played->results)) {
-      bench.fail(*played, std::move(*failure));
+      runner.fail(*played, std::move(*failure));
     }
     const bool returned = seen.ending.kind == Ending::Kind::returned;
     turnstile.require_passages(rank, 1, returned ? 1 : 0);
-    check_token(bench, *played, rank, rank, result);
+    check_token(runner, *played, rank, rank, result);
     if (!returned || death.at_request > 1) continue;
     Failure failure;
     failure.cause = "left_too_early";
@@ -183,12 +184,12 @@ void check_death(Bench& bench, int ranks, const Death& death) {
         text("rank ", rank, " left the barrier, though rank ", death.rank,
              " died before it arrived; likely cause: rank ", rank, " does not wait for rank ",
              death.rank, ", directly or through other ranks");
-    bench.fail(*played, failure);
+    runner.fail(*played, failure);
   }
 }
 
-void check_cost(Bench& bench, int ranks) {
-  const auto played = meet(bench, {whole_world(ranks), {-1}});
+void check_cost(CaseRunner& runner, int ranks) {
+  const auto played = meet(runner, {whole_world(ranks), {-1}});
   if (!played) return;
   Price price;
   price.shape = "a barrier";
@@ -197,7 +198,7 @@ void check_cost(Bench& bench, int ranks) {
   price.why_fan =
       "one rank exchanges messages with all the others; a message can also report the ranks that "
       "its sender has heard from";
-  check_price(bench, *played, {.members = whole_world(ranks), .calls = 1}, price);
+  check_price(runner, *played, {.members = whole_world(ranks), .calls = 1}, price);
   for (const auto& message : played->counters.messages) {
     if (message.bytes <= 8) continue;
     Failure failure;
@@ -208,7 +209,7 @@ void check_cost(Bench& bench, int ranks) {
     failure.message = text("rank ", message.src, " sent a message of ", message.bytes,
                            " bytes; likely cause: the part sends more than the token, although a "
                            "message only has to arrive");
-    bench.fail(*played, failure);
+    runner.fail(*played, failure);
   }
 }
 
@@ -217,35 +218,35 @@ void check_cost(Bench& bench, int ranks) {
 Exam exam() {
   return {
       {"no rank leaves before the last rank arrives, whichever rank is late",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
-           for (int late = 0; late < n; ++late) meet(bench, {whole_world(n), {late}});
+           for (int late = 0; late < n; ++late) meet(runner, {whole_world(n), {late}});
          }
          for (const auto& [n, late] : {std::pair{12, 11}, {13, 0}, {13, 12}, {16, 7}, {17, 16}}) {
-           meet(bench, {whole_world(n), {late}});
+           meet(runner, {whole_world(n), {late}});
          }
        }},
       {"two barriers in a row do not mix, even if a different rank is late each time",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 5, 8}) {
            for (int late = 0; late < n; ++late) {
-             meet(bench, {whole_world(n), {late, (late + n - 1) % n}});
+             meet(runner, {whole_world(n), {late, (late + n - 1) % n}});
            }
          }
        }},
       {"the same holds in a group whose ranks differ from the global ranks",
-       [](Bench& bench) {
-         for (const int late : {6, 1, 4}) meet(bench, {split_members(), {late, 3}});
+       [](CaseRunner& runner) {
+         for (const int late : {6, 1, 4}) meet(runner, {split_members(), {late, 3}});
        }},
       {"no chain of messages, no rank's sends and no rank's receives exceed 2·log2 N",
-       [](Bench& bench) {
-         for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(bench, n);
+       [](CaseRunner& runner) {
+         for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(runner, n);
        }},
       {"when a peer is lost, a rank throws CommError and never returns before all ranks arrive",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const auto& [n, rank, request] :
               {std::tuple{2, 1, 1}, {4, 0, 1}, {5, 4, 1}, {4, 3, 2}, {5, 2, 4}}) {
-           check_death(bench, n, {rank, request});
+           check_death(runner, n, {rank, request});
          }
        },
        std::vector<std::size_t>{0}},

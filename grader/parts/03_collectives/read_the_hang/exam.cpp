@@ -11,9 +11,9 @@
 namespace lockstep::grader::read_the_hang {
 namespace {
 
-HangCase drawn(Bench& bench, const HangMaker& maker) {
+HangCase drawn(CaseRunner& runner, const HangMaker& maker) {
   const Draw draw = [&](int n) {
-    return static_cast<int>(bench.draw() % static_cast<std::uint64_t>(n));
+    return static_cast<int>(runner.draw() % static_cast<std::uint64_t>(n));
   };
   const HangCase hang = maker.make(draw);
   std::vector<int> numbers(hang.programs.size());
@@ -40,20 +40,20 @@ FunctionContract<comm::HangReport, comm::Diagnosis> contract_of(
           }};
 }
 
-void ask(Bench& bench, const HangMaker& maker) {
+void ask(CaseRunner& runner, const HangMaker& maker) {
   std::vector<HangCase> hangs;
   std::vector<comm::HangReport> reports;
   for (int i = 0; i < 24; ++i) {
-    hangs.push_back(drawn(bench, maker));
+    hangs.push_back(drawn(runner, maker));
     reports.push_back(report_of(hangs.back()));
   }
-  ask(bench, contract_of(hangs), maker.name, reports);
+  ask(runner, contract_of(hangs), maker.name, reports);
 }
 
 Check check(std::string name, std::vector<std::size_t> which) {
-  return {std::move(name), [which](Bench& bench) {
+  return {std::move(name), [which](CaseRunner& runner) {
             const auto makers = hang_makers();
-            for (const std::size_t i : which) ask(bench, makers.at(i));
+            for (const std::size_t i : which) ask(runner, makers.at(i));
           }};
 }
 

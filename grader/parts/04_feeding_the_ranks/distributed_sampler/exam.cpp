@@ -219,21 +219,21 @@ std::vector<Questions> smaller(const Questions& questions) {
   return offered;
 }
 
-void ask(Bench& bench, const std::string& description, const Questions& questions,
+void ask(CaseRunner& runner, const std::string& description, const Questions& questions,
          Series series = Series::free) {
-  bench.examine<Questions>(
+  runner.examine<Questions>(
       questions,
       [&](const Questions& some) {
         const bool all = some.size() == questions.size();
-        grader::ask(bench, contract_of(series),
+        grader::ask(runner, contract_of(series),
                     all ? description : counted(std::ssize(some), "question"), some);
       },
       smaller);
 }
 
 // One question after another, each of which differs from the one before in one thing alone.
-Questions one_thing_at_a_time(Bench& bench) {
-  SamplerOptions q{23, 1, 4, bench.draw() % 1'000'000, 3, Order::shuffled, Tail::pad};
+Questions one_thing_at_a_time(CaseRunner& runner) {
+  SamplerOptions q{23, 1, 4, runner.draw() % 1'000'000, 3, Order::shuffled, Tail::pad};
   Questions questions{q};
   const auto ask = [&](auto change) {
     change(q);
@@ -256,13 +256,13 @@ Questions one_thing_at_a_time(Bench& bench) {
 }
 
 // Every rank of every group size, for lengths that divide and lengths that do not.
-std::vector<SamplerOptions> all_ranks(Bench& bench, Order order, Tail tail,
+std::vector<SamplerOptions> all_ranks(CaseRunner& runner, Order order, Tail tail,
                                       const std::vector<std::int64_t>& lengths) {
   std::vector<SamplerOptions> questions;
   for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
     for (std::int64_t length : lengths) {
-      const std::uint64_t seed = bench.draw() % 1'000'000'000;
-      const int epoch = static_cast<int>(bench.draw() % 1000);
+      const std::uint64_t seed = runner.draw() % 1'000'000'000;
+      const int epoch = static_cast<int>(runner.draw() % 1000);
       for (int rank = 0; rank < ranks; ++rank) {
         questions.push_back({length, rank, ranks, seed, epoch, order, tail});
       }
@@ -277,54 +277,55 @@ Exam exam() {
   const std::vector<std::int64_t> lengths{8, 10, 11, 97, 120};
   return {
       {"ten samples on four ranks, in order: [0, 4, 8] [1, 5, 9] [2, 6, 0] [3, 7, 1]",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<SamplerOptions> questions;
          for (int rank = 0; rank < 4; ++rank) {
            questions.push_back({10, rank, 4, 0, 0, Order::sequential, Tail::pad});
          }
-         ask(bench, "ten samples, four ranks", questions);
+         ask(runner, "ten samples, four ranks", questions);
        }},
       {"in order and padded with the head, the shares are equal for any length",
-       [=](Bench& bench) {
-         ask(bench, "in order, padded", all_ranks(bench, Order::sequential, Tail::pad, lengths));
+       [=](CaseRunner& runner) {
+         ask(runner, "in order, padded", all_ranks(runner, Order::sequential, Tail::pad, lengths));
        }},
       {"seed + epoch gives one permutation for all ranks",
-       [=](Bench& bench) {
-         ask(bench, "shuffled, padded", all_ranks(bench, Order::shuffled, Tail::pad, lengths));
+       [=](CaseRunner& runner) {
+         ask(runner, "shuffled, padded", all_ranks(runner, Order::shuffled, Tail::pad, lengths));
        }},
       {"with drop, the tail is cut before the ranks take turns",
-       [=](Bench& bench) {
-         ask(bench, "in order, tail dropped",
-             all_ranks(bench, Order::sequential, Tail::drop, lengths));
-         ask(bench, "shuffled, tail dropped",
-             all_ranks(bench, Order::shuffled, Tail::drop, lengths));
+       [=](CaseRunner& runner) {
+         ask(runner, "in order, tail dropped",
+             all_ranks(runner, Order::sequential, Tail::drop, lengths));
+         ask(runner, "shuffled, tail dropped",
+             all_ranks(runner, Order::shuffled, Tail::drop, lengths));
        }},
       {"fewer samples than ranks, one sample and none are shared right",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (Tail tail : {Tail::pad, Tail::drop}) {
-           ask(bench, "small datasets", all_ranks(bench, Order::sequential, tail, {0, 1, 2, 3}));
-           ask(bench, "small datasets, shuffled", all_ranks(bench, Order::shuffled, tail, {1, 3}));
+           ask(runner, "small datasets", all_ranks(runner, Order::sequential, tail, {0, 1, 2, 3}));
+           ask(runner, "small datasets, shuffled",
+               all_ranks(runner, Order::shuffled, tail, {1, 3}));
          }
        }},
       {"64 ranks share 4,099 samples",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<SamplerOptions> questions;
          for (Order order : {Order::sequential, Order::shuffled}) {
            for (Tail tail : {Tail::pad, Tail::drop}) {
              for (int rank : {0, 9, 37, 63}) {
-               questions.push_back({4099, rank, 64, bench.draw() % 1000, 12, order, tail});
+               questions.push_back({4099, rank, 64, runner.draw() % 1000, 12, order, tail});
              }
            }
          }
-         ask(bench, "64 ranks", questions);
+         ask(runner, "64 ranks", questions);
        }},
       {"questions that differ in one thing each get their own answer",
-       [](Bench& bench) {
-         ask(bench, "one thing at a time", one_thing_at_a_time(bench), Series::one_thing_changed);
+       [](CaseRunner& runner) {
+         ask(runner, "one thing at a time", one_thing_at_a_time(runner), Series::one_thing_changed);
        }},
       {"a rank outside the group is refused",
-       [](Bench& bench) {
-         ask(bench, "ranks that do not exist",
+       [](CaseRunner& runner) {
+         ask(runner, "ranks that do not exist",
              {{10, 4, 4, 0, 0, Order::sequential, Tail::pad},
               {10, -1, 4, 0, 0, Order::sequential, Tail::pad},
               {10, 3, 4, 0, 0, Order::sequential, Tail::pad},

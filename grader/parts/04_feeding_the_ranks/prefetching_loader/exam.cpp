@@ -13,7 +13,7 @@ namespace lockstep::grader::prefetching_loader {
 namespace {
 
 using data::LastBatch;
-using Rule = void (*)(Bench&, const Played&, const LoaderRun&);
+using Rule = void (*)(CaseRunner&, const Played&, const LoaderRun&);
 const std::vector<Rule> all_rules{check_outcomes, check_reads,  check_ahead,
                                   check_prompt,   check_memory, check_end};
 
@@ -54,11 +54,11 @@ std::vector<LoaderStep> steps_of(std::string_view letters) {
   return steps;
 }
 
-void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
+void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) {
   LoaderCase c{p.options, {}, p.which, p.steps};
-  Samples samples{bench.draw(), {}};
+  Samples samples{runner.draw(), {}};
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
-    c.orders.push_back(random_permutation(p.samples, bench.draw()));
+    c.orders.push_back(random_permutation(p.samples, runner.draw()));
     if (p.which.empty()) c.epochs.push_back(epoch);
     auto& order = c.orders.back();
     for (std::int64_t i = 0; i < p.repeated; ++i)
@@ -82,19 +82,19 @@ void play(Bench& bench, const Problem& p, const std::vector<Rule>& rules) {
   SamplesService served(samples, read_s, log);
   TrainerService trainer(p.pace.hold_s, log);
   const auto played =
-      play_served(bench, p.description(), std::vector{c}, {&served, &trainer}, requests_max);
+      play_served(runner, p.description(), std::vector{c}, {&served, &trainer}, requests_max);
   if (!played) return;
   require_reports(c, log);
-  for (const Rule rule : rules) rule(bench, *played, {c, samples, log});
+  for (const Rule rule : rules) rule(runner, *played, {c, samples, log});
 }
 
-void in_order(Bench& bench, const std::vector<int>& of_workers) {
+void in_order(CaseRunner& runner, const std::vector<int>& of_workers) {
   for (const int workers : of_workers) {
     for (const int prefetch : {1, 2, 5}) {
       for (const std::int64_t samples : {0, 1, 3, 4, 5, 17}) {
         const Problem p{.samples = samples,
                         .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch}};
-        play(bench, p, {check_outcomes});
+        play(runner, p, {check_outcomes});
       }
     }
   }
@@ -102,10 +102,10 @@ void in_order(Bench& bench, const std::vector<int>& of_workers) {
       .samples = 12,
       .options = {
           .batch_size = 3, .workers = of_workers.front(), .prefetch = 3, .dtype = DType::float64}};
-  play(bench, p, {check_outcomes});
+  play(runner, p, {check_outcomes});
 }
 
-void ahead(Bench& bench, const std::vector<int>& of_workers) {
+void ahead(CaseRunner& runner, const std::vector<int>& of_workers) {
   for (const int prefetch : {1, 2, 3, 4, 6, 10}) {
     for (const int workers : of_workers) {
       // Batch 0 comes soon, and everything else is still under way while the trainer holds it.
@@ -113,24 +113,24 @@ void ahead(Bench& bench, const std::vector<int>& of_workers) {
       const Problem p{.samples = 40,
                       .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
                       .pace = slow};
-      play(bench, p, {check_outcomes, check_ahead, check_prompt});
+      play(runner, p, {check_outcomes, check_ahead, check_prompt});
     }
   }
 }
 
-void bounded(Bench& bench, const std::vector<int>& of_workers) {
+void bounded(CaseRunner& runner, const std::vector<int>& of_workers) {
   for (const int workers : of_workers) {
     for (const int prefetch : {1, 2, 3, 8}) {
       const Pace slow_trainer{[](std::size_t) { return 1.0; }, 50};
       const Problem p{.samples = 48,
                       .options = {.batch_size = 4, .workers = workers, .prefetch = prefetch},
                       .pace = slow_trainer};
-      play(bench, p, all_rules);
+      play(runner, p, all_rules);
     }
   }
 }
 
-void later_first(Bench& bench) {
+void later_first(CaseRunner& runner) {
   for (const int prefetch : {2, 3, 4}) {
     for (const int workers : {2, prefetch}) {
       const auto window = static_cast<std::size_t>(prefetch);
@@ -139,23 +139,23 @@ void later_first(Bench& bench) {
       const Problem p{.samples = 30,
                       .options = {.batch_size = 3, .workers = workers, .prefetch = prefetch},
                       .pace = reversed};
-      play(bench, p, all_rules);
+      play(runner, p, all_rules);
     }
   }
 }
 
-void damaged(Bench& bench) {
+void damaged(CaseRunner& runner) {
   const std::vector<std::vector<std::size_t>> choices{{2}, {0}, {5}, {1, 2, 3}, {0, 1, 2, 3, 4, 5}};
   for (const auto& batches : choices) {
     for (const int workers : {1, 2, 3}) {
       Problem p{.samples = 24, .options = {.batch_size = 4, .workers = workers, .prefetch = 3}};
       p.damaged = batches;
-      play(bench, p, all_rules);
+      play(runner, p, all_rules);
     }
   }
 }
 
-void epochs(Bench& bench) {
+void epochs(CaseRunner& runner) {
   for (const int workers : {1, 3}) {
     for (const char* steps : {"snnnnnnsnnnnnnn", "snnsnnnnnnn", "ssnnnnnnn", "snsnsnnnnnn"}) {
       const auto letters = std::string_view(steps);
@@ -164,7 +164,7 @@ void epochs(Bench& bench) {
                       .epochs = static_cast<int>(std::count(letters.begin(), letters.end(), 's')),
                       .steps = steps_of(letters),
                       .pace = {[](std::size_t) { return 4.0; }, 1}};
-      play(bench, p, all_rules);
+      play(runner, p, all_rules);
     }
     // The epochs that start() is given need not be 0, 1, 2: a run that goes on begins later.
     const Problem resumed{.samples = 15,
@@ -172,11 +172,11 @@ void epochs(Bench& bench) {
                           .epochs = 4,
                           .steps = steps_of("snnnnnnsnnnnnnsnnnnnn"),
                           .which = {3, 1, 3}};
-    play(bench, resumed, all_rules);
+    play(runner, resumed, all_rules);
   }
 }
 
-void tails(Bench& bench) {
+void tails(CaseRunner& runner) {
   for (const LastBatch last : {LastBatch::keep, LastBatch::drop}) {
     for (const std::int64_t samples : {2, 4, 9, 11}) {
       for (const std::int64_t repeated : {0, 1}) {
@@ -184,13 +184,13 @@ void tails(Bench& bench) {
                         .options = {.batch_size = 4, .last = last, .workers = 2, .prefetch = 2},
                         .epochs = 2,
                         .repeated = repeated};
-        play(bench, p, all_rules);
+        play(runner, p, all_rules);
       }
     }
   }
 }
 
-void early_end(Bench& bench) {
+void early_end(CaseRunner& runner) {
   for (const int workers : {1, 2, 4}) {
     for (const char* steps : {"", "n", "s", "sn", "snnn", "snnsn"}) {
       const auto letters = std::string_view(steps);
@@ -199,7 +199,7 @@ void early_end(Bench& bench) {
                 .epochs = static_cast<int>(std::count(letters.begin(), letters.end(), 's')),
                 .steps = steps_of(letters),
                 .pace = {[](std::size_t) { return 7.0; }, 2}};
-      play(bench, p, all_rules);
+      play(runner, p, all_rules);
     }
   }
 }
@@ -210,26 +210,26 @@ Exam exam() {
   return {
       {.name =
            "with one worker every batch comes in the sampler's order, then the end of the epoch",
-       .run = [](Bench& bench) { in_order(bench, {1}); },
+       .run = [](CaseRunner& runner) { in_order(runner, {1}); },
        .begins = Step{"one worker", 30}},
       {"one worker reads `prefetch` batches ahead and no more; next() waits for its own batch only",
-       [](Bench& bench) {
-         ahead(bench, {1});
-         bounded(bench, {1});
+       [](CaseRunner& runner) {
+         ahead(runner, {1});
+         bounded(runner, {1});
        }},
       {.name = "with several workers every batch comes in the sampler's order, for any prefetch",
        .run =
-           [](Bench& bench) {
-             in_order(bench, {2, 3, 4});
+           [](CaseRunner& runner) {
+             in_order(runner, {2, 3, 4});
            },
        .begins = Step{"several workers, and batches in order", 40}},
       {"while the trainer holds batch 0, the next `prefetch` batches are in flight",
-       [](Bench& bench) {
-         ahead(bench, {2, 4, 9});
+       [](CaseRunner& runner) {
+         ahead(runner, {2, 4, 9});
        }},
       {"at most `prefetch` batches are in flight or waiting",
-       [](Bench& bench) {
-         bounded(bench, {2, 4});
+       [](CaseRunner& runner) {
+         bounded(runner, {2, 4});
        }},
       {"batches come in order, each as soon as it is ready, even if later ones are ready first",
        later_first},

@@ -26,12 +26,12 @@ std::string text_of(const Indices& list) {
   return out + (list.size() > 6 ? ", …]" : "]");
 }
 
-[[noreturn]] void fail(Bench& bench, const Played& played, std::string cause, std::string message,
-                       std::string expected, std::string seen) {
-  bench.fail(played, {.cause = std::move(cause),
-                      .message = std::move(message),
-                      .expected = std::move(expected),
-                      .seen = std::move(seen)});
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, std::string cause,
+                       std::string message, std::string expected, std::string seen) {
+  runner.fail(played, {.cause = std::move(cause),
+                       .message = std::move(message),
+                       .expected = std::move(expected),
+                       .seen = std::move(seen)});
 }
 
 struct Walk {
@@ -134,7 +134,7 @@ std::string name_of(const TrainerReport& seen, const Walk& walk) {
               " that matches no batch of any epoch");
 }
 
-void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
+void compare_outcome(CaseRunner& runner, const Played& played, const Walk& walk,
                      const TrainerReport& seen) {
   const LoaderRun& run = walk.run;
   const std::string asked = text("next() for ", walk.place());
@@ -143,7 +143,7 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
     const bool tail = seen.kind == Kind::got_batch && run.c.options.last == data::LastBatch::drop;
     const std::string got = tail ? text("a batch of ", counted(std::ssize(seen.labels), "sample"))
                                  : name_of(seen, walk);
-    fail(bench, played, tail ? "keeps_the_tail" : "goes_on",
+    fail(runner, played, tail ? "keeps_the_tail" : "goes_on",
          text("epoch ", walk.epoch, " has ", counted(std::ssize(walk.batches), "batch"),
               ", but next() then gave ", got, tail ? ": drop the last, short batch" : ""),
          "nothing: the end of the epoch", got);
@@ -154,7 +154,7 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
   if (!damage.empty()) {
     if (seen.kind == Kind::caught && seen.what == damage) return;
     const bool other = seen.kind == Kind::caught_other;
-    fail(bench, played, other ? "other_exception" : "exception_lost",
+    fail(runner, played, other ? "other_exception" : "exception_lost",
          text("reading ", walk.place(), " throws '", damage, "'; next() for that batch gave ", got,
               other ? ", of another type: rethrow the caught exception (std::exception_ptr)"
                     : ": an exception belongs to its batch and must leave that next()"),
@@ -163,7 +163,7 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
   if (holds(seen, batch, run)) {
     const Indices shape{std::ssize(batch), sample_inputs};
     if (seen.inputs_shape == shape && seen.dtype == run.c.options.dtype) return;
-    fail(bench, played, "dtype",
+    fail(runner, played, "dtype",
          text(asked, " gave its samples as ", lockstep::name_of(seen.dtype),
               "; LoaderOptions::dtype says ", lockstep::name_of(run.c.options.dtype)),
          std::string(lockstep::name_of(run.c.options.dtype)),
@@ -171,7 +171,7 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
   }
   const bool old = got.rfind("batch ", 0) == 0 && got.find(" of epoch ") != std::string::npos;
   const bool later = !old && got.rfind("batch ", 0) == 0 && got != text("batch ", walk.taken);
-  fail(bench, played,
+  fail(runner, played,
        old     ? "old_epoch"
        : later ? "other_order"
                : "other_batch",
@@ -186,16 +186,16 @@ void compare_outcome(Bench& bench, const Played& played, const Walk& walk,
 
 }  // namespace
 
-void check_outcomes(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_outcomes(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   Walk walk(run);
   for (const LoaderEvent& event : run.log) {
     if (event.read) continue;
-    if (is_outcome(event.report.kind)) compare_outcome(bench, played, walk, event.report);
+    if (is_outcome(event.report.kind)) compare_outcome(runner, played, walk, event.report);
     walk.follow(event);
   }
 }
 
-void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_reads(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   Walk walk(run);
   const auto& options = run.c.options;
   for (const LoaderEvent& event : run.log) {
@@ -206,13 +206,13 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
     const auto batch = walk.begin_read(event);
     const std::string what = text("samples ", text_of(*event.read));
     if (!batch && walk.epoch >= 0 && !walk.open) {
-      fail(bench, played, "reads_after_the_end",
+      fail(runner, played, "reads_after_the_end",
            text("after the destructor was called, the loader began to read ", what,
                 ": it must start no more reads and wait only for those in progress"),
            "no read", what);
     }
     if (!batch) {
-      fail(bench, played, "reads_something_else",
+      fail(runner, played, "reads_something_else",
            text("the loader read ", what,
                 walk.epoch < 0
                     ? " before an epoch was started"
@@ -222,7 +222,7 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
     }
     if (*batch >= walk.window_end()) {
       fail(
-          bench, played, "too_far_ahead",
+          runner, played, "too_far_ahead",
           text(
               "batch ", *batch, " was begun when the trainer had received ",
               counted(walk.taken, "batch"), ": with prefetch ", options.prefetch, ", batch ",
@@ -231,7 +231,7 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
           text("batches up to ", walk.window_end() - 1), text("batch ", *batch));
     }
     if (const auto reading = walk.reading(event.at_s); reading > options.workers) {
-      fail(bench, played, "too_many_workers",
+      fail(runner, played, "too_many_workers",
            text(counted(reading, "batch"), " were being read at once by ", options.workers,
                 options.workers == 1 ? " worker" : " workers"),
            text(options.workers), text(reading));
@@ -239,7 +239,7 @@ void check_reads(Bench& bench, const Played& played, const LoaderRun& run) {
   }
 }
 
-void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_ahead(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   Walk walk(run);
   const auto& options = run.c.options;
   const LoaderEvent* busy = nullptr;  // the trainer's report, as long as it lasts
@@ -251,7 +251,7 @@ void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
     const std::string seen =
         text(reading, reading == 1 ? " batch was" : " batches were", " being read and ",
              std::max<std::int64_t>(begun - taken - reading, 0), " waiting");
-    fail(bench, played, reading == 0 ? "not_ahead" : "too_few_ahead",
+    fail(runner, played, reading == 0 ? "not_ahead" : "too_few_ahead",
          text(taken == 0 ? "after start(), before the first next()"
                          : text("while the trainer held batch ", taken - 1),
               ", ", seen, "; with prefetch ", options.prefetch, " and ", options.workers,
@@ -287,7 +287,7 @@ void check_ahead(Bench& bench, const Played& played, const LoaderRun& run) {
   }
 }
 
-void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_prompt(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   Walk walk(run);
   std::vector<std::pair<Indices, double>> read;  // in this epoch: which, until when
   double asked_s = 0;                            // when the trainer called
@@ -295,7 +295,7 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
   for (const LoaderEvent& event : run.log) {
     if (event.read) {
       if (event.strand == 0) {
-        fail(bench, played, "reads_itself",
+        fail(runner, played, "reads_itself",
              text("samples ", text_of(*event.read),
                   " were read by the strand that calls next(); only the workers' strands may read"),
              "a read by a worker", "a read by the trainer's strand");
@@ -306,7 +306,7 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
     const Kind kind = event.report.kind;
     if (kind == Kind::sampling) {
       if (event.strand == 0) continue;
-      fail(bench, played, "samples_elsewhere",
+      fail(runner, played, "samples_elsewhere",
            "a worker asked the sampler for an order; only start() may ask it, on the strand that "
            "made the loader: a sampler need not be thread-safe",
            "the strand that made the loader", "a worker's strand");
@@ -323,7 +323,7 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
       }
     }
     if ((is_outcome(kind) || kind == Kind::started) && event.at_s > expected_s) {
-      fail(bench, played, kind == Kind::started ? "start_waits" : "next_waits",
+      fail(runner, played, kind == Kind::started ? "start_waits" : "next_waits",
            text(what, " was called at ", asked_s, " s and returned at ", event.at_s, " s, ",
                 kind == Kind::started
                     ? "although no read of an earlier epoch was in progress: the workers must read "
@@ -342,7 +342,7 @@ void check_prompt(Bench& bench, const Played& played, const LoaderRun& run) {
   }
 }
 
-void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_memory(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   Walk walk(run);
   const auto& options = run.c.options;
   const auto sample_bytes = static_cast<std::int64_t>(
@@ -354,19 +354,19 @@ void check_memory(Bench& bench, const Played& played, const LoaderRun& run) {
     const std::int64_t bytes = event.report.bytes_alive;
     const std::int64_t alive = bytes / batch_bytes + (bytes % batch_bytes > 0 ? 1 : 0);
     if (event.report.kind != Kind::got_batch || alive <= options.prefetch + 1) continue;
-    bench.fail(played,
-               {.verdict = Verdict::memory,
-                .cause = "keeps_batches",
-                .message = text("while the trainer held batch ", walk.taken - 1, ", ",
-                                counted(alive, "batch"), " were in memory; with prefetch ",
-                                options.prefetch, " there may be at most ", options.prefetch + 1,
-                                ": is a batch still kept after it was handed out?"),
-                .expected = text("at most ", counted(options.prefetch + 1, "batch")),
-                .seen = counted(alive, "batch")});
+    runner.fail(played,
+                {.verdict = Verdict::memory,
+                 .cause = "keeps_batches",
+                 .message = text("while the trainer held batch ", walk.taken - 1, ", ",
+                                 counted(alive, "batch"), " were in memory; with prefetch ",
+                                 options.prefetch, " there may be at most ", options.prefetch + 1,
+                                 ": is a batch still kept after it was handed out?"),
+                 .expected = text("at most ", counted(options.prefetch + 1, "batch")),
+                 .seen = counted(alive, "batch")});
   }
 }
 
-void check_end(Bench& bench, const Played& played, const LoaderRun& run) {
+void check_end(CaseRunner& runner, const Played& played, const LoaderRun& run) {
   double called_s = 0, over_s = 0, returned_s = 0;
   for (const LoaderEvent& event : run.log) {
     if (event.read) over_s = std::max(over_s, event.until_s);
@@ -375,7 +375,7 @@ void check_end(Bench& bench, const Played& played, const LoaderRun& run) {
   }
   const double expected_s = std::max(called_s, over_s);
   if (returned_s == expected_s) return;
-  fail(bench, played, returned_s > expected_s ? "ends_late" : "ends_early",
+  fail(runner, played, returned_s > expected_s ? "ends_late" : "ends_early",
        text("the destructor was called at ", called_s, " s and the last read ended at ", over_s,
             " s, but it returned at ", returned_s, " s"),
        text(expected_s, " s"), text(returned_s, " s"));

@@ -117,7 +117,7 @@ Cause likely_cause(int ranks, std::span<const double> seen, std::span<const doub
           "the wrong tensors were added, or the ranks visited the parameters in different orders"};
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<GradientReports>& of_ranks) {
   for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     std::vector<std::vector<double>> inputs;
@@ -142,7 +142,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       if (cause.name != "other_values") return cause;
       return cause_of_shares(expected, inputs, seen).value_or(std::move(cause));
     };
-    check_gradient(bench, played, p.plan, i, of_ranks, expected);
+    check_gradient(runner, played, p.plan, i, of_ranks, expected);
   }
 }
 
@@ -176,13 +176,13 @@ const RanksContract<Problem, GradientCase, GradientReports> contract{
     .compare = compare,
     .smaller = smaller};
 
-void check_cost(Bench& bench, const Played& played, const Problem& p) {
-  check_one_reduction(bench, played, p.plan, p.size());
-  bench.note_par("bytes", busiest_rank_bytes(played.counters), ring_bytes(p.plan.bytes(), p.size()),
-                 played);
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  check_one_reduction(runner, played, p.plan, p.size());
+  runner.note_par("bytes", busiest_rank_bytes(played.counters),
+                  ring_bytes(p.plan.bytes(), p.size()), played);
   const std::int64_t gradients =
       std::count(p.plan.has_grad.begin(), p.plan.has_grad.end(), std::uint8_t{1});
-  check_operations(bench, played,
+  check_operations(runner, played,
                    {.collectives = gradients,
                     .allowed = text("one all-reduce for each of ", gradients, " gradients")});
 }
@@ -199,46 +199,47 @@ Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks every gradient is the mean over the ranks, with the same bits on "
        "all",
-       [](Bench& bench) {
-         for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) judge(bench, contract, usual(n, bench.draw()));
+       [](CaseRunner& runner) {
+         for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13})
+           judge(runner, contract, usual(n, runner.draw()));
        }},
       {"float64 and bfloat16 gradients are averaged and keep their type",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const DType dtype : {DType::float64, DType::bfloat16}) {
-           Problem p = usual(3, bench.draw());
+           Problem p = usual(3, runner.draw());
            p.plan.dtype = dtype;
-           judge(bench, contract, p);
+           judge(runner, contract, p);
          }
        }},
       {"a parameter without a gradient stays without one; an empty parameter does no harm",
-       [](Bench& bench) {
-         Problem p = usual(4, bench.draw());
+       [](CaseRunner& runner) {
+         Problem p = usual(4, runner.draw());
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
          p.plan.has_grad = {0, 0, 0, 0};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"the mean over a subgroup divides by the subgroup's size",
-       [](Bench& bench) {
-         Problem p = usual(8, bench.draw());
+       [](CaseRunner& runner) {
+         Problem p = usual(8, runner.draw());
          p.members.ranks = {6, 1, 4};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
-       [](Bench& bench) {
-         Problem p = usual(4, bench.draw());
+       [](CaseRunner& runner) {
+         Problem p = usual(4, runner.draw());
          p.plan = {DType::float32, {35, 64, 13}, {1, 1, 1}};
-         judge_lost_peer(bench, contract, p, 2, 1);
+         judge_lost_peer(runner, contract, p, 2, 1);
        },
        {},
        Asks::cost},  // among real processes no rank is killed
       {"the traffic is one all-reduce of the gradients and nothing else",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 4, 8}) {
-           Problem p = usual(n, bench.draw());
+           Problem p = usual(n, runner.draw());
            p.plan = {n == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
-           judge(bench, contract, p, check_cost);
+           judge(runner, contract, p, check_cost);
          }
        },
        {},

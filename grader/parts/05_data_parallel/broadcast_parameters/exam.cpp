@@ -50,19 +50,19 @@ std::string shown(DType dtype, const Bytes& bytes, std::size_t element) {
   return number(as_doubles(dtype, one).front());
 }
 
-void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare_tensor(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     std::size_t m, std::size_t i, int rank,
                     const std::vector<TensorReport>& of_all) {
   const ModelPlan& model = p.models[m];
   const TensorReport& report = of_all[static_cast<std::size_t>(rank)];
   const auto where = text("rank ", rank, ", ", model.name(i));
   if (!report.same_tensor) {
-    bench.fail(played, {.cause = "tensor_replaced",
-                        .message = text(
-                            model.name(i), " on rank ", rank,
-                            " is another tensor after the call; the optimizer still holds the old "
-                            "tensor and would update that one: receive into the existing value"),
-                        .where = where});
+    runner.fail(played, {.cause = "tensor_replaced",
+                         .message = text(
+                             model.name(i), " on rank ", rank,
+                             " is another tensor after the call; the optimizer still holds the old "
+                             "tensor and would update that one: receive into the existing value"),
+                         .where = where});
   }
   std::vector<Bytes> of_ranks;
   for (int r = 0; r < p.members.size(); ++r) of_ranks.push_back(values_of(p, salt, m, i, r));
@@ -76,27 +76,27 @@ void compare_tensor(Bench& bench, const Played& played, const Problem& p, std::u
     const std::size_t element = static_cast<std::size_t>(at) / bytes_of(dtype);
     const std::string expected = shown(dtype, right, element);
     const std::string seen = shown(dtype, report.values, element);
-    bench.fail(played,
-               because(likely_cause(p, model, i, rank, of_all, of_ranks),
-                       {.message = text(
-                            m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
-                            name_of(dtype), ") on rank ", rank, " has ", seen, " at element ",
-                            element, " where the source, rank ", model.source, ", has ", expected),
-                        .expected = expected,
-                        .seen = seen,
-                        .where = text(where, ", element ", element)}));
+    runner.fail(played,
+                because(likely_cause(p, model, i, rank, of_all, of_ranks),
+                        {.message = text(
+                             m == 0 ? "" : "in the second call of this run, ", model.name(i), " (",
+                             name_of(dtype), ") on rank ", rank, " has ", seen, " at element ",
+                             element, " where the source, rank ", model.source, ", has ", expected),
+                         .expected = expected,
+                         .seen = seen,
+                         .where = text(where, ", element ", element)}));
   }
   if (!report.gradient_kept) {
-    bench.fail(played, {.cause = "gradient_changed",
-                        .message = text("the gradient of ", model.name(i), " changed on rank ",
-                                        rank, "; only values and buffers are broadcast here"),
-                        .where = where});
+    runner.fail(played, {.cause = "gradient_changed",
+                         .message = text("the gradient of ", model.name(i), " changed on rank ",
+                                         rank, "; only values and buffers are broadcast here"),
+                         .where = where});
   }
 }
 
 using Reports = std::vector<ModelReport>;  // of one rank, by model
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<Reports>& of_ranks) {
   for (std::size_t m = 0; m < p.models.size(); ++m) {
     for (std::size_t i = 0; i < p.models[m].size(); ++i) {
@@ -108,7 +108,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
         of_all.push_back(reports[m][i]);
       }
       for (int rank = 0; rank < p.members.size(); ++rank) {
-        compare_tensor(bench, played, p, salt, m, i, rank, of_all);
+        compare_tensor(runner, played, p, salt, m, i, rank, of_all);
       }
     }
   }
@@ -174,43 +174,43 @@ bool travels_wider(const sim::Counters& counters, const ModelPlan& model) {
          std::any_of(counters.messages.begin(), counters.messages.end(), is_wide);
 }
 
-void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
   const auto bytes = static_cast<double>(p.bytes());
   const int n = p.members.size();
   const double budget = (n - 1) * bytes, sent = total_bytes(played.counters);
   // A tenth for a checksum or a number that travels along; a second copy does not fit.
   if (sent > 1.1 * budget && travels_wider(played.counters, p.models.front())) {
-    bench.fail(played, wasteful("wider_type", sent, budget, "from all ranks together",
-                                text("the replicas are right, but all ranks together send ",
-                                     number(sent), " bytes where (N-1) times the model's ",
-                                     number(bytes), " bytes = ", number(budget),
-                                     " are enough; likely cause: 16-bit tensors travel in a wider "
-                                     "type; broadcast takes a tensor of any type as it is")));
+    runner.fail(played, wasteful("wider_type", sent, budget, "from all ranks together",
+                                 text("the replicas are right, but all ranks together send ",
+                                      number(sent), " bytes where (N-1) times the model's ",
+                                      number(bytes), " bytes = ", number(budget),
+                                      " are enough; likely cause: 16-bit tensors travel in a wider "
+                                      "type; broadcast takes a tensor of any type as it is")));
   }
   if (sent > 1.1 * budget) {
-    bench.fail(played,
-               wasteful("too_many_bytes", sent, budget, "from all ranks together",
-                        text("the replicas are right, but all ranks together send ", number(sent),
-                             " bytes where ", n, " ranks need (N-1) times the model's ",
-                             number(bytes), " bytes = ", number(budget),
-                             "; likely cause: tensors are reduced, gathered or sent more than "
-                             "once; a broadcast delivers each number to each rank once")));
+    runner.fail(played,
+                wasteful("too_many_bytes", sent, budget, "from all ranks together",
+                         text("the replicas are right, but all ranks together send ", number(sent),
+                              " bytes where ", n, " ranks need (N-1) times the model's ",
+                              number(bytes), " bytes = ", number(budget),
+                              "; likely cause: tensors are reduced, gathered or sent more than "
+                              "once; a broadcast delivers each number to each rank once")));
   }
   int rounds = 0;
   while ((1 << rounds) < n) ++rounds;
   const double busiest = busiest_rank_bytes(played.counters), allowed = rounds * bytes;
   if (busiest > 1.1 * allowed) {
-    bench.fail(played,
-               wasteful("star", busiest, allowed, "from one rank",
-                        text("the replicas are right, but one rank sends ", number(busiest),
-                             " bytes, the model's ", number(bytes),
-                             " bytes once per other rank. Ranks that have the model can pass it "
-                             "on: with group.broadcast no rank sends more than ⌈log₂N⌉ = ",
-                             rounds, " times the model")));
+    runner.fail(played,
+                wasteful("star", busiest, allowed, "from one rank",
+                         text("the replicas are right, but one rank sends ", number(busiest),
+                              " bytes, the model's ", number(bytes),
+                              " bytes once per other rank. Ranks that have the model can pass it "
+                              "on: with group.broadcast no rank sends more than ⌈log₂N⌉ = ",
+                              rounds, " times the model")));
   }
   const auto tensors = static_cast<std::int64_t>(p.models.front().size());
   check_operations(
-      bench, played,
+      runner, played,
       {.collectives = tensors,
        .allowed = text("one broadcast for each of the ", tensors, " tensors of the model")});
 }
@@ -220,41 +220,41 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           play(bench, contract, {whole_world(n), {plain_model(0)}, bench.draw()});
+           play(runner, contract, {whole_world(n), {plain_model(0)}, runner.draw()});
          }
        }},
       {"buffers and every element type are copied exactly; counters keep all their digits",
-       [](Bench& bench) {
-         play(bench, contract, {whole_world(3), {mixed_model(0)}, bench.draw()});
-         play(bench, contract,
+       [](CaseRunner& runner) {
+         play(runner, contract, {whole_world(3), {mixed_model(0)}, runner.draw()});
+         play(runner, contract,
               {whole_world(2),
                {{0, of_type(DType::float64, {9}), of_type(DType::int64, {1})}},
-               bench.draw()});
-         play(bench, contract,
-              {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, bench.draw()});
+               runner.draw()});
+         play(runner, contract,
+              {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, runner.draw()});
        }},
       {"any rank can be the source, and the next model can have another source",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 5, 8}) {
-           play(bench, contract,
-                {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, bench.draw()});
+           play(runner, contract,
+                {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, runner.draw()});
          }
        }},
       {"in a subgroup `source` is a rank of that subgroup",
-       [](Bench& bench) {
-         Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, bench.draw()};
+       [](CaseRunner& runner) {
+         Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, runner.draw()};
          p.members.ranks = {6, 1, 4};
-         play(bench, contract, p);
+         play(runner, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
-       [](Bench& bench) {
-         const Problem p{whole_world(4), {plain_model(0)}, bench.draw()};
-         judge_lost_peer(bench, contract, p, 2, 3);
+       [](CaseRunner& runner) {
+         const Problem p{whole_world(4), {plain_model(0)}, runner.draw()};
+         judge_lost_peer(runner, contract, p, 2, 3);
        }},
       {"each rank receives the model once, and no rank sends it to every other rank",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 4, 8, 13}) {
            ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),
                            of_type(DType::int64, {25})};
@@ -263,8 +263,8 @@ Exam exam() {
              model.parameters = of_type(DType::bfloat16, {1000, 130});
              model.parameters.push_back({DType::float16, 50});
            }
-           const Problem p{whole_world(n), {model}, bench.draw()};
-           if (const auto played = play(bench, contract, p)) check_traffic(bench, *played, p);
+           const Problem p{whole_world(n), {model}, runner.draw()};
+           if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
          }
        }},
   };

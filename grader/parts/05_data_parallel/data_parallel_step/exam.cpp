@@ -103,66 +103,66 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
 }
 
 // What became of the parameter that forward does not use, in front of all others.
-void check_unused(Bench& bench, const Played& played, int rank, std::vector<double>& parameters,
-                  bool has_gradient) {
+void check_unused(CaseRunner& runner, const Played& played, int rank,
+                  std::vector<double>& parameters, bool has_gradient) {
   constexpr std::ptrdiff_t count = 6;
   const std::string where = text("rank ", rank, ", the parameter that no rank used");
   const auto end = parameters.begin() + std::min(count, std::ssize(parameters));
   if (std::any_of(parameters.begin(), end,
                   [](double value) { return value != WithUnused::unused_value; })) {
-    bench.fail(played,
-               {.cause = "unused_moved",
-                .message = text("the parameter that no rank used moved on rank ", rank,
-                                "; it has no gradient, so no step may move it. Was a gradient left "
-                                "from before the call still used?"),
-                .where = where});
+    runner.fail(played, {.cause = "unused_moved",
+                         .message = text(
+                             "the parameter that no rank used moved on rank ", rank,
+                             "; it has no gradient, so no step may move it. Was a gradient left "
+                             "from before the call still used?"),
+                         .where = where});
   }
   parameters.erase(parameters.begin(), end);
   if (!has_gradient) return;
-  bench.fail(played,
-             {.cause = "gradient_invented",
-              .message = text("the parameter that no rank used has a gradient on rank ", rank,
-                              " after the step; leave it without a gradient, or weight "
-                              "decay and momentum will move it"),
-              .expected = "no gradient",
-              .seen = "a gradient",
-              .where = where});
+  runner.fail(played,
+              {.cause = "gradient_invented",
+               .message = text("the parameter that no rank used has a gradient on rank ", rank,
+                               " after the step; leave it without a gradient, or weight "
+                               "decay and momentum will move it"),
+               .expected = "no gradient",
+               .seen = "a gradient",
+               .where = where});
 }
 
-void check_same_bits(Bench& bench, const Played& played, int rank, std::span<const double> seen,
-                     std::span<const double> rank_zero) {
+void check_same_bits(CaseRunner& runner, const Played& played, int rank,
+                     std::span<const double> seen, std::span<const double> rank_zero) {
   const auto at = first_other_bits(seen, rank_zero);
   if (!at) return;
   const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
-  bench.fail(played,
-             because({"replicas_differ",
-                      "the ranks stepped with different gradients, averaged after the step "
-                      "or not at all"},
-                     {.message = text("after ", counted(steps, "step"),
-                                      ", the replicas of rank 0 and "
-                                      "rank ",
-                                      rank, " differ: ", first, " and ", own, " at element ", *at),
-                      .expected = "the same bits on every rank",
-                      .seen = text(first, " on rank 0, ", own, " on rank ", rank),
-                      .where = text("rank ", rank)}));
+  runner.fail(played,
+              because({"replicas_differ",
+                       "the ranks stepped with different gradients, averaged after the step "
+                       "or not at all"},
+                      {.message = text("after ", counted(steps, "step"),
+                                       ", the replicas of rank 0 and "
+                                       "rank ",
+                                       rank, " differ: ", first, " and ", own, " at element ", *at),
+                       .expected = "the same bits on every rank",
+                       .seen = text(first, " on rank 0, ", own, " on rank ", rank),
+                       .where = text("rank ", rank)}));
 }
 
-void check_losses(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void check_losses(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   int rank, std::span<const double> losses, std::span<const double> right) {
   const auto at = first_difference(losses, right, training_tolerance(p.dtype, right));
   if (!at) return;
   const std::string expected = number_at(right, *at), seen = number_at(losses, *at);
-  bench.fail(played,
-             {.cause = "wrong_loss",
-              .message = text("the parameters are right, but step ", *at, " returned the loss ",
-                              seen, " where this rank's mean loss before the update is ", expected,
-                              likely_cause_of_loss(p, salt, rank, losses)),
-              .expected = expected,
-              .seen = seen,
-              .where = text("rank ", rank, ", step ", *at)});
+  runner.fail(played,
+              {.cause = "wrong_loss",
+               .message = text("the parameters are right, but step ", *at, " returned the loss ",
+                               seen, " where this rank's mean loss before the update is ", expected,
+                               likely_cause_of_loss(p, salt, rank, losses)),
+               .expected = expected,
+               .seen = seen,
+               .where = text("rank ", rank, ", step ", *at)});
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StepReport>& reports) {
   const Trained expected = train(p, salt, Variant::right);
   const auto tolerance = training_tolerance(p.dtype, expected.parameters);
@@ -170,43 +170,43 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const StepReport& report = reports[static_cast<std::size_t>(rank)];
     std::vector<double> seen = as_doubles(p.dtype, report.parameters);
-    if (p.unused) check_unused(bench, played, rank, seen, report.first_has_gradient);
+    if (p.unused) check_unused(runner, played, rank, seen, report.first_has_gradient);
     if (rank == 0) rank_zero = seen;
-    check_same_bits(bench, played, rank, seen, rank_zero);
+    check_same_bits(runner, played, rank, seen, rank_zero);
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
       const std::string right = number_at(expected.parameters, *at), wrong = number_at(seen, *at);
-      bench.fail(played,
-                 because(likely_cause(p, salt, seen),
-                         {.message = text("after ", counted(steps, "step"), ", parameter element ",
-                                          *at, " is ", wrong, " where one device with all ",
-                                          p.ranks() * p.batch, " samples has ", right),
-                          .expected = right,
-                          .seen = wrong,
-                          .where = text("rank ", rank, ", parameter element ", *at)}));
+      runner.fail(played,
+                  because(likely_cause(p, salt, seen),
+                          {.message = text("after ", counted(steps, "step"), ", parameter element ",
+                                           *at, " is ", wrong, " where one device with all ",
+                                           p.ranks() * p.batch, " samples has ", right),
+                           .expected = right,
+                           .seen = wrong,
+                           .where = text("rank ", rank, ", parameter element ", *at)}));
     }
-    check_losses(bench, played, p, salt, rank, report.losses,
+    check_losses(runner, played, p, salt, rank, report.losses,
                  expected.losses[static_cast<std::size_t>(rank)]);
   }
 }
 
 const RanksContract<Problem, StepCase, StepReport> contract{.case_of = case_of, .compare = compare};
 
-void check_meetings(Bench& bench, const Played& played) {
+void check_meetings(CaseRunner& runner, const Played& played) {
   constexpr std::int64_t parameters = 4;
   // One more in each step for a loss that travels along.
-  check_operations(bench, played,
+  check_operations(runner, played,
                    {.collectives = steps * (parameters + 1),
                     .allowed = text("one all-reduce for each of the ", parameters,
                                     " gradients in each of ", counted(steps, "step"))});
 }
 
-void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
   const std::int64_t elements = width * 8 + 8 + 8 * classes + classes;
   const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks());
   const double sent = busiest_rank_bytes(played.counters);
   // A quarter for a loss or a count that travels along on this very small model.
-  if (sent <= allowed * 1.25) return check_meetings(bench, played);
-  bench.fail(
+  if (sent <= allowed * 1.25) return check_meetings(runner, played);
+  runner.fail(
       played,
       wasteful("too_many_bytes", sent, allowed, text("per rank in ", counted(steps, "step")),
                text("the result is right, but a rank sends ", number(sent), " bytes in ",
@@ -220,49 +220,49 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
 Exam exam() {
   return {
       {"ten steps of SGD with momentum equal those of one device with all the samples",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 3, 4, 1, 5}) {
-           play(bench, contract, {.members = whole_world(n), .schedule_seed = bench.draw()});
+           play(runner, contract, {.members = whole_world(n), .schedule_seed = runner.draw()});
          }
        }},
       {"ten steps of Adam equal those of one device: its moments see the averaged gradient",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 7})
-           play(bench, contract, {.members = whole_world(n), .optimizer = OptimizerKind::adam});
+           play(runner, contract, {.members = whole_world(n), .optimizer = OptimizerKind::adam});
        }},
       {"clipping uses the norm of the averaged gradient",
-       [](Bench& bench) {
-         for (int n : {2, 4}) play(bench, contract, {.members = whole_world(n), .clip_norm = 0.1});
-         play(bench, contract,
+       [](CaseRunner& runner) {
+         for (int n : {2, 4}) play(runner, contract, {.members = whole_world(n), .clip_norm = 0.1});
+         play(runner, contract,
               {.members = whole_world(3), .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
          // A bound that nothing exceeds changes nothing.
-         play(bench, contract, {.members = whole_world(3), .clip_norm = 1e4});
-         play(bench, contract, {.members = whole_world(2), .clip_norm = -0.1});
+         play(runner, contract, {.members = whole_world(3), .clip_norm = 1e4});
+         play(runner, contract, {.members = whole_world(2), .clip_norm = -0.1});
        }},
       {"float32 parameters train the same way",
-       [](Bench& bench) {
-         play(bench, contract, {.members = whole_world(3), .dtype = DType::float32});
+       [](CaseRunner& runner) {
+         play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});
        }},
       {"eight ranks with one sample each train as one device does",
-       [](Bench& bench) { play(bench, contract, {.members = whole_world(8), .batch = 1}); }},
+       [](CaseRunner& runner) { play(runner, contract, {.members = whole_world(8), .batch = 1}); }},
       {"a parameter that no rank used keeps its value and has no gradient",
-       [](Bench& bench) {
-         play(bench, contract,
+       [](CaseRunner& runner) {
+         play(runner, contract,
               {.members = whole_world(2), .optimizer = OptimizerKind::adam, .unused = true});
        }},
       {"when a peer is lost, a rank throws CommError and takes no step with the remaining "
        "gradients",
-       [](Bench& bench) {
-         const Problem p{.members = whole_world(4), .schedule_seed = bench.draw()};
-         judge_lost_peer(bench, contract, p, 3, 5);
+       [](CaseRunner& runner) {
+         const Problem p{.members = whole_world(4), .schedule_seed = runner.draw()};
+         judge_lost_peer(runner, contract, p, 3, 5);
        },
        {},
        Asks::cost},  // among real processes no rank is killed
       {"each step reduces the gradients once",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 8}) {
            const Problem p{.members = whole_world(n)};
-           if (const auto played = play(bench, contract, p)) check_traffic(bench, *played, p);
+           if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
          }
        },
        {},

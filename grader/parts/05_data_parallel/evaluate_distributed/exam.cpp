@@ -168,13 +168,13 @@ std::optional<Failure> other_bits(int rank, const EvaluateResult& mine, int last
 
 using Results = std::vector<EvaluateResult>;  // of one rank, by evaluation
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<Results>& of_ranks, const DatasetService& dataset) {
   const HiddenSamples samples{p.shape(), salt};
   const auto require = [&](std::optional<Failure> failure, const std::string& where = {}) {
     if (!failure) return;
     failure->where = where;
-    bench.fail(played, std::move(*failure));
+    runner.fail(played, std::move(*failure));
   };
   // From the last rank: what rank 0 says may be its own or what it told all.
   for (int rank = p.ranks() - 1; rank >= 0; --rank) {
@@ -203,20 +203,20 @@ const RanksContract<Problem, EvaluateCase, Results, DatasetService> contract{
           return std::tuple(DatasetService({p.shape(), salt}));
         }};
 
-void draw_models(Bench& bench, Problem& p) {
-  for (int k = 0; k < p.evaluations; ++k) p.model_seeds.push_back(bench.draw() >> 32);
+void draw_models(CaseRunner& runner, Problem& p) {
+  for (int k = 0; k < p.evaluations; ++k) p.model_seeds.push_back(runner.draw() >> 32);
 }
 
-void play(Bench& bench, Problem p) {
-  const std::uint64_t salt = bench.draw();
-  draw_models(bench, p);
-  grader::play(bench, contract, p, salt);
+void play(CaseRunner& runner, Problem p) {
+  const std::uint64_t salt = runner.draw();
+  draw_models(runner, p);
+  grader::play(runner, contract, p, salt);
 }
 
-void lose_a_peer(Bench& bench) {
+void lose_a_peer(CaseRunner& runner) {
   Problem p{.members = whole_world(3), .samples = 10};
-  draw_models(bench, p);
-  judge_lost_peer(bench, contract, p, 1, 2);
+  draw_models(runner, p);
+  judge_lost_peer(runner, contract, p, 1, 2);
 }
 
 }  // namespace
@@ -224,46 +224,46 @@ void lose_a_peer(Bench& bench) {
 Exam exam() {
   return {
       {"with equal shares every rank has one device's loss and accuracy",
-       [](Bench& bench) {
-         for (int n : {2, 1, 4}) play(bench, {.members = whole_world(n), .samples = 12});
+       [](CaseRunner& runner) {
+         for (int n : {2, 1, 4}) play(runner, {.members = whole_world(n), .samples = 12});
        }},
       {"with unequal shares every sample still counts once",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 3, 5, 7, 8}) {
-           play(bench, {.members = whole_world(n), .samples = 13, .schedule_seed = bench.draw()});
+           play(runner, {.members = whole_world(n), .samples = 13, .schedule_seed = runner.draw()});
          }
-         play(bench, {.members = whole_world(4), .samples = 31});
-         play(bench, {.members = whole_world(13), .samples = 31});
+         play(runner, {.members = whole_world(4), .samples = 31});
+         play(runner, {.members = whole_world(13), .samples = 31});
        }},
       {"ranks without samples take part",
-       [](Bench& bench) {
-         play(bench, {.members = whole_world(4), .samples = 3});
-         play(bench, {.members = whole_world(8), .samples = 1});
-         play(bench, {.members = whole_world(5), .samples = 6});
+       [](CaseRunner& runner) {
+         play(runner, {.members = whole_world(4), .samples = 3});
+         play(runner, {.members = whole_world(8), .samples = 1});
+         play(runner, {.members = whole_world(5), .samples = 6});
        }},
       {"with many labels per sample the mean is over labels, and batches stay small",
-       [](Bench& bench) {
-         play(bench, {.members = whole_world(3), .samples = 7, .labels = 6});
-         play(bench, {.members = whole_world(2), .samples = 11, .labels = 1024});
+       [](CaseRunner& runner) {
+         play(runner, {.members = whole_world(3), .samples = 7, .labels = 6});
+         play(runner, {.members = whole_world(2), .samples = 11, .labels = 1024});
        }},
       {"a dataset larger than one batch is evaluated whole",
-       [](Bench& bench) {
-         play(bench, {.members = whole_world(1), .samples = 600});
-         play(bench, {.members = whole_world(2), .samples = 1031});
+       [](CaseRunner& runner) {
+         play(runner, {.members = whole_world(1), .samples = 600});
+         play(runner, {.members = whole_world(2), .samples = 1031});
        }},
       {"each of several evaluations in a row uses its own model",
-       [](Bench& bench) {
-         play(bench, {.members = whole_world(3), .samples = 10, .evaluations = 3});
+       [](CaseRunner& runner) {
+         play(runner, {.members = whole_world(3), .samples = 10, .evaluations = 3});
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        lose_a_peer},
       {"a subgroup evaluates like a world of its own",
-       [](Bench& bench) {
-         play(bench, {.members = {5, {4, 0, 3}}, .samples = 10});
+       [](CaseRunner& runner) {
+         play(runner, {.members = {5, {4, 0, 3}}, .samples = 10});
        }},
       {"a float32 model is evaluated the same way",
-       [](Bench& bench) {
-         play(bench, {.members = whole_world(3), .samples = 40, .dtype = DType::float32});
+       [](CaseRunner& runner) {
+         play(runner, {.members = whole_world(3), .samples = 40, .dtype = DType::float32});
        }},
   };
 }

@@ -232,14 +232,14 @@ std::vector<RateQuestion> at_steps(const ScaledRate& rate, const std::vector<std
   return questions;
 }
 
-std::vector<RateQuestion> random_rates(Bench& bench) {
+std::vector<RateQuestion> random_rates(CaseRunner& runner) {
   const auto drawn = [&](std::uint64_t below) {
-    return static_cast<std::int64_t>(bench.draw() % below);
+    return static_cast<std::int64_t>(runner.draw() % below);
   };
   std::vector<RateQuestion> questions;
   for (int k = 0; k < 200; ++k) {
     ScaledRate rate;
-    rate.base = 0.001 + random_uniform(bench.draw(), 0);
+    rate.base = 0.001 + random_uniform(runner.draw(), 0);
     rate.base_batch = 1 + drawn(5000);
     rate.batch = 1 + drawn(300);
     rate.ranks = static_cast<int>(1 + drawn(1000));
@@ -258,45 +258,46 @@ Exam exam() {
   const ScaledRate imagenet{0.1, 256, 32, 256, 1, Scaling::linear, 782};
   return {
       {"0.1 for 256 images becomes 3.2 for 8,192, reached from 0.1 along a straight line",
-       [=](Bench& bench) {
-         ask(bench, contract, "256 ranks", at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
+       [=](CaseRunner& runner) {
+         ask(runner, contract, "256 ranks",
+             at_steps(imagenet, {782, 783, 100'000, 0, 1, 391, 781}));
        }},
       {"only the samples per update count, not how they are split",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          std::vector<RateQuestion> questions;
          for (const auto& [batch, accumulate, ranks] :
               {std::tuple{35, 1, 6}, {5, 7, 6}, {6, 35, 1}, {1, 30, 7}, {210, 1, 1}, {1, 1, 210}}) {
            const ScaledRate rate{0.05, 60, batch, ranks, accumulate, Scaling::linear, 11};
            for (const auto& q : at_steps(rate, {11, 20, 4, 7})) questions.push_back(q);
          }
-         ask(bench, contract, "210 samples an update", questions);
+         ask(runner, contract, "210 samples an update", questions);
        }},
       {"the square-root rule doubles the rate for four times the batch",
-       [](Bench& bench) {
-         ask(bench, contract, "square root",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "square root",
              at_steps({0.3, 48, 16, 4, 3, Scaling::square_root, 8}, {8, 9, 0, 1, 4, 7}));
        }},
       {"no warm-up, an unchanged batch and a smaller batch give the right rates",
-       [](Bench& bench) {
-         ask(bench, contract, "no warm-up",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "no warm-up",
              at_steps({0.1, 32, 32, 4, 1, Scaling::linear, 0}, {0, 1, 50}));
-         ask(bench, contract, "no growth",
+         ask(runner, contract, "no growth",
              at_steps({0.1, 96, 8, 4, 3, Scaling::linear, 5}, {0, 2, 5, 6}));
-         ask(bench, contract, "smaller",
+         ask(runner, contract, "smaller",
              at_steps({0.4, 1000, 10, 3, 5, Scaling::linear, 4}, {0, 1, 3, 4}));
        }},
       {"any rate, batch and warm-up give the right rate, even beyond 32 bits",
-       [](Bench& bench) {
-         ask(bench, contract, "random rates", random_rates(bench));
+       [](CaseRunner& runner) {
+         ask(runner, contract, "random rates", random_rates(runner));
          constexpr std::int64_t billion = 1'000'000'000;
          std::vector<RateQuestion> large =
              at_steps({0.1, 7 * billion, 3'000'000, 7, 1000, Scaling::linear, 10}, {10, 0, 5});
          const ScaledRate fast{0.1, 32, 32, 4, 1, Scaling::linear, 10};
          for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
-         ask(bench, contract, "billions of samples, and of steps", large);
+         ask(runner, contract, "billions of samples, and of steps", large);
        }},
       {"options that make no sense are refused",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          const ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};
          std::vector<RateQuestion> questions{{-1, good}, {0, good}};
          const auto change = [&](auto&& spoil) {
@@ -308,7 +309,7 @@ Exam exam() {
          change([](ScaledRate& r) { r.ranks = 0; });
          change([](ScaledRate& r) { r.accumulate = 0; });
          change([](ScaledRate& r) { r.warmup = -1; });
-         ask(bench, contract, "options that make no sense", questions);
+         ask(runner, contract, "options that make no sense", questions);
        }},
   };
 }

@@ -52,7 +52,7 @@ Cause cause_of_loss(const Round& round, int self, double seen, double right,
   return likely_cause(round, self, std::span(&seen, 1), sums);
 }
 
-void compare_loss(Bench& bench, const Played& played, const Round& round, std::uint64_t salt,
+void compare_loss(CaseRunner& runner, const Played& played, const Round& round, std::uint64_t salt,
                   const std::vector<double>& of_ranks) {
   const int n = static_cast<int>(of_ranks.size());
   std::vector<std::vector<double>> sums;
@@ -64,32 +64,32 @@ void compare_loss(Bench& bench, const Played& played, const Round& round, std::u
     const double seen = of_ranks[static_cast<std::size_t>(rank)];
     // Sums of N positive numbers in float64, in any order, and one division.
     if (!(std::fabs(seen - right) <= 1e-12 * right)) {
-      bench.fail(played, because(cause_of_loss(round, rank, seen, right, sums),
-                                 {.message = text("the gradients are right, but rank ", rank,
-                                                  " returned the mean loss ", number(seen),
-                                                  " where the mean over the ",
-                                                  counted(round.total(), "position"), " of ",
-                                                  counted(n, "rank"), " is ", number(right)),
-                                  .expected = number(right),
-                                  .seen = number(seen),
-                                  .where = text("rank ", rank, ", mean loss")}));
+      runner.fail(played, because(cause_of_loss(round, rank, seen, right, sums),
+                                  {.message = text("the gradients are right, but rank ", rank,
+                                                   " returned the mean loss ", number(seen),
+                                                   " where the mean over the ",
+                                                   counted(round.total(), "position"), " of ",
+                                                   counted(n, "rank"), " is ", number(right)),
+                                   .expected = number(right),
+                                   .seen = number(seen),
+                                   .where = text("rank ", rank, ", mean loss")}));
     }
     if (seen != of_ranks.front()) {
       const std::string both =
           text(number(of_ranks.front()), " on rank 0, ", number(seen), " on rank ", rank);
-      bench.fail(played, because({"bits_differ", "each rank added in its own order"},
-                                 {.message = text("ranks 0 and ", rank,
-                                                  " returned means that differ in their last "
-                                                  "bits, ",
-                                                  both),
-                                  .expected = "the same bits on every rank",
-                                  .seen = both,
-                                  .where = text("rank ", rank, ", mean loss")}));
+      runner.fail(played, because({"bits_differ", "each rank added in its own order"},
+                                  {.message = text("ranks 0 and ", rank,
+                                                   " returned means that differ in their last "
+                                                   "bits, ",
+                                                   both),
+                                   .expected = "the same bits on every rank",
+                                   .seen = both,
+                                   .where = text("rank ", rank, ", mean loss")}));
     }
   }
 }
 
-void compare_round(Bench& bench, const Played& played, const Problem& p, const Round& round,
+void compare_round(CaseRunner& runner, const Played& played, const Problem& p, const Round& round,
                    std::uint64_t salt, const std::vector<WeightedReport>& reports) {
   std::vector<double> losses;
   std::vector<GradientReports> gradients;
@@ -120,14 +120,14 @@ void compare_round(Bench& bench, const Played& played, const Problem& p, const R
     expected.likely_cause = [&](std::span<const double> seen, int rank) {
       return likely_cause(round, rank, seen, sums);
     };
-    check_gradient(bench, played, p.plan, i, gradients, expected);
+    check_gradient(runner, played, p.plan, i, gradients, expected);
   }
-  compare_loss(bench, played, round, salt, losses);
+  compare_loss(runner, played, round, salt, losses);
 }
 
 using Reports = std::vector<WeightedReport>;  // of one rank, by call
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<Reports>& of_ranks) {
   for (std::size_t k = 0; k < p.rounds.size(); ++k) {
     Reports of_round;
@@ -135,7 +135,7 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
       if (reports.size() != p.rounds.size()) throw MalformedMessage("not a report a call");
       of_round.push_back(reports[k]);
     }
-    compare_round(bench, played, p, p.rounds[k], salt_of(salt, k), of_round);
+    compare_round(runner, played, p, p.rounds[k], salt_of(salt, k), of_round);
   }
 }
 
@@ -155,25 +155,25 @@ const RanksContract<Problem, WeightedCase, Reports> contract{.case_of = case_of,
 
 // Counts that differ between ranks, and padding on each or nowhere.
 enum class Padding : std::uint8_t { none, some };
-Round drawn_round(Bench& bench, int ranks, Padding padding) {
+Round drawn_round(CaseRunner& runner, int ranks, Padding padding) {
   Round round;
   for (int rank = 0; rank < ranks; ++rank) {
-    round.counted.push_back(1 + 40 * rank + static_cast<std::int64_t>(bench.draw() % 30));
-    const std::int64_t filled = 7 + static_cast<std::int64_t>(bench.draw() % 90);
+    round.counted.push_back(1 + 40 * rank + static_cast<std::int64_t>(runner.draw() % 30));
+    const std::int64_t filled = 7 + static_cast<std::int64_t>(runner.draw() % 90);
     round.padded.push_back(padding == Padding::some ? filled : 0);
   }
   return round;
 }
 
-Problem drawn_problem(Bench& bench, int ranks, Padding padding) {
+Problem drawn_problem(CaseRunner& runner, int ranks, Padding padding) {
   Problem p;
   p.members = whole_world(ranks);
-  p.rounds = {drawn_round(bench, ranks, padding)};
-  p.schedule_seed = bench.draw();
+  p.rounds = {drawn_round(runner, ranks, padding)};
+  p.schedule_seed = runner.draw();
   return p;
 }
 
-void check_totals_reduced_once(Bench& bench, const Played& played, const Problem& p) {
+void check_totals_reduced_once(CaseRunner& runner, const Played& played, const Problem& p) {
   const auto& all = played.counters.collectives;
   const auto small = std::count_if(all.begin(), all.end(), [](const sim::CollectiveRecord& record) {
     return record.bytes > 0 && record.bytes <= 16;
@@ -190,7 +190,7 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
            " of one or two numbers for ", p.plan.sizes.size(),
            " parameters; likely cause: the count is reduced again for each parameter. Each "
            "reduction costs a round trip; reduce the count once, before the loop");
-  bench.fail(played, std::move(failure));
+  runner.fail(played, std::move(failure));
 }
 
 }  // namespace
@@ -198,71 +198,71 @@ void check_totals_reduced_once(Bench& bench, const Played& played, const Problem
 Exam exam() {
   return {
       {"ranks with different numbers of positions get one device's mean",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           play(bench, contract, drawn_problem(bench, n, Padding::none));
+           play(runner, contract, drawn_problem(runner, n, Padding::none));
          }
        }},
       {"padding does not count",
-       [](Bench& bench) {
-         for (const int n : {2, 5}) play(bench, contract, drawn_problem(bench, n, Padding::some));
+       [](CaseRunner& runner) {
+         for (const int n : {2, 5}) play(runner, contract, drawn_problem(runner, n, Padding::some));
        }},
       {"a rank without positions takes part with a sum and a count of 0",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           Problem p = drawn_problem(bench, n, Padding::some);
+           Problem p = drawn_problem(runner, n, Padding::some);
            p.rounds.front().counted.front() = 0;
-           play(bench, contract, p);
-           p.rounds.push_back(drawn_round(bench, n, Padding::some));
+           play(runner, contract, p);
+           p.rounds.push_back(drawn_round(runner, n, Padding::some));
            p.rounds.back().counted.back() = 0;
-           play(bench, contract, p);
+           play(runner, contract, p);
          }
        }},
       {"if no rank counts a position, the mean is 0 and the gradients stay zero",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {3, 1}) {
-           Problem p = drawn_problem(bench, n, Padding::some);
+           Problem p = drawn_problem(runner, n, Padding::some);
            p.rounds.push_back(p.rounds.front());
            p.rounds.front().counted.assign(static_cast<std::size_t>(n), 0);
-           play(bench, contract, p);
+           play(runner, contract, p);
          }
        }},
       {"large counts stay exact, even with float32 and bfloat16 gradients",
-       [](Bench& bench) {
-         Problem large = drawn_problem(bench, 3, Padding::none);
+       [](CaseRunner& runner) {
+         Problem large = drawn_problem(runner, 3, Padding::none);
          large.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
-         play(bench, contract, large);
+         play(runner, contract, large);
          for (const DType dtype : {DType::float32, DType::bfloat16}) {
-           Problem p = drawn_problem(bench, 3, Padding::some);
+           Problem p = drawn_problem(runner, 3, Padding::some);
            p.plan.dtype = dtype;
            p.rounds.front().counted = {20'000'001, 1'003, 77};
-           play(bench, contract, p);
+           play(runner, contract, p);
          }
        }},
       {"a subgroup and parameters without gradients get the right mean",
-       [](Bench& bench) {
-         Problem p = drawn_problem(bench, 3, Padding::some);
+       [](CaseRunner& runner) {
+         Problem p = drawn_problem(runner, 3, Padding::some);
          p.members = whole_world(8);
          p.members.ranks = {6, 1, 4};
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         play(bench, contract, p);
+         play(runner, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
-       [](Bench& bench) {
-         const Problem p = drawn_problem(bench, 4, Padding::some);
-         judge_lost_peer(bench, contract, p, 1, 3);
+       [](CaseRunner& runner) {
+         const Problem p = drawn_problem(runner, 4, Padding::some);
+         judge_lost_peer(runner, contract, p, 1, 3);
        }},
       {"the gradients are reduced once, and the totals once",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 4, 8}) {
-           Problem p = drawn_problem(bench, n, Padding::none);
+           Problem p = drawn_problem(runner, n, Padding::none);
            p.plan = {DType::float32, {400, 130, 50}, {1, 1, 1}};
-           const auto played = play(bench, contract, p);
+           const auto played = play(runner, contract, p);
            if (!played) continue;
-           check_one_reduction(bench, *played, p.plan, n);
-           check_totals_reduced_once(bench, *played, p);
-           check_operations(bench, *played,
+           check_one_reduction(runner, *played, p.plan, n);
+           check_totals_reduced_once(runner, *played, p);
+           check_operations(runner, *played,
                             {.collectives = std::ssize(p.plan.sizes) + 2,
                              .allowed = text("one all-reduce of the totals and one for each of ",
                                              p.plan.sizes.size(), " gradients")});

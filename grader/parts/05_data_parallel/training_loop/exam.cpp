@@ -63,9 +63,9 @@ Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
 // Compares what the ranks ended with (numbers by group rank, and the log) with one device.
 class Comparison {
  public:
-  Comparison(Bench& bench, const Played& played, const DrawnLoop& drawn,
+  Comparison(CaseRunner& runner, const Played& played, const DrawnLoop& drawn,
              const std::vector<std::vector<double>>& numbers_of)
-      : bench_(bench), played_(played), drawn_(drawn), numbers_of_(numbers_of) {}
+      : runner_(runner), played_(played), drawn_(drawn), numbers_of_(numbers_of) {}
 
   void replicas() const {
     const LoopProblem& p = drawn_.problem;
@@ -190,7 +190,7 @@ class Comparison {
   // the end. One more of each does no harm.
   void meetings(std::int64_t steps) const {
     check_operations(
-        bench_, played_,
+        runner_, played_,
         {.collectives = 6 + 6 * steps,
          .barriers = 2,
          .allowed = text("one broadcast for each tensor of the model, and in each of ", steps,
@@ -216,7 +216,7 @@ class Comparison {
   }
 
  private:
-  [[noreturn]] void fail(Failure failure) const { bench_.fail(played_, std::move(failure)); }
+  [[noreturn]] void fail(Failure failure) const { runner_.fail(played_, std::move(failure)); }
 
   std::string epochs() const { return counted(drawn_.problem.epochs, "epoch"); }
 
@@ -246,24 +246,24 @@ class Comparison {
                          .where = text("step ", at)}));
   }
 
-  Bench& bench_;
+  CaseRunner& runner_;
   const Played& played_;
   const DrawnLoop& drawn_;
   const std::vector<std::vector<double>>& numbers_of_;
 };
 
-void compare(Bench& bench, const Played& played, const LoopProblem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const LoopProblem& p, std::uint64_t salt,
              const std::vector<std::vector<double>>& numbers_of, const DatasetService& dataset,
              const LogService& log) {
   const DrawnLoop drawn{p, salt};
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto reads = dataset.reads_of(p.members.ranks[static_cast<std::size_t>(rank)]);
     if (auto failure = reading_failure(drawn, rank, reads)) {
-      bench.fail(played, std::move(*failure));
+      runner.fail(played, std::move(*failure));
     }
   }
   const LoopTrained right = train_on_one_device(drawn, LoopWay::right);
-  const Comparison comparison(bench, played, drawn, numbers_of);
+  const Comparison comparison(runner, played, drawn, numbers_of);
   comparison.replicas();
   comparison.numbers(right);
   comparison.log(right, log.lines());
@@ -286,16 +286,16 @@ const RanksContract<LoopProblem, TrainingLoopCase, std::vector<double>, DatasetS
 
 // Steps so large that the loss of some epoch is larger than that of the epoch before, well before
 // the last one.
-void play_rising(Bench& bench) {
+void play_rising(CaseRunner& runner) {
   LoopProblem p{.members = whole_world(2), .samples = 16, .epochs = 4, .rate = 2};
-  const std::uint64_t salt = bench.draw();
+  const std::uint64_t salt = runner.draw();
   const auto rises = [&] {
     const auto losses =
         epoch_losses(p, train_on_one_device(DrawnLoop{p, salt}, LoopWay::right).losses);
     return losses[1] > losses[0] || losses[2] > losses[1];
   };
   while (p.rate < 100 && !rises()) p.rate *= 2;
-  play(bench, contract, p, salt);
+  play(runner, contract, p, salt);
 }
 
 }  // namespace
@@ -303,53 +303,54 @@ void play_rising(Bench& bench) {
 Exam exam() {
   return {
       {"every replica starts with rank 0's parameters and buffers",
-       [](Bench& bench) {
-         for (int n : {2, 1, 5}) play(bench, contract, {.members = whole_world(n), .epochs = 0});
+       [](CaseRunner& runner) {
+         for (int n : {2, 1, 5}) play(runner, contract, {.members = whole_world(n), .epochs = 0});
        }},
       {"in one epoch every rank reads its share in order, and the replicas train as one device "
        "does",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 1, 3, 4}) {
-           play(bench, contract,
-                {.members = whole_world(n), .epochs = 1, .schedule_seed = bench.draw()});
+           play(runner, contract,
+                {.members = whole_world(n), .epochs = 1, .schedule_seed = runner.draw()});
          }
        }},
       {"each of several epochs has its own order, and the rate schedule runs on across epochs",
-       [](Bench& bench) {
-         play(bench, contract, {.members = whole_world(2), .epochs = 3});
-         play(bench, contract,
+       [](CaseRunner& runner) {
+         play(runner, contract, {.members = whole_world(2), .epochs = 3});
+         play(runner, contract,
               {.members = whole_world(3),
                .epochs = 2,
                .optimizer = OptimizerKind::adam,
                .clip_norm = 0.3});
        }},
       {"if the dataset does not divide, all ranks still take the same number of steps",
-       [](Bench& bench) {
-         play(bench, contract, {.members = whole_world(4), .samples = 25, .batch = 3});
-         play(bench, contract, {.members = whole_world(7), .samples = 29, .batch = 2});
-         play(bench, contract, {.members = whole_world(8), .samples = 17, .batch = 2});
-         play(bench, contract, {.members = whole_world(5), .samples = 3, .batch = 2});
+       [](CaseRunner& runner) {
+         play(runner, contract, {.members = whole_world(4), .samples = 25, .batch = 3});
+         play(runner, contract, {.members = whole_world(7), .samples = 29, .batch = 2});
+         play(runner, contract, {.members = whole_world(8), .samples = 17, .batch = 2});
+         play(runner, contract, {.members = whole_world(5), .samples = 3, .batch = 2});
        }},
       {"1 rank with 16 samples, 2 with 8 and 4 with 4 log the same losses",
-       [](Bench& bench) {
-         const std::uint64_t salt = bench.draw();
+       [](CaseRunner& runner) {
+         const std::uint64_t salt = runner.draw();
          for (int n : {1, 2, 4}) {
-           play(bench, contract, {.members = whole_world(n), .samples = 64, .batch = 16 / n}, salt);
+           play(runner, contract, {.members = whole_world(n), .samples = 64, .batch = 16 / n},
+                salt);
          }
        }},
       {"the loop runs options.epochs epochs, even if the loss rises", play_rising},
       {"no rank leaves while rank 0 still writes its log",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (int n : {2, 4})
-           play(bench, contract, {.members = whole_world(n), .epochs = 1, .log_s = 0.5});
+           play(runner, contract, {.members = whole_world(n), .epochs = 1, .log_s = 0.5});
        }},
       {"a subgroup trains like a world of its own",
-       [](Bench& bench) {
-         play(bench, contract, {.members = {5, {4, 0, 3}}});
+       [](CaseRunner& runner) {
+         play(runner, contract, {.members = {5, {4, 0, 3}}});
        }},
       {"float32 parameters train the same way",
-       [](Bench& bench) {
-         play(bench, contract, {.members = whole_world(3), .dtype = DType::float32});
+       [](CaseRunner& runner) {
+         play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});
        }},
   };
 }

@@ -286,8 +286,8 @@ std::optional<Failure> wrong(std::span<const ChoiceQuestion> asked,
 const FunctionContract<ChoiceQuestion, collectives::Choice> contract{.text_of = text_of,
                                                                      .wrong = wrong};
 
-collectives::LinkCosts drawn_links(Bench& bench) {
-  const auto part = [&] { return 0.5 + random_uniform(bench.draw(), 0); };
+collectives::LinkCosts drawn_links(CaseRunner& runner) {
+  const auto part = [&] { return 0.5 + random_uniform(runner.draw(), 0); };
   return {{2e-6 * part(), 1e-6 * part(), 200e9 * part()},
           {8e-6 * part(), 2e-6 * part(), 20e9 * part()}};
 }
@@ -295,13 +295,13 @@ collectives::LinkCosts drawn_links(Bench& bench) {
 // From one element to a gradient of a large model.
 constexpr std::int64_t sizes[] = {4, 1000, 32 << 10, 1 << 20, 25 << 20, std::int64_t{14} << 30};
 
-std::vector<ChoiceQuestion> clusters(Bench& bench, const std::vector<int>& nodes,
+std::vector<ChoiceQuestion> clusters(CaseRunner& runner, const std::vector<int>& nodes,
                                      const std::vector<int>& ranks_per_node) {
   std::vector<ChoiceQuestion> questions;
   for (const int k : nodes) {
     for (const int g : ranks_per_node) {
       for (const std::int64_t bytes : sizes) {
-        questions.push_back({drawn_links(bench), k * g, g, bytes});
+        questions.push_back({drawn_links(runner), k * g, g, bytes});
       }
     }
   }
@@ -309,11 +309,11 @@ std::vector<ChoiceQuestion> clusters(Bench& bench, const std::vector<int>& nodes
 }
 
 // Sizes just below and above those where one algorithm overtakes another.
-std::vector<ChoiceQuestion> crossings(Bench& bench) {
+std::vector<ChoiceQuestion> crossings(CaseRunner& runner) {
   std::vector<ChoiceQuestion> questions;
   for (const auto& layout :
        {std::pair{4, 4}, {8, 8}, {7, 7}, {24, 24}, {16, 8}, {64, 8}, {12, 3}}) {
-    const collectives::LinkCosts links = drawn_links(bench);
+    const collectives::LinkCosts links = drawn_links(runner);
     const auto fastest = [&](std::int64_t bytes) {
       const ChoiceQuestion q{links, layout.first, layout.second, bytes};
       std::size_t best = 0;
@@ -341,19 +341,21 @@ std::vector<ChoiceQuestion> crossings(Bench& bench) {
 Exam exam() {
   return {
       {"on one node, steps and bytes of each algorithm are right for any number of ranks",
-       [](Bench& bench) {
-         ask(bench, contract, "one node",
-             clusters(bench, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
+       [](CaseRunner& runner) {
+         ask(runner, contract, "one node",
+             clusters(runner, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
        }},
       {"on several nodes, each step is charged to the link that it uses",
-       [](Bench& bench) {
-         ask(bench, contract, "several nodes",
-             clusters(bench, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
+       [](CaseRunner& runner) {
+         ask(runner, contract, "several nodes",
+             clusters(runner, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
        }},
       {"the fastest algorithm is chosen on both sides of each crossing",
-       [](Bench& bench) { ask(bench, contract, "around the crossings", crossings(bench)); }},
+       [](CaseRunner& runner) {
+         ask(runner, contract, "around the crossings", crossings(runner));
+       }},
       {"a single rank takes no time",
-       [](Bench& bench) { ask(bench, contract, "one rank", clusters(bench, {1}, {1})); }},
+       [](CaseRunner& runner) { ask(runner, contract, "one rank", clusters(runner, {1}, {1})); }},
   };
 }
 

@@ -38,10 +38,10 @@ CollectiveProblem problem_of(const Layout& layout, std::int64_t count, double fa
   return p;
 }
 
-std::optional<Played> play(Bench& bench, const CollectiveProblem& p) {
+std::optional<Played> play(CaseRunner& runner, const CollectiveProblem& p) {
   const int g = p.nodes->ranks_each;
   return play_collective(
-      bench, p,
+      runner, p,
       text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ", grouped(p.count),
            p.count == 1 ? " element of " : " elements of ", name_of(p.dtype), beyond(p),
            p.elements == Elements::none ? " on a device that holds sizes only" : "", ", ",
@@ -79,7 +79,7 @@ Price price(const CollectiveProblem& p) {
   return price;
 }
 
-void check_slow_link(Bench& bench, const Played& played, const CollectiveProblem& p) {
+void check_slow_link(CaseRunner& runner, const Played& played, const CollectiveProblem& p) {
   const Range range = between_nodes(p);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   std::vector<std::int64_t> sent(p.ranks(), 0);
@@ -104,7 +104,7 @@ void check_slow_link(Bench& bench, const Played& played, const CollectiveProblem
                            wasteful ? "more than the shard crosses the slow link; send only this "
                                       "rank's shard, after it is reduced within the node"
                                     : "another rank of the node sends this rank's shard");
-    bench.fail(played, failure);
+    runner.fail(played, failure);
   }
 }
 
@@ -118,31 +118,31 @@ double seconds_of(const sim::Counters& counters) {
   return std::max(0.0, end - begin);
 }
 
-void check_cost(Bench& bench, const CollectiveProblem& p) {
-  auto played = play(bench, p);
+void check_cost(CaseRunner& runner, const CollectiveProblem& p) {
+  auto played = play(runner, p);
   if (!played) return;
-  check_slow_link(bench, *played, p);
+  check_slow_link(runner, *played, p);
   played->counters.makespan_s = seconds_of(played->counters);
-  check_price(bench, *played, p, price(p));
+  check_price(runner, *played, p, price(p));
 }
 
-void values(Bench& bench) {
+void values(CaseRunner& runner) {
   for (const Layout& layout : layouts) {
     const int n = layout.nodes * layout.each;
     for (const std::int64_t count : {3 * n, 0, 1, n - 1, n + 1, 31}) {
       auto p = problem_of(layout, count);
-      p.schedule_seed = bench.draw();
-      play(bench, p);
+      p.schedule_seed = runner.draw();
+      play(runner, p);
     }
   }
   for (const Layout& layout : large_layouts) {
     auto p = problem_of(layout, layout.nodes * layout.each + 1);
     p.calls = 1;
-    play(bench, p);
+    play(runner, p);
   }
 }
 
-void wide_integers(Bench& bench) {
+void wide_integers(CaseRunner& runner) {
   for (const auto& [dtype, op] : {std::pair{DType::int64, ReduceOp::sum},
                                   {DType::int64, ReduceOp::max},
                                   {DType::int32, ReduceOp::sum}}) {
@@ -151,12 +151,12 @@ void wide_integers(Bench& bench) {
     p.op = op;
     p.offset = large_offset(dtype);
     p.calls = 1;
-    play(bench, p);
+    play(runner, p);
   }
 }
 
 // The first two requests of a rank make the groups.
-void deaths(Bench& bench) {
+void deaths(CaseRunner& runner) {
   for (const auto& [layout, rank, request] : {std::tuple{Layout{1, 2}, 1, 3},
                                               {Layout{2, 1}, 0, 3},
                                               {Layout{2, 2}, 0, 5},
@@ -165,29 +165,29 @@ void deaths(Bench& bench) {
     auto p = problem_of(layout, 2 * layout.nodes * layout.each + 1);
     p.calls = 1;
     p.death = Death{rank, request};
-    play(bench, p);
+    play(runner, p);
   }
 }
 
-void other_values(Bench& bench) {
+void other_values(CaseRunner& runner) {
   for (const Layout& layout : {Layout{2, 3}, Layout{4, 2}, Layout{1, 5}}) {
     auto p = problem_of(layout, 101);
     p.dtype = DType::float32;
-    play(bench, p);
+    play(runner, p);
     p.count = 11;
     p.dtype = DType::float64;
     for (const ReduceOp op : {ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
       p.op = op;
-      play(bench, p);
+      play(runner, p);
     }
   }
 }
 
-void turned(Bench& bench) {
+void turned(CaseRunner& runner) {
   for (const Layout& layout : {Layout{2, 4}, Layout{3, 2}}) {
     auto p = problem_of(layout, 29);
     p.nodes->turned = true;
-    play(bench, p);
+    play(runner, p);
   }
 }
 
@@ -202,16 +202,16 @@ Exam exam() {
        std::vector<std::size_t>{0}},
       {"a rank sends 2(k-1)/k of its shard between nodes, in 2(g-1) + 2(k-1) steps, no slower than "
        "a ring",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const Layout& layout : layouts) {
            const int n = layout.nodes * layout.each;
            for (const std::int64_t count :
                 {std::int64_t{240} * n, std::int64_t{240} * n + 3,
-                 static_cast<std::int64_t>(1000 + bench.draw() % 1000)}) {
+                 static_cast<std::int64_t>(1000 + runner.draw() % 1000)}) {
              for (const double faster : {10.0, 1.0}) {
                auto p = problem_of(layout, count, faster);
                p.calls = 1;
-               check_cost(bench, p);
+               check_cost(runner, p);
              }
            }
          }
@@ -219,17 +219,17 @@ Exam exam() {
            auto p = problem_of(layout, 240 * layout.nodes * layout.each + 5);
            p.op = ReduceOp::max;
            p.calls = 1;
-           check_cost(bench, p);
+           check_cost(runner, p);
          }
        }},
       {"the cost is also right for 3,000,000,019 elements, for which 32 bits are too few",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}, Layout{2, 6}}) {
            auto p = problem_of(layout, 3'000'000'019);
            p.dtype = DType::float32;
            p.elements = Elements::none;
            p.calls = 1;
-           check_cost(bench, p);
+           check_cost(runner, p);
          }
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial result", deaths,

@@ -213,18 +213,19 @@ std::vector<BucketQuestion> pytorchs() {
 }
 
 // Parameters of the first `dtypes` of a list, on so many devices.
-std::vector<BucketQuestion> random_plans(Bench& bench, int how_many, int dtypes, int devices) {
+std::vector<BucketQuestion> random_plans(CaseRunner& runner, int how_many, int dtypes,
+                                         int devices) {
   constexpr DType of[] = {DType::float32, DType::bfloat16, DType::float64, DType::float16};
   std::vector<BucketQuestion> questions;
   for (int k = 0; k < how_many; ++k) {
     BucketQuestion& question = questions.emplace_back();
-    for (std::int64_t left = bench.draw_between(3, 20); left > 0; --left) {
-      const auto dtype = of[bench.draw_between(0, dtypes - 1)];
-      question.parameters.push_back(
-          {bench.draw_between(1, 60), dtype, static_cast<int>(bench.draw_between(0, devices - 1))});
+    for (std::int64_t left = runner.draw_between(3, 20); left > 0; --left) {
+      const auto dtype = of[runner.draw_between(0, dtypes - 1)];
+      question.parameters.push_back({runner.draw_between(1, 60), dtype,
+                                     static_cast<int>(runner.draw_between(0, devices - 1))});
     }
     // Sums reach a limit exactly now and then: all of them are even, and multiples of 4 in float32.
-    question.limits = {4 * bench.draw_between(1, 40), 4 * bench.draw_between(30, 120)};
+    question.limits = {4 * runner.draw_between(1, 40), 4 * runner.draw_between(30, 120)};
   }
   return questions;
 }
@@ -279,27 +280,33 @@ Exam exam() {
   const auto contract = contract_with(std::make_shared<MistakeFinder<Part>>(known_mistakes()));
   return {
       {"PyTorch's own cases, and four and ten linear layers, give PyTorch's buckets",
-       [contract](Bench& bench) { judge(bench, contract, "PyTorch's buckets", pytorchs()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "PyTorch's buckets", pytorchs());
+       }},
       {"parameters of one type fill buckets in their order, and the last bucket is kept",
-       [contract](Bench& bench) {
-         judge(bench, contract, "one type", random_plans(bench, 24, 1, 1));
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "one type", random_plans(runner, 24, 1, 1));
        }},
       {"a limit closes a bucket when it is reached, and the parameter that reaches it is inside",
-       [contract](Bench& bench) { judge(bench, contract, "around the limits", overshoots()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "around the limits", overshoots());
+       }},
       {"each type on each device fills buckets of its own, with a first bucket of its own",
-       [contract](Bench& bench) {
-         auto questions = random_plans(bench, 12, 3, 1);
+       [contract](CaseRunner& runner) {
+         auto questions = random_plans(runner, 12, 3, 1);
          for (const auto& [dtypes, devices] : {std::pair{1, 3}, {4, 2}}) {
-           for (auto& more : random_plans(bench, 12, dtypes, devices)) {
+           for (auto& more : random_plans(runner, 12, dtypes, devices)) {
              questions.push_back(std::move(more));
            }
          }
-         judge(bench, contract, "types and devices", questions);
+         judge(runner, contract, "types and devices", questions);
        }},
       {"no parameters, parameters without elements, and limits of 0",
-       [contract](Bench& bench) { judge(bench, contract, "nothing in it", nothing_at_all()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "nothing in it", nothing_at_all());
+       }},
       {"counts and bytes beyond 32 bits",
-       [contract](Bench& bench) { judge(bench, contract, "large", beyond_32_bits()); }},
+       [contract](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
   };
 }
 

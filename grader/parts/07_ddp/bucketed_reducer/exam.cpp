@@ -67,19 +67,19 @@ std::vector<DrivenReport> driven_of(const Reports& reports) {
   return all;
 }
 
-void compare_sums(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   const Reports& reports, const ScriptService& events) {
   const auto driven = driven_of(reports);
-  check_sums(bench, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
+  check_sums(runner, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
 }
 
-void compare_overlap(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare_overlap(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                      const Reports& reports, const ScriptService& events) {
   const auto driven = driven_of(reports);
   const DrivenRun run{p.script, p.members, salt, events, driven};
   const auto awaited = awaited_by(p);
-  check_sums(bench, played, run, awaited);
-  check_overlap(bench, played, run, awaited);
+  check_sums(runner, played, run, awaited);
+  check_overlap(runner, played, run, awaited);
 }
 
 // What the hook must be given, pass after pass.
@@ -124,7 +124,7 @@ std::string difference(const StartedBucket& seen, const StartedBucket& right) {
   return {};
 }
 
-void compare_hooks(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare_hooks(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                    const Reports& reports, const ScriptService& events) {
   const auto right = buckets_to_start(p);
   for (int rank = 0; rank < p.members.size(); ++rank) {
@@ -134,62 +134,62 @@ void compare_hooks(Bench& bench, const Played& played, const Problem& p, std::ui
       const std::string wrong = difference(seen[k], right[k]);
       if (wrong.empty()) continue;
       const auto where = text("rank ", rank, ", bucket ", right[k].index);
-      bench.fail(played, {.cause = "hook_bucket",
-                          .message = text("on rank ", rank, " the hook is given bucket ",
-                                          right[k].index, " of the plan, but its ", wrong,
-                                          "; a hook that compresses reads all of them"),
-                          .where = where});
+      runner.fail(played, {.cause = "hook_bucket",
+                           .message = text("on rank ", rank, " the hook is given bucket ",
+                                           right[k].index, " of the plan, but its ", wrong,
+                                           "; a hook that compresses reads all of them"),
+                           .where = where});
     }
     if (seen.size() == right.size()) continue;
-    bench.fail(played,
-               because({"hook_bypassed",
-                        "buckets are reduced by other means; reduction.hook decides how a bucket "
-                        "is reduced, and a compressing one is put in its place"},
-                       {.message = text("on rank ", rank, " the hook was given ",
-                                        counted(std::ssize(seen), "bucket"),
-                                        " where the passes have ", right.size()),
-                        .expected = text(right.size()),
-                        .seen = text(seen.size()),
-                        .where = text("rank ", rank)}));
+    runner.fail(played,
+                because({"hook_bypassed",
+                         "buckets are reduced by other means; reduction.hook decides how a bucket "
+                         "is reduced, and a compressing one is put in its place"},
+                        {.message = text("on rank ", rank, " the hook was given ",
+                                         counted(std::ssize(seen), "bucket"),
+                                         " where the passes have ", right.size()),
+                         .expected = text(right.size()),
+                         .seen = text(seen.size()),
+                         .where = text("rank ", rank)}));
   }
   const auto driven = driven_of(reports);
   const DrivenRun run{p.script, p.members, salt, events, driven};
-  check_sums(bench, played, run, awaited_by(p));
+  check_sums(runner, played, run, awaited_by(p));
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const auto& seen = reports[static_cast<std::size_t>(rank)].started;
-    if (seen.size() == right.size()) check_elements(bench, played, run, p.plans[0], rank, seen);
+    if (seen.size() == right.size()) check_elements(runner, played, run, p.plans[0], rank, seen);
   }
 }
 
-void compare_ends(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare_ends(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   const Reports& reports, const ScriptService& events) {
-  compare_sums(bench, played, p, salt, reports, events);
+  compare_sums(runner, played, p, salt, reports, events);
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const auto left = reports[static_cast<std::size_t>(rank)].places_left;
     if (left == 0) continue;
-    bench.fail(played, {.cause = "places_left",
-                        .message = text("on rank ", rank, " the reducer is gone, but ",
-                                        counted(left, "parameter"),
-                                        left == 1 ? " still has" : " still have",
-                                        " its grad_place; backward would go "
-                                        "on to make gradients there: take them back in the "
-                                        "destructor"),
-                        .expected = "0",
-                        .seen = text(left),
-                        .where = text("rank ", rank)});
+    runner.fail(played, {.cause = "places_left",
+                         .message = text("on rank ", rank, " the reducer is gone, but ",
+                                         counted(left, "parameter"),
+                                         left == 1 ? " still has" : " still have",
+                                         " its grad_place; backward would go "
+                                         "on to make gradients there: take them back in the "
+                                         "destructor"),
+                         .expected = "0",
+                         .seen = text(left),
+                         .where = text("rank ", rank)});
   }
 }
 
 // finalize refused the unfinished pass, and named a gradient that had not come.
-void compare_refusals(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
-                      const Reports& reports, const ScriptService& events) {
-  compare_sums(bench, played, p, salt, reports, events);
+void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p,
+                      std::uint64_t salt, const Reports& reports, const ScriptService& events) {
+  compare_sums(runner, played, p, salt, reports, events);
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const auto& early = reports[static_cast<std::size_t>(rank)].driven.early;
     if (early.size() != 1) throw MalformedMessage("not one unfinished pass");
     const std::string asked = "finalize, when all gradients but one are still to come";
     if (early.front().kind != Ending::Kind::threw_expected) {
-      bench.fail(played, wrong_ending(early.front(), "ContractError", asked));
+      runner.fail(played, wrong_ending(early.front(), "ContractError", asked));
     }
     std::size_t came = 0;
     for (const auto& note : events.notes(rank)) {
@@ -202,12 +202,12 @@ void compare_refusals(Bench& bench, const Played& played, const Problem& p, std:
     bool named = false;
     for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= i != came && is_named(i);
     if (named) continue;
-    bench.fail(played, {.cause = "missing_not_named",
-                        .message = text("finalize throws on rank ", rank,
-                                        ", but its message names no parameter whose gradient did "
-                                        "not come: '",
-                                        early.front().what, "'"),
-                        .where = text("rank ", rank)});
+    runner.fail(played, {.cause = "missing_not_named",
+                         .message = text("finalize throws on rank ", rank,
+                                         ", but its message names no parameter whose gradient did "
+                                         "not come: '",
+                                         early.front().what, "'"),
+                         .where = text("rank ", rank)});
   }
 }
 
@@ -255,20 +255,20 @@ DrivenScript usual_script(std::vector<DrivenPass> passes = {{}}) {
 }
 BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
 
-Problem usual(Bench& bench, int ranks, std::vector<DrivenPass> passes = {{}}) {
-  return {whole_world(ranks), usual_script(std::move(passes)), {usual_plan()}, bench.draw()};
+Problem usual(CaseRunner& runner, int ranks, std::vector<DrivenPass> passes = {{}}) {
+  return {whole_world(ranks), usual_script(std::move(passes)), {usual_plan()}, runner.draw()};
 }
 
 const std::vector<DrivenPass> several_passes{
     {}, {}, {.before = Before::kept}, {.before = Before::added}, {.before = Before::kept}, {}};
 
-void any_plan(Bench& bench) {
+void any_plan(CaseRunner& runner) {
   const auto judge_plan = [&](std::vector<std::int64_t> sizes, BucketPlan plan, DType dtype) {
-    Problem p = usual(bench, 3, {{}, {}});
+    Problem p = usual(runner, 3, {{}, {}});
     p.script.sizes = std::move(sizes);
     p.script.dtype = dtype;
     p.plans = {std::move(plan)};
-    judge(bench, contract_with(compare_sums), p);
+    judge(runner, contract_with(compare_sums), p);
   };
   const std::vector<std::int64_t> sizes{35, 7, 1, 64, 16, 13};
   judge_plan(sizes, {{{5, 4, 3, 2, 1, 0}}}, DType::float32);
@@ -279,10 +279,10 @@ void any_plan(Bench& bench) {
   judge_plan({24}, {{{0}}}, DType::float16);
 }
 
-void whatever_grads_are(Bench& bench) {
+void whatever_grads_are(CaseRunner& runner) {
   for (const int ranks : {3, 2}) {
-    judge(bench, contract_with(compare_sums),
-          usual(bench, ranks,
+    judge(runner, contract_with(compare_sums),
+          usual(runner, ranks,
                 {{.makes = Makes::some_absent},
                  {.before = Before::kept, .makes = Makes::some_absent},
                  {.makes = Makes::some_elsewhere},
@@ -291,34 +291,35 @@ void whatever_grads_are(Bench& bench) {
   }
 }
 
-void overlap(Bench& bench) {
+void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3, 8}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      Problem p = usual(bench, ranks, {{.order = Order::last_first}, {}, {.before = Before::kept}});
+      Problem p =
+          usual(runner, ranks, {{.order = Order::last_first}, {}, {.before = Before::kept}});
       p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
       p.script.gap_s = gap_s;
       p.plans = {{{{7, 6}, {5, 4}, {3}, {2, 1, 0}}}};
-      judge(bench, contract_with(compare_overlap), p);
+      judge(runner, contract_with(compare_overlap), p);
     }
   }
 }
 
-void hooks(Bench& bench) {
+void hooks(CaseRunner& runner) {
   for (const int ranks : {2, 3}) {
-    Problem p = usual(bench, ranks, {{}, {}});
+    Problem p = usual(runner, ranks, {{}, {}});
     p.script.share = ranks == 2 ? 1 : 0.3;  // the hook divides, or part of it
     p.script.afterwards = 2;
-    judge(bench, contract_with(compare_hooks), p);
+    judge(runner, contract_with(compare_hooks), p);
   }
 }
 
-void new_plans(Bench& bench) {
+void new_plans(CaseRunner& runner) {
   for (const int ranks : {2, 3}) {
     const auto anew = DrivenPass::Part::is_remade;
     Problem p =
-        usual(bench, ranks, {{}, {.before = Before::kept, .part = anew}, {}, {.part = anew}});
+        usual(runner, ranks, {{}, {.before = Before::kept, .part = anew}, {}, {.part = anew}});
     p.plans = {usual_plan(), {{{0, 5}, {1, 2, 3, 4}}}, {{{1}, {3, 0}, {2, 4, 5}}}};
-    judge(bench, contract_with(compare_ends), p);
+    judge(runner, contract_with(compare_ends), p);
   }
 }
 
@@ -329,15 +330,15 @@ Exam exam() {
       {"on 1 to 8 and 13 ranks every gradient becomes the mean, with the same bits, in whatever "
        "order "
        "the gradients come on each rank",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
-           judge(bench, contract_with(compare_sums), usual(bench, n));
+           judge(runner, contract_with(compare_sums), usual(runner, n));
          }
        }},
       {"six passes with different gradients, some of which add to those of the pass before",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 5}) {
-           judge(bench, contract_with(compare_sums), usual(bench, n, several_passes));
+           judge(runner, contract_with(compare_sums), usual(runner, n, several_passes));
          }
        }},
       {"any plan: one bucket, a bucket for each parameter, parameters without elements, any type",
@@ -351,26 +352,26 @@ Exam exam() {
        {},
        Asks::cost},
       {"in a subgroup the buckets are reduced over that subgroup",
-       [](Bench& bench) {
-         Problem p = usual(bench, 8, {{}, {}});
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 8, {{}, {}});
          p.members.ranks = {6, 1, 4};
-         judge(bench, contract_with(compare_sums), p);
+         judge(runner, contract_with(compare_sums), p);
        }},
       {"the hook is given each bucket whole, and gradients are multiplied by the share alone",
        hooks},
       {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
        new_plans},
       {"finalize refuses a pass in which a gradient did not come, and names it",
-       [](Bench& bench) {
-         Problem p = usual(bench, 2);
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 2);
          p.script.end = DrivenScript::End::unfinished;
          p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
-         judge(bench, contract_with(compare_refusals), p);
+         judge(runner, contract_with(compare_refusals), p);
        }},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {8, 12}) {
-           judge_lost_peer(bench, contract_with(compare_sums), usual(bench, 4, {{}, {}}), 2,
+           judge_lost_peer(runner, contract_with(compare_sums), usual(runner, 4, {{}, {}}), 2,
                            at_request);
          }
        },

@@ -23,7 +23,7 @@ std::vector<double> elements_of(const std::vector<DrivenGradient>& gradients,
 
 }  // namespace
 
-void check_elements(Bench& bench, const Played& played, const DrivenRun& run,
+void check_elements(CaseRunner& runner, const Played& played, const DrivenRun& run,
                     const collectives::BucketPlan& plan, int rank,
                     const std::vector<StartedBucket>& started) {
   const DType dtype = run.script.dtype;
@@ -49,7 +49,7 @@ void check_elements(Bench& bench, const Played& played, const DrivenRun& run,
                       "by reduction.share"};
     const auto unscaled = elements_of(gradients[pass], plan.buckets[b], rank, 1);
     const std::string wanted = number_at(expected, *at), shown = number_at(seen, *at);
-    bench.fail(
+    runner.fail(
         played,
         because(resembles(seen, unscaled) ? late : other,
                 {.message = text("the means are right, but on rank ", rank,

@@ -11,7 +11,7 @@ namespace lockstep::grader::bucketed_reducer {
 // The share is in a bucket when it starts. Multiplied after the sum, the mean is the same, but a
 // sum in float16 may overflow, and a hook that compresses gets other numbers.
 //   started  every bucket of every pass, as this rank's hook was given it
-void check_elements(Bench& bench, const Played& played, const DrivenRun& run,
+void check_elements(CaseRunner& runner, const Played& played, const DrivenRun& run,
                     const collectives::BucketPlan& plan, int rank,
                     const std::vector<StartedBucket>& started);
 

@@ -242,13 +242,13 @@ Exam exam() {
   static const auto copies = contract_of({wrong_values, wrong_copies, wrong_times});
   return {
       {"on 1 to 8 and 13 devices, gradients and loss are those of one device",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          const auto of = [&](const std::vector<std::int64_t>& counts) {
            std::vector<ThreadsQuestion> questions;
            for (const std::int64_t n : counts) {
-             questions.push_back(question_of(n, {2 * n}, bench.draw()));
+             questions.push_back(question_of(n, {2 * n}, runner.draw()));
            }
-           ask(bench, values, text("chunks of 2 samples on ", listed(counts), " devices"),
+           ask(runner, values, text("chunks of 2 samples on ", listed(counts), " devices"),
                questions);
          };
          of({2});
@@ -256,13 +256,13 @@ Exam exam() {
          of({5, 6, 7, 8, 13});
        }},
       {"batches that do not divide, down to one sample",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          const auto of = [&](std::int64_t devices, const std::vector<std::int64_t>& batches) {
            std::vector<ThreadsQuestion> questions;
            for (const std::int64_t batch : batches) {
-             questions.push_back(question_of(devices, {batch}, bench.draw()));
+             questions.push_back(question_of(devices, {batch}, runner.draw()));
            }
-           ask(bench, values,
+           ask(runner, values,
                text("batches of ", listed(batches), " samples on ", devices, " devices"),
                questions);
          };
@@ -273,32 +273,32 @@ Exam exam() {
       {"in every step, replicas are made anew, whatever the sizes of the batches, and gradients "
        "are "
        "added to those that the master has",
-       [](Bench& bench) {
-         ask(bench, values, "three steps", {question_of(2, {4, 4, 4}, bench.draw())});
-         ThreadsQuestion keeps = question_of(3, {6, 6, 5}, bench.draw());
+       [](CaseRunner& runner) {
+         ask(runner, values, "three steps", {question_of(2, {4, 4, 4}, runner.draw())});
+         ThreadsQuestion keeps = question_of(3, {6, 6, 5}, runner.draw());
          keeps.keeps = 1;
-         ask(bench, values, "gradients that stay", {keeps});
-         ask(bench, values, "batches that change", {question_of(4, {8, 3, 9, 1}, bench.draw())});
+         ask(runner, values, "gradients that stay", {keeps});
+         ask(runner, values, "batches that change", {question_of(4, {8, 3, 9, 1}, runner.draw())});
        }},
       {"float32",
-       [](Bench& bench) {
-         ask(bench, values, "float32", {question_of(3, {6, 5}, bench.draw(), DType::float32)});
+       [](CaseRunner& runner) {
+         ask(runner, values, "float32", {question_of(3, {6, 5}, runner.draw(), DType::float32)});
        }},
       {"an exception of any device comes out, of forward and of backward",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const Breaks breaks : {Breaks::forward, Breaks::backward}) {
            for (const std::int64_t broken : {0, 2}) {
-             ask(bench, values, text("device ", broken, " breaks"),
-                 {breaking(question_of(3, {6, 6}, bench.draw()), breaks, broken)});
+             ask(runner, values, text("device ", broken, " breaks"),
+                 {breaking(question_of(3, {6, 6}, runner.draw()), breaks, broken)});
            }
          }
        }},
       {"parameters leave device 0 once for each other device, and gradients come back once",
-       [](Bench& bench) {
-         ask(bench, copies, "what is copied", {question_of(4, {8, 8}, bench.draw())});
-         ask(bench, copies, "devices without samples",
-             {question_of(1, {3}, bench.draw()), question_of(4, {5}, bench.draw()),
-              question_of(8, {3}, bench.draw())});
+       [](CaseRunner& runner) {
+         ask(runner, copies, "what is copied", {question_of(4, {8, 8}, runner.draw())});
+         ask(runner, copies, "devices without samples",
+             {question_of(1, {3}, runner.draw()), question_of(4, {5}, runner.draw()),
+              question_of(8, {3}, runner.draw())});
        },
        {},
        Asks::cost},

@@ -91,7 +91,7 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<con
           "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
 }
 
-void check_same_bits(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void check_same_bits(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                      int rank, std::span<const double> seen, std::span<const double> rank_zero) {
   const auto at = first_other_bits(seen, rank_zero);
   if (!at) return;
@@ -103,18 +103,19 @@ void check_same_bits(Bench& bench, const Played& played, const Problem& p, std::
                     "gradients were added after the pass that is reduced, so each rank has its own "
                     "sum; the last micro-batch of the step is the one outside no_sync"};
   const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
-  bench.fail(played,
-             because(cause, {.message = text("after ", p.steps.size(),
-                                             p.steps.size() == 1 ? " step" : " steps",
-                                             ", the replicas of rank 0 and rank ", rank,
-                                             " differ: ", first, " and ", own, " at element ", *at),
-                             .expected = "the same bits on every rank",
-                             .seen = text(first, " on rank 0, ", own, " on rank ", rank),
-                             .where = text("rank ", rank)}));
+  runner.fail(
+      played,
+      because(cause,
+              {.message = text("after ", p.steps.size(), p.steps.size() == 1 ? " step" : " steps",
+                               ", the replicas of rank 0 and rank ", rank, " differ: ", first,
+                               " and ", own, " at element ", *at),
+               .expected = "the same bits on every rank",
+               .seen = text(first, " on rank 0, ", own, " on rank ", rank),
+               .where = text("rank ", rank)}));
 }
 
 // Each micro-batch passed through the model by itself: that is what saves memory.
-void check_passes(Bench& bench, const Played& played, const Problem& p, int rank,
+void check_passes(CaseRunner& runner, const Played& played, const Problem& p, int rank,
                   const std::vector<Sizes>& passes) {
   if (passes.size() != p.steps.size()) throw MalformedMessage("not the passes of every step");
   for (std::size_t step = 0; step < passes.size(); ++step) {
@@ -129,18 +130,19 @@ void check_passes(Bench& bench, const Played& played, const Problem& p, int rank
         .where = text("rank ", rank, ", step ", step)};
     const bool joined = passes[step].size() < p.steps[step].size();
     if (joined) failure.verdict = Verdict::efficiency;
-    bench.fail(played,
-               because(joined ? Cause{"joined",
-                                      "micro-batches were joined, which needs the memory that they "
-                                      "are there to save"}
-                              : Cause{"other_passes",
-                                      "micro-batches pass in their order, each of them once"},
-                       failure));
+    runner.fail(
+        played,
+        because(joined
+                    ? Cause{"joined",
+                            "micro-batches were joined, which needs the memory that they "
+                            "are there to save"}
+                    : Cause{"other_passes", "micro-batches pass in their order, each of them once"},
+                failure));
   }
 }
 
 // A pass keeps its activations until its backward has used them.
-void check_activations(Bench& bench, const Played& played, const Problem& p, int rank,
+void check_activations(CaseRunner& runner, const Played& played, const Problem& p, int rank,
                        const std::vector<Sizes>& waiting) {
   if (waiting.size() != p.steps.size()) throw MalformedMessage("not the passes of every step");
   for (std::size_t step = 0; step < waiting.size(); ++step) {
@@ -156,10 +158,11 @@ void check_activations(Bench& bench, const Played& played, const Problem& p, int
         .seen = text("activations of ", *most + 1, " micro-batches"),
         .where = text("rank ", rank, ", step ", step)};
     failure.verdict = Verdict::efficiency;
-    bench.fail(played, because({"activations_held",
-                                "micro-batches are there to save that memory: give each one a tape "
-                                "of its own, and go backward before the next forward"},
-                               failure));
+    runner.fail(played,
+                because({"activations_held",
+                         "micro-batches are there to save that memory: give each one a tape "
+                         "of its own, and go backward before the next forward"},
+                        failure));
   }
 }
 
@@ -188,7 +191,7 @@ Cause cause_of_loss(const std::vector<double>& of_batches, const Sizes& labels, 
           "backward"};
 }
 
-void check_losses(Bench& bench, const Played& played, const Problem& p, int rank,
+void check_losses(CaseRunner& runner, const Played& played, const Problem& p, int rank,
                   std::span<const double> seen, const Trained& right) {
   std::vector<double> expected;
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
@@ -205,16 +208,16 @@ void check_losses(Bench& bench, const Played& played, const Problem& p, int rank
   if (*at >= seen.size() || *at >= expected.size()) throw MalformedMessage("not a loss a step");
   const std::string wanted = number(expected[*at]);
   const std::string shown = std::isnan(seen[*at]) ? "not reported" : number(seen[*at]);
-  bench.fail(played,
-             because(cause_of_loss(right.losses[*at], labels_of(p, *at), seen[*at]),
-                     {.message = text("the parameters are right, but the loss of step ", *at,
-                                      " is ", shown, " where the mean over all labels is ", wanted),
-                      .expected = wanted,
-                      .seen = shown,
-                      .where = text("rank ", rank, ", step ", *at)}));
+  runner.fail(played, because(cause_of_loss(right.losses[*at], labels_of(p, *at), seen[*at]),
+                              {.message = text("the parameters are right, but the loss of step ",
+                                               *at, " is ", shown,
+                                               " where the mean over all labels is ", wanted),
+                               .expected = wanted,
+                               .seen = shown,
+                               .where = text("rank ", rank, ", step ", *at)}));
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<AccumulationReport>& reports) {
   const Trained right = train(p, salt, Variant::right, 0);
   const auto tolerance = training_tolerance(p.dtype, right.parameters);
@@ -223,28 +226,28 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
     const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
     const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
     if (rank == 0) rank_zero = seen;
-    check_same_bits(bench, played, p, salt, rank, seen, rank_zero);
+    check_same_bits(runner, played, p, salt, rank, seen, rank_zero);
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
     const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
     if (const auto at = first_difference(seen, right.parameters, tolerance)) {
       const std::string wanted = number_at(right.parameters, *at), shown = number_at(seen, *at);
-      bench.fail(played,
-                 because(likely_cause(p, salt, rank, seen),
-                         {.message = text("after ", p.steps.size(),
-                                          p.steps.size() == 1 ? " step" : " steps",
-                                          ", parameter element ", *at, " is ", shown,
-                                          " where one device that gets each step's samples of all "
-                                          "ranks as one batch has ",
-                                          wanted),
-                          .expected = wanted,
-                          .seen = shown,
-                          .where = text("rank ", rank, ", parameter element ", *at)}));
+      runner.fail(played,
+                  because(likely_cause(p, salt, rank, seen),
+                          {.message = text("after ", p.steps.size(),
+                                           p.steps.size() == 1 ? " step" : " steps",
+                                           ", parameter element ", *at, " is ", shown,
+                                           " where one device that gets each step's samples of all "
+                                           "ranks as one batch has ",
+                                           wanted),
+                           .expected = wanted,
+                           .seen = shown,
+                           .where = text("rank ", rank, ", parameter element ", *at)}));
     }
-    check_passes(bench, played, p, rank, report.passes);
-    check_activations(bench, played, p, rank, report.waiting);
-    check_losses(bench, played, p, rank, report.losses, right);
+    check_passes(runner, played, p, rank, report.passes);
+    check_activations(runner, played, p, rank, report.waiting);
+    check_losses(runner, played, p, rank, report.losses, right);
   }
 }
 
@@ -257,7 +260,7 @@ std::int64_t reduced_bytes(const Played& played) {
   return bytes;
 }
 
-void check_traffic(Bench& bench, const Played& played, const Problem& p) {
+void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
   if (p.ranks() == 1) return;  // nothing travels, so a failing case keeps two ranks
   const auto steps = static_cast<std::int64_t>(p.steps.size());
   const std::int64_t once = steps * elements * static_cast<std::int64_t>(bytes_of(p.dtype));
@@ -268,18 +271,19 @@ void check_traffic(Bench& bench, const Played& played, const Problem& p) {
   const std::string steps_text = text(steps, steps == 1 ? " step" : " steps");
   const auto times = static_cast<std::int64_t>(
       std::llround(static_cast<double>(seen) / static_cast<double>(once)));
-  bench.fail(played,
-             because({"reduced_every_time",
-                      "each forward pass outside no_sync ends in a reduction; what counts is where "
-                      "forward is called, so all of them but the step's last one belong inside"},
-                     wasteful("reduced_every_time",
-                              2.0 * (p.ranks() - 1) / p.ranks() * static_cast<double>(seen),
-                              ring_bytes(once, p.ranks()), text("per rank in ", steps_text),
-                              text("the result is right, but gradients of ", grouped(seen),
-                                   " bytes are reduced in ", steps_text,
-                                   " where one reduction per step "
-                                   "takes ",
-                                   grouped(once), ": ", times, " times as much"))));
+  runner.fail(
+      played,
+      because({"reduced_every_time",
+               "each forward pass outside no_sync ends in a reduction; what counts is where "
+               "forward is called, so all of them but the step's last one belong inside"},
+              wasteful("reduced_every_time",
+                       2.0 * (p.ranks() - 1) / p.ranks() * static_cast<double>(seen),
+                       ring_bytes(once, p.ranks()), text("per rank in ", steps_text),
+                       text("the result is right, but gradients of ", grouped(seen),
+                            " bytes are reduced in ", steps_text,
+                            " where one reduction per step "
+                            "takes ",
+                            grouped(once), ": ", times, " times as much"))));
 }
 
 std::vector<Problem> smaller(const Problem& p) {
@@ -309,57 +313,58 @@ const std::vector<Sizes> unequal{{4, 1, 3}, {1, 5, 2}, {2, 2, 1}, {1, 1, 6}};
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, steps of four micro-batches equal those of one device",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-           judge(bench, contract,
-                 {.members = whole_world(n), .steps = equal_steps, .schedule_seed = bench.draw()});
+           judge(runner, contract,
+                 {.members = whole_world(n), .steps = equal_steps, .schedule_seed = runner.draw()});
          }
        }},
       {"a last group of fewer micro-batches is divided by its own number",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 5}) {
-           judge(bench, contract, {.members = whole_world(n), .steps = short_tail});
+           judge(runner, contract, {.members = whole_world(n), .steps = short_tail});
          }
        }},
       {"micro-batches of different sizes count by their labels",
-       [](Bench& bench) {
-         judge(bench, contract, {.members = whole_world(3), .steps = unequal});
-         judge(bench, contract,
+       [](CaseRunner& runner) {
+         judge(runner, contract, {.members = whole_world(3), .steps = unequal});
+         judge(runner, contract,
                {.members = whole_world(4), .steps = unequal, .lengths = {1, 2, 5}});
        }},
       {"Adam, whose moments see the sum of a step only, and float32",
-       [](Bench& bench) {
-         judge(bench, contract,
+       [](CaseRunner& runner) {
+         judge(runner, contract,
                {.members = whole_world(2), .steps = unequal, .optimizer = OptimizerKind::adam});
-         judge(bench, contract,
+         judge(runner, contract,
                {.members = whole_world(3), .steps = short_tail, .dtype = DType::float32});
        }},
       {"a step of one micro-batch is a step of DDP",
-       [](Bench& bench) {
-         judge(bench, contract, {.members = whole_world(4), .steps = {{3}, {3}, {1}, {5}}});
+       [](CaseRunner& runner) {
+         judge(runner, contract, {.members = whole_world(4), .steps = {{3}, {3}, {1}, {5}}});
        }},
       {"in a subgroup the gradients are reduced over that subgroup",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          Problem p{.members = {8, {6, 1, 4}}, .steps = unequal};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"gradients travel once per step, however many micro-batches it has",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract, {.members = whole_world(n), .steps = equal_steps}, check_traffic);
+           judge(runner, contract, {.members = whole_world(n), .steps = equal_steps},
+                 check_traffic);
          }
-         judge(bench, contract,
+         judge(runner, contract,
                {.members = whole_world(2), .steps = {{1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1}}},
                check_traffic);
        },
        {},
        Asks::cost},
       {"when a peer is lost, a rank throws CommError and makes no update",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {8, 14}) {
            const Problem p{
-               .members = whole_world(4), .steps = equal_steps, .schedule_seed = bench.draw()};
-           judge_lost_peer(bench, contract, p, 3, at_request);
+               .members = whole_world(4), .steps = equal_steps, .schedule_seed = runner.draw()};
+           judge_lost_peer(runner, contract, p, 3, at_request);
          }
        },
        {},

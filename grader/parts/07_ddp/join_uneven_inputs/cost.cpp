@@ -26,7 +26,7 @@ BytesOfCase bytes_of_case(const Played& played) {
 
 }  // namespace
 
-void check_traffic(Bench& bench, const Played& played, const JoinProblem& p) {
+void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& p) {
   const std::int64_t ranks = p.ranks(), steps = p.most(0);
   const std::int64_t model = elements * static_cast<std::int64_t>(bytes_of(p.dtype));
   // A pass says of its loss and of lacking gradients what takes 16 bytes; who is live and who was
@@ -42,7 +42,7 @@ void check_traffic(Bench& bench, const Played& played, const JoinProblem& p) {
     throw MalformedMessage("fewer bytes were reduced than right results need");
   }
   if (seen > most) {
-    bench.fail(
+    runner.fail(
         played,
         because({"reduced_too_often",
                  "a step is one count and one reduced pass, on each rank; after a count of 0 "
@@ -54,19 +54,19 @@ void check_traffic(Bench& bench, const Played& played, const JoinProblem& p) {
   // the wrapper says of names and order.
   const std::int64_t two = 2 * model + model / 2;
   if (sent > two) {
-    bench.fail(played,
-               because({"broadcast_too_often",
-                        "the last to join broadcasts its parameters once, when all have run "
-                        "out; no rank needs them earlier"},
-                       wasteful("broadcast_too_often", static_cast<double>(sent),
-                                static_cast<double>(2 * model), "in broadcasts",
-                                of_epoch("broadcast", sent, 2 * model))));
+    runner.fail(played,
+                because({"broadcast_too_often",
+                         "the last to join broadcasts its parameters once, when all have run "
+                         "out; no rank needs them earlier"},
+                        wasteful("broadcast_too_often", static_cast<double>(sent),
+                                 static_cast<double>(2 * model), "in broadcasts",
+                                 of_epoch("broadcast", sent, 2 * model))));
   }
   // Beside counts, the wrapper has one at the start, and a pass one for its loss and for lacking
   // gradients. The least bucket is larger.
   const std::int64_t counts = small - steps - 1;
   if (counts > steps + 2) {
-    bench.fail(
+    runner.fail(
         played,
         because(
             {"counted_too_often",

@@ -8,6 +8,6 @@
 namespace lockstep::grader::join_uneven_inputs {
 
 // Checks the traffic of a case of one epoch.
-void check_traffic(Bench& bench, const Played& played, const JoinProblem& p);
+void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& p);
 
 }  // namespace lockstep::grader::join_uneven_inputs

@@ -70,7 +70,7 @@ Cause cause_of_step(const Problem& p, std::uint64_t salt, const StepAddress& at,
           "a rank is missing from the sum, or the divisor of another step was used"};
 }
 
-void check_steps(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void check_steps(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                  const std::vector<JoinReport>& reports, const Path& right) {
   for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -80,25 +80,25 @@ void check_steps(Bench& bench, const Played& played, const Problem& p, std::uint
         const auto& wanted = right[epoch][static_cast<std::size_t>(step) + 1];
         const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted));
         if (!at) continue;
-        bench.fail(played,
-                   because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
-                           {.message = text("after step ", step, in_epoch(p, epoch), ", in which ",
-                                            p.live(epoch, step), " of ", counted(p.ranks(), "rank"),
-                                            " had batches, parameter element ", *at, " is ",
-                                            number_at(seen, *at),
-                                            " where one device that gets their "
-                                            "samples has ",
-                                            number_at(wanted, *at)),
-                            .expected = number_at(wanted, *at),
-                            .seen = number_at(seen, *at),
-                            .where = text("rank ", rank, ", parameter element ", *at)}));
+        runner.fail(played, because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
+                                    {.message = text("after step ", step, in_epoch(p, epoch),
+                                                     ", in which ", p.live(epoch, step), " of ",
+                                                     counted(p.ranks(), "rank"),
+                                                     " had batches, parameter element ", *at,
+                                                     " is ", number_at(seen, *at),
+                                                     " where one device that gets their "
+                                                     "samples has ",
+                                                     number_at(wanted, *at)),
+                                     .expected = number_at(wanted, *at),
+                                     .seen = number_at(seen, *at),
+                                     .where = text("rank ", rank, ", parameter element ", *at)}));
       }
     }
   }
 }
 
 // Calls until one returned 0, each of which told how many ranks had a batch.
-void check_counts(Bench& bench, const Played& played, const Problem& p,
+void check_counts(CaseRunner& runner, const Played& played, const Problem& p,
                   const std::vector<JoinReport>& reports) {
   for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -109,17 +109,17 @@ void check_counts(Bench& bench, const Played& played, const Problem& p,
         const std::int64_t seen = called ? mine.live[static_cast<std::size_t>(step)] : -1;
         if (seen == live) continue;
         const std::string shown = called ? text(seen) : "nothing, as an earlier call returned 0";
-        bench.fail(played,
-                   because({"live_count",
-                            "each call tells all ranks how many of them had a batch in this step, "
-                            "and 0 when no rank has any"},
-                           {.message = text("the parameters are right, but in step ", step,
-                                            in_epoch(p, epoch), " step_with_join returned ", shown,
-                                            " on rank ", rank, " where ", counted(live, "rank"),
-                                            " had batches"),
-                            .expected = text(live),
-                            .seen = shown,
-                            .where = text("rank ", rank, ", step ", step)}));
+        runner.fail(played,
+                    because({"live_count",
+                             "each call tells all ranks how many of them had a batch in this step, "
+                             "and 0 when no rank has any"},
+                            {.message = text("the parameters are right, but in step ", step,
+                                             in_epoch(p, epoch), " step_with_join returned ", shown,
+                                             " on rank ", rank, " where ", counted(live, "rank"),
+                                             " had batches"),
+                             .expected = text(live),
+                             .seen = shown,
+                             .where = text("rank ", rank, ", step ", step)}));
       }
     }
   }
@@ -145,7 +145,7 @@ Cause cause_of_end(const Problem& p, std::size_t epoch, int rank, std::span<cons
   return {"other_replica", "these are parameters that no rank had after a step"};
 }
 
-void check_end(Bench& bench, const Played& played, const Problem& p,
+void check_end(CaseRunner& runner, const Played& played, const Problem& p,
                const std::vector<JoinReport>& reports, const Path& right) {
   for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
     const auto last = static_cast<std::size_t>(p.last(epoch));
@@ -155,7 +155,7 @@ void check_end(Bench& bench, const Played& played, const Problem& p,
       const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
       const auto seen = as_doubles(p.dtype, mine.parameters);
       if (const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
-        bench.fail(
+        runner.fail(
             played,
             because(cause_of_end(p, epoch, rank, seen, right),
                     {.message = text("after end_join", in_epoch(p, epoch), ", parameter element ",
@@ -166,46 +166,47 @@ void check_end(Bench& bench, const Played& played, const Problem& p,
                      .where = text("rank ", rank)}));
       }
       if (const auto at = first_other_bits(seen, of_last)) {
-        bench.fail(played,
-                   because({"almost_equal",
-                            "the replicas agree up to rounding only; a broadcast makes them "
-                            "equal bit for bit"},
-                           {.message = text("after end_join", in_epoch(p, epoch),
-                                            ", the replicas of rank ", last, " and rank ", rank,
-                                            " differ at element ", *at),
-                            .expected = number_at(of_last, *at),
-                            .seen = number_at(seen, *at),
-                            .where = text("rank ", rank)}));
+        runner.fail(played,
+                    because({"almost_equal",
+                             "the replicas agree up to rounding only; a broadcast makes them "
+                             "equal bit for bit"},
+                            {.message = text("after end_join", in_epoch(p, epoch),
+                                             ", the replicas of rank ", last, " and rank ", rank,
+                                             " differ at element ", *at),
+                             .expected = number_at(of_last, *at),
+                             .seen = number_at(seen, *at),
+                             .where = text("rank ", rank)}));
       }
       const double buffer = reports[last].epochs[epoch].buffer;
       if (p.has_buffer != 0 && mine.buffer != buffer) {
-        bench.fail(played,
-                   because({"buffers_left",
-                            "end_join gives away parameters and buffers; "
-                            "replicas::broadcast_parameters brings both"},
-                           {.message = text("after end_join", in_epoch(p, epoch),
-                                            ", the parameters are equal, but the buffer of rank ",
-                                            rank, " is ", number(mine.buffer), " where rank ", last,
-                                            ", which was last to join, has ", number(buffer)),
-                            .expected = number(buffer),
-                            .seen = number(mine.buffer),
-                            .where = text("rank ", rank)}));
+        runner.fail(
+            played,
+            because({"buffers_left",
+                     "end_join gives away parameters and buffers; "
+                     "replicas::broadcast_parameters brings both"},
+                    {.message = text("after end_join", in_epoch(p, epoch),
+                                     ", the parameters are equal, but the buffer of rank ", rank,
+                                     " is ", number(mine.buffer), " where rank ", last,
+                                     ", which was last to join, has ", number(buffer)),
+                     .expected = number(buffer),
+                     .seen = number(mine.buffer),
+                     .where = text("rank ", rank)}));
       }
       if (mine.last == p.last(epoch)) continue;
-      bench.fail(played,
-                 because({"wrong_last",
-                          "among the ranks that had a batch in the last step, it is the largest"},
-                         {.message = text("the parameters are right, but end_join",
-                                          in_epoch(p, epoch), " returned ", mine.last, " on rank ",
-                                          rank, " where rank ", last, " was last to join"),
-                          .expected = text(last),
-                          .seen = text(mine.last),
-                          .where = text("rank ", rank)}));
+      runner.fail(played,
+                  because({"wrong_last",
+                           "among the ranks that had a batch in the last step, it is the largest"},
+                          {.message = text("the parameters are right, but end_join",
+                                           in_epoch(p, epoch), " returned ", mine.last, " on rank ",
+                                           rank, " where rank ", last, " was last to join"),
+                           .expected = text(last),
+                           .seen = text(mine.last),
+                           .where = text("rank ", rank)}));
     }
   }
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<JoinReport>& reports) {
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto& epochs = reports[static_cast<std::size_t>(rank)].epochs;
@@ -221,9 +222,9 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
     }
   }
   const Path right = train(p, salt, Variant::right, 0);
-  check_steps(bench, played, p, salt, reports, right);
-  check_counts(bench, played, p, reports);
-  check_end(bench, played, p, reports, right);
+  check_steps(runner, played, p, salt, reports, right);
+  check_counts(runner, played, p, reports);
+  check_end(runner, played, p, reports, right);
 }
 
 std::vector<Problem> smaller(const Problem& p) {
@@ -267,22 +268,22 @@ Steps mixed(int ranks) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, those that have run out bring zeros, and all of the group divide",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           judge(bench, contract,
+           judge(runner, contract,
                  {.members = whole_world(n),
                   .epochs = {n <= 4 ? rising(n) : mixed(n)},
-                  .schedule_seed = bench.draw()});
+                  .schedule_seed = runner.draw()});
          }
          // Steps times ranks do not fit in 8 bits.
          Steps many = mixed(13);
          for (std::int64_t& has : many) has *= 4;
-         judge(bench, contract, {.members = whole_world(13), .epochs = {many}});
+         judge(runner, contract, {.members = whole_world(13), .epochs = {many}});
        }},
       {"the live ranks divide where JoinDivide::live asks for it",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 4, 3, 7}) {
-           judge(bench, contract,
+           judge(runner, contract,
                  {.members = whole_world(n),
                   .epochs = {n <= 4 ? rising(n) : mixed(n)},
                   .divide = JoinDivide::live});
@@ -290,58 +291,58 @@ Exam exam() {
        }},
       {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without "
        "any, all without",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const Steps& steps : {Steps{1, 3, 3}, Steps{3, 3, 1}, Steps{1, 1, 3, 1}, Steps{2, 2},
                                     Steps{0, 2, 1}, Steps{2, 0}, Steps{0, 0}}) {
            const int ranks = static_cast<int>(steps.size());
-           judge(bench, contract,
+           judge(runner, contract,
                  {.members = whole_world(ranks), .epochs = {steps}, .divide = JoinDivide::live});
          }
        }},
       {"an epoch begins anew: another rank runs out first in the second one",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const JoinDivide divide : {JoinDivide::initial, JoinDivide::live}) {
-           judge(bench, contract,
+           judge(runner, contract,
                  {.members = whole_world(3),
                   .epochs = {{1, 3, 2}, {3, 1, 2}, {2, 2, 2}},
                   .divide = divide});
          }
        }},
       {"steps of two micro-batches, float32, and a model with a buffer",
-       [](Bench& bench) {
-         judge(bench, contract,
+       [](CaseRunner& runner) {
+         judge(runner, contract,
                {.members = whole_world(3), .epochs = {{2, 1, 3}}, .micro_batches = 2});
-         judge(bench, contract,
+         judge(runner, contract,
                {.members = whole_world(2),
                 .epochs = {{3, 1}},
                 .divide = JoinDivide::live,
                 .dtype = DType::float32});
-         judge(bench, contract,
+         judge(runner, contract,
                {.members = whole_world(3), .epochs = {{2, 3, 1}}, .has_buffer = 1});
-         judge(bench, contract, {.members = whole_world(2), .epochs = {{2, 2}}, .has_buffer = 1});
+         judge(runner, contract, {.members = whole_world(2), .epochs = {{2, 2}}, .has_buffer = 1});
        }},
       {"in a subgroup, its own ranks count, divide and are last",
-       [](Bench& bench) {
-         judge(bench, contract,
+       [](CaseRunner& runner) {
+         judge(runner, contract,
                {.members = {8, {6, 1, 4}}, .epochs = {{2, 3, 1}}, .divide = JoinDivide::live});
-         judge(bench, contract, {.members = {5, {3, 0}}, .epochs = {{1, 2}}});
+         judge(runner, contract, {.members = {5, {3, 0}}, .epochs = {{1, 2}}});
        }},
       {"a step is one count and one reduction, and the parameters travel once",
-       [](Bench& bench) {
-         judge(bench, contract, {.members = whole_world(2), .epochs = {{2, 4}}}, check_traffic);
-         judge(bench, contract, {.members = whole_world(3), .epochs = {{3, 1, 2}}}, check_traffic);
-         judge(bench, contract,
+       [](CaseRunner& runner) {
+         judge(runner, contract, {.members = whole_world(2), .epochs = {{2, 4}}}, check_traffic);
+         judge(runner, contract, {.members = whole_world(3), .epochs = {{3, 1, 2}}}, check_traffic);
+         judge(runner, contract,
                {.members = whole_world(4), .epochs = {{1, 4, 3, 4}}, .divide = JoinDivide::live},
                check_traffic);
        },
        {},
        Asks::cost},
       {"when a peer is lost, a rank throws CommError, also one that has run out",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {10, 20}) {
            const Problem p{
-               .members = whole_world(4), .epochs = {{1, 3, 2, 5}}, .schedule_seed = bench.draw()};
-           judge_lost_peer(bench, contract, p, 3, at_request);
+               .members = whole_world(4), .epochs = {{1, 3, 2, 5}}, .schedule_seed = runner.draw()};
+           judge_lost_peer(runner, contract, p, 3, at_request);
          }
        },
        {},

@@ -45,41 +45,42 @@ std::size_t buckets_before(const UnusedProblem& p,
   return 0;
 }
 
-void check_count(Bench& bench, const Played& played, const UnusedProblem& p, std::size_t seen) {
+void check_count(CaseRunner& runner, const Played& played, const UnusedProblem& p,
+                 std::size_t seen) {
   const std::size_t most = (p.plan.buckets.size() + 1) * p.passes.size();
   if (seen < most) throw MalformedMessage("fewer collectives than buckets");
   if (seen == most) return;
-  bench.fail(played, because({"too_many_collectives",
-                              "one small all-reduce tells of all parameters: a number for each"},
-                             {.verdict = Verdict::efficiency,
-                              .message = text("the gradients are right, but there are ",
-                                              counted(seen, "collective"), " in ",
-                                              counted(std::ssize(p.passes), "pass"), " of ",
-                                              counted(std::ssize(p.plan.buckets), "bucket")),
-                              .expected = counted(most, "collective"),
-                              .seen = counted(seen, "collective")}));
+  runner.fail(played, because({"too_many_collectives",
+                               "one small all-reduce tells of all parameters: a number for each"},
+                              {.verdict = Verdict::efficiency,
+                               .message = text("the gradients are right, but there are ",
+                                               counted(seen, "collective"), " in ",
+                                               counted(std::ssize(p.passes), "pass"), " of ",
+                                               counted(std::ssize(p.plan.buckets), "bucket")),
+                               .expected = counted(most, "collective"),
+                               .seen = counted(seen, "collective")}));
 }
 
-void check_small(Bench& bench, const Played& played, const UnusedProblem& p, std::size_t pass,
+void check_small(CaseRunner& runner, const Played& played, const UnusedProblem& p, std::size_t pass,
                  const sim::CollectiveRecord& users) {
   const std::int64_t most = 8 * std::ssize(p.sizes);
   if (users.bytes <= most) return;
-  bench.fail(played, because({"large_all_reduce", "a number for each parameter is enough"},
-                             wasteful("large_all_reduce", static_cast<double>(users.bytes),
-                                      static_cast<double>(most), "in the small all-reduce",
-                                      text("the gradients are right, but", in_pass(p, pass),
-                                           " the all-reduce that tells of ",
-                                           counted(std::ssize(p.sizes), "parameter"), " has ",
-                                           users.bytes, " bytes"))));
+  runner.fail(played, because({"large_all_reduce", "a number for each parameter is enough"},
+                              wasteful("large_all_reduce", static_cast<double>(users.bytes),
+                                       static_cast<double>(most), "in the small all-reduce",
+                                       text("the gradients are right, but", in_pass(p, pass),
+                                            " the all-reduce that tells of ",
+                                            counted(std::ssize(p.sizes), "parameter"), " has ",
+                                            users.bytes, " bytes"))));
 }
 
 // No case has as many ranks as it takes.
-void check_counts_all(Bench& bench, const Played& played, const UnusedProblem& p, std::size_t pass,
-                      const sim::CollectiveRecord& users) {
+void check_counts_all(CaseRunner& runner, const Played& played, const UnusedProblem& p,
+                      std::size_t pass, const sim::CollectiveRecord& users) {
   const bool bytes = users.dtype == DType::uint8 || users.dtype == DType::int8;
   if (!bytes || users.reduce != ReduceOp::sum) return;
   const std::string_view dtype = name_of(users.dtype);
-  bench.fail(
+  runner.fail(
       played,
       because({"wraps_to_zero", text("a ", dtype,
                                      " holds the sum modulo 256, so with 256 users it is 0; sum "
@@ -93,31 +94,31 @@ void check_counts_all(Bench& bench, const Played& played, const UnusedProblem& p
                .seen = text("a sum of ", dtype)}));
 }
 
-void check_starts_first(Bench& bench, const Played& played, const UnusedProblem& p,
+void check_starts_first(CaseRunner& runner, const Played& played, const UnusedProblem& p,
                         std::size_t pass, std::size_t before) {
   if (before == 0) return;
-  bench.fail(played,
-             because({"starts_late",
-                      "it is not started in begin_with_unused, before the reducer is told of the "
-                      "first parameter; so it cannot travel while backward computes"},
-                     {.verdict = Verdict::efficiency,
-                      .message = text("the gradients are right, but", in_pass(p, pass),
-                                      " rank 0 starts the small all-reduce behind ",
-                                      buckets_of(p).text_of(before - 1)),
-                      .expected = "the small all-reduce before bucket 0",
-                      .seen = text("behind bucket ", before - 1),
-                      .where = text("rank 0, bucket ", before - 1, in_pass(p, pass))}));
+  runner.fail(played,
+              because({"starts_late",
+                       "it is not started in begin_with_unused, before the reducer is told of the "
+                       "first parameter; so it cannot travel while backward computes"},
+                      {.verdict = Verdict::efficiency,
+                       .message = text("the gradients are right, but", in_pass(p, pass),
+                                       " rank 0 starts the small all-reduce behind ",
+                                       buckets_of(p).text_of(before - 1)),
+                       .expected = "the small all-reduce before bucket 0",
+                       .seen = text("behind bucket ", before - 1),
+                       .where = text("rank 0, bucket ", before - 1, in_pass(p, pass))}));
 }
 
 // Only where a rank is late does rank 0 fill a bucket before all ranks have begun.
-void check_waits_for_nobody(Bench& bench, const Played& played, const UnusedProblem& p,
+void check_waits_for_nobody(CaseRunner& runner, const Played& played, const UnusedProblem& p,
                             std::size_t pass, const sim::CollectiveRecord& users,
                             const sim::CollectiveRecord& bucket) {
   if (p.late_s == 0 || bucket.entered_s.front() < users.done_s) return;
   const auto moment = [](double seconds) {
     return text("at ", std::llround(seconds * 1e6), " µs of the simulated run");
   };
-  bench.fail(
+  runner.fail(
       played,
       because(
           {"waits_at_the_beginning",
@@ -134,17 +135,17 @@ void check_waits_for_nobody(Bench& bench, const Played& played, const UnusedProb
 
 }  // namespace
 
-void check_cost(Bench& bench, const Played& played, const UnusedProblem& p) {
+void check_cost(CaseRunner& runner, const Played& played, const UnusedProblem& p) {
   const Collectives all = in_order(played);
-  check_count(bench, played, p, all.size());
+  check_count(runner, played, p, all.size());
   const std::size_t of_pass = p.plan.buckets.size() + 1;
   for (std::size_t pass = 0; pass < p.passes.size(); ++pass) {
     const auto mine = std::span(all).subspan(pass * of_pass, of_pass);
     const std::size_t before = buckets_before(p, mine);
-    check_small(bench, played, p, pass, *mine[before]);
-    check_counts_all(bench, played, p, pass, *mine[before]);
-    check_starts_first(bench, played, p, pass, before);
-    check_waits_for_nobody(bench, played, p, pass, *mine[0], *mine[1]);
+    check_small(runner, played, p, pass, *mine[before]);
+    check_counts_all(runner, played, p, pass, *mine[before]);
+    check_starts_first(runner, played, p, pass, before);
+    check_waits_for_nobody(runner, played, p, pass, *mine[0], *mine[1]);
   }
 }
 

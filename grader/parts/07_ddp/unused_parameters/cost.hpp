@@ -8,7 +8,7 @@
 
 namespace lockstep::grader::unused_parameters {
 
-void check_cost(Bench& bench, const Played& played, const UnusedProblem& problem);
+void check_cost(CaseRunner& runner, const Played& played, const UnusedProblem& problem);
 
 // Which of the two kinds a collective is that the ranks disagree about.
 void explain_found(Failure& found, const UnusedProblem& problem);

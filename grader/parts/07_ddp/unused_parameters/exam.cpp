@@ -69,7 +69,7 @@ Cause cause_of_values(const Problem& p, const Seen& seen, std::span<const double
       "where it had none; nothing else is added"};
 }
 
-void check_used(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+void check_used(CaseRunner& runner, const Played& played, const Problem& p, const Seen& seen,
                 const std::vector<std::vector<RightGradient>>& right) {
   const RightGradient& here = right[seen.pass][seen.parameter];
   const std::string lead =
@@ -80,12 +80,12 @@ void check_used(Bench& bench, const Played& played, const Problem& p, const Seen
     failure.expected = "the sum over the ranks times 1/N";
     failure.seen = "no gradient";
     const bool used = uses(p, seen.pass, seen.rank, seen.parameter);
-    bench.fail(played,
-               because(used ? Cause{"lost", "the gradient was taken away after the pass"}
-                            : Cause{"kept_though_used",
-                                    "this rank did not use it and restored what it had; only what "
-                                    "no rank used is restored"},
-                       failure));
+    runner.fail(played,
+                because(used ? Cause{"lost", "the gradient was taken away after the pass"}
+                             : Cause{"kept_though_used",
+                                     "this rank did not use it and restored what it had; only what "
+                                     "no rank used is restored"},
+                        failure));
   }
   const auto values = as_doubles(p.dtype, seen.report.grad);
   const auto at = first_difference(values, here.values, here.tolerance);
@@ -97,12 +97,12 @@ void check_used(Bench& bench, const Played& played, const Problem& p, const Seen
                       " (", by_users(p, here.users), ")"));
   failure.expected = number_at(here.values, *at);
   failure.seen = number_at(values, *at);
-  bench.fail(played, because(cause_of_values(p, seen, values, right), failure));
+  runner.fail(played, because(cause_of_values(p, seen, values, right), failure));
 }
 
 // What no rank used is as it was before the pass.
 //   before  the bytes, or nothing
-void check_unused(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+void check_unused(CaseRunner& runner, const Played& played, const Problem& p, const Seen& seen,
                   const std::optional<Bytes>& before, const RightGradient& right) {
   const std::string lead = text("no rank used parameter ", seen.parameter, in_pass(p, seen.pass));
   if (!before) {
@@ -111,10 +111,10 @@ void check_unused(Bench& bench, const Played& played, const Problem& p, const Se
         p, seen, text(lead, ", and it had no gradient before; but it has one on rank ", seen.rank));
     failure.expected = "no gradient";
     failure.seen = "a gradient";
-    bench.fail(played, because({"invented",
-                                "the zeros that travelled stay in grad; weight decay and momentum "
-                                "would move the parameter"},
-                               failure));
+    runner.fail(played, because({"invented",
+                                 "the zeros that travelled stay in grad; weight decay and momentum "
+                                 "would move the parameter"},
+                                failure));
   }
   const std::string name =
       text(lead, ", and the gradient that rank ", seen.rank, " had before must stay as it was");
@@ -122,10 +122,10 @@ void check_unused(Bench& bench, const Played& played, const Problem& p, const Se
     Failure failure = failure_at(p, seen, text(name, "; but it is gone"));
     failure.expected = "the gradient from before the pass";
     failure.seen = "no gradient";
-    bench.fail(played, because({"lost",
-                                "what an unreduced pass left waits in grad until a rank uses the "
-                                "parameter again"},
-                               failure));
+    runner.fail(played, because({"lost",
+                                 "what an unreduced pass left waits in grad until a rank uses the "
+                                 "parameter again"},
+                                failure));
   }
   if (seen.report.grad == *before) return;
   const auto values = as_doubles(p.dtype, seen.report.grad), kept = as_doubles(p.dtype, *before);
@@ -139,15 +139,15 @@ void check_unused(Bench& bench, const Played& played, const Problem& p, const Se
                                     " where it was ", number_at(kept, at)));
   failure.expected = number_at(kept, at);
   failure.seen = number_at(values, at);
-  bench.fail(played,
-             because(resembles(values, mean)
-                         ? Cause{"reduced_though_unused",
-                                 "it was averaged; restore a copy that was made before the pass, "
-                                 "for grad itself can lie in the bucket that is reduced"}
-                         : Cause{"not_restored",
-                                 "restore a copy that was made before the reducer was told of the "
-                                 "parameter: the reducer multiplies it by its share"},
-                     failure));
+  runner.fail(played,
+              because(resembles(values, mean)
+                          ? Cause{"reduced_though_unused",
+                                  "it was averaged; restore a copy that was made before the pass, "
+                                  "for grad itself can lie in the bucket that is reduced"}
+                          : Cause{"not_restored",
+                                  "restore a copy that was made before the reducer was told of the "
+                                  "parameter: the reducer multiplies it by its share"},
+                      failure));
 }
 
 std::optional<Bytes> bytes_before(const Problem& p, const Seen& seen, const UnusedReport& report,
@@ -162,31 +162,31 @@ std::optional<Bytes> bytes_before(const Problem& p, const Seen& seen, const Unus
   return to_bytes(p.dtype, *before);
 }
 
-void check_form(Bench& bench, const Played& played, const Problem& p, const Seen& seen,
+void check_form(CaseRunner& runner, const Played& played, const Problem& p, const Seen& seen,
                 const Reports& reports, int users) {
   const GradientReport& report = seen.report;
   if (!report.defined) return;
   const Shape wanted = shape_of_parameter(p.sizes[seen.parameter]);
   const std::vector<std::int64_t> shape(wanted.begin(), wanted.end());
   if (report.dtype != p.dtype || report.shape != shape) {
-    bench.fail(played, {.cause = "other_shape",
-                        .message = text("the gradient of parameter ", seen.parameter,
-                                        " is no longer of its parameter's shape and dtype"),
-                        .where = text("rank ", seen.rank)});
+    runner.fail(played, {.cause = "other_shape",
+                         .message = text("the gradient of parameter ", seen.parameter,
+                                         " is no longer of its parameter's shape and dtype"),
+                         .where = text("rank ", seen.rank)});
   }
   const GradientReport& first = reports.front().after[seen.pass][seen.parameter];
   if (users == 0 || report.grad == first.grad) return;
-  bench.fail(played, {.cause = "bits_differ",
-                      .message = text("parameter ", seen.parameter, in_pass(p, seen.pass),
-                                      ": ranks 0 and ", seen.rank,
-                                      " hold means that differ in their last bits; likely cause: "
-                                      "a rank changed its mean after the reduction"),
-                      .expected = "the same bits on every rank",
-                      .seen = "different bits",
-                      .where = text("rank ", seen.rank)});
+  runner.fail(played, {.cause = "bits_differ",
+                       .message = text("parameter ", seen.parameter, in_pass(p, seen.pass),
+                                       ": ranks 0 and ", seen.rank,
+                                       " hold means that differ in their last bits; likely cause: "
+                                       "a rank changed its mean after the reduction"),
+                       .expected = "the same bits on every rank",
+                       .seen = "different bits",
+                       .where = text("rank ", seen.rank)});
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const Reports& reports) {
   const auto right = right_gradients(p, salt);
   for (const UnusedReport& report : reports) {
@@ -202,11 +202,11 @@ void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t
         const UnusedReport& report = reports[static_cast<std::size_t>(rank)];
         const Seen seen{pass, i, rank, report.after[pass][i]};
         if (here.users > 0) {
-          check_used(bench, played, p, seen, right);
+          check_used(runner, played, p, seen, right);
         } else {
-          check_unused(bench, played, p, seen, bytes_before(p, seen, report, here), here);
+          check_unused(runner, played, p, seen, bytes_before(p, seen, report, here), here);
         }
-        check_form(bench, played, p, seen, reports, here.users);
+        check_form(runner, played, p, seen, reports, here.users);
       }
     }
   }
@@ -234,34 +234,34 @@ std::vector<Problem> smaller(const Problem& p) {
 const RanksContract<Problem, UnusedCase, UnusedReport> contract{
     .case_of = case_of, .compare = compare, .smaller = smaller, .explain = explain_found};
 
-Problem usual(Bench& bench, int ranks, std::vector<Pass> passes) {
+Problem usual(CaseRunner& runner, int ranks, std::vector<Pass> passes) {
   Problem p{.members = whole_world(ranks), .sizes = {35, 7, 1, 64, 24, 13}};
   p.plan = {{{5}, {4, 3}, {2, 1, 0}}};
   p.passes = std::move(passes);
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
-void any_plan(Bench& bench) {
+void any_plan(CaseRunner& runner) {
   const auto judge_plan = [&](collectives::BucketPlan plan, DType dtype) {
-    Problem p = usual(bench, 3, {{}, {}, {.before = Before::added}});
+    Problem p = usual(runner, 3, {{}, {}, {.before = Before::added}});
     p.plan = std::move(plan);
     p.dtype = dtype;
-    judge(bench, contract, p);
+    judge(runner, contract, p);
   };
   judge_plan({{{5, 4, 3, 2, 1, 0}}}, DType::float64);
   judge_plan({{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float32);
   judge_plan({{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
 }
 
-void cost(Bench& bench) {
+void cost(CaseRunner& runner) {
   for (const int ranks : {2, 4, 8}) {
-    Problem p = usual(bench, ranks, {{.sets = Sets::all}, {.sets = Sets::all}});
+    Problem p = usual(runner, ranks, {{.sets = Sets::all}, {.sets = Sets::all}});
     p.late_s = 5e-3;  // beside 120e-6 of backward
-    judge(bench, contract, p, check_cost);
+    judge(runner, contract, p, check_cost);
     p.passes = {{}, {.before = Before::added}, {.sets = Sets::none}};
     p.late_s = 0;
-    judge(bench, contract, p, check_cost);
+    judge(runner, contract, p, check_cost);
   }
 }
 
@@ -272,31 +272,31 @@ Exam exam() {
       {"on 1 to 8 and 13 ranks, what some ranks used is summed and divided by all of them, and "
        "what "
        "none used stays without a gradient",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
-           judge(bench, contract, usual(bench, n, {{}}));
+           judge(runner, contract, usual(runner, n, {{}}));
          }
        }},
       {"the sets change from pass to pass",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 5}) {
-           judge(bench, contract, usual(bench, n, {{}, {}, {}, {}, {}}));
+           judge(runner, contract, usual(runner, n, {{}, {}, {}, {}, {}}));
          }
        }},
       {"a gradient that waits for its pass stays bit for bit while no rank uses the parameter, and "
        "travels along when one does",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 4}) {
            const Pass added{.before = Before::added}, kept{.before = Before::kept};
-           judge(bench, contract, usual(bench, n, {added, kept, kept, {}, added, kept}));
+           judge(runner, contract, usual(runner, n, {added, kept, kept, {}, added, kept}));
          }
        }},
       {"a rank that uses nothing, a pass that uses everything, and one in which no rank uses "
        "anything",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {1, 2, 4}) {
-           judge(bench, contract,
-                 usual(bench, n,
+           judge(runner, contract,
+                 usual(runner, n,
                        {{.sets = Sets::not_rank_0},
                         {.sets = Sets::all},
                         {.sets = Sets::none},
@@ -306,19 +306,19 @@ Exam exam() {
        }},
       {"any plan of buckets, any type", any_plan},
       {"in a subgroup, what counts is who used a parameter in that subgroup",
-       [](Bench& bench) {
-         Problem p = usual(bench, 8, {{}, {}});
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 8, {{}, {}});
          p.members.ranks = {6, 1, 4};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"one small all-reduce more, which nothing waits for before backward is over",
        cost,
        {},
        Asks::cost},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {4, 9}) {
-           judge_lost_peer(bench, contract, usual(bench, 4, {{}, {}, {}}), 2, at_request);
+           judge_lost_peer(runner, contract, usual(runner, 4, {{}, {}, {}}), 2, at_request);
          }
        },
        {},

@@ -15,147 +15,147 @@ using Tries = TrainingStep::Tries;
 // Gradients, beside rounds of some 100e-6 s.
 constexpr double quick_s = 8e-6, slow_s = 300e-6;
 
-OptimizerProblem usual(Bench& bench, int ranks, std::vector<TrainingStep> steps = {{}, {}}) {
+OptimizerProblem usual(CaseRunner& runner, int ranks, std::vector<TrainingStep> steps = {{}, {}}) {
   Training training{.sizes = {35, 1, 0, 13}, .steps = std::move(steps)};
-  return {whole_world(ranks), std::move(training), bench.draw()};
+  return {whole_world(ranks), std::move(training), runner.draw()};
 }
 
-void on_all_ranks(Bench& bench) {
+void on_all_ranks(CaseRunner& runner) {
   for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-    OptimizerProblem p = usual(bench, n, {{}, {}, {}});
+    OptimizerProblem p = usual(runner, n, {{}, {}, {}});
     if (n > 4) {  // a round of all ranks is 300 messages: the gradients come together
       p.training.sizes = {35, 0, 13};
       p.training.gap_s = 1e-7;
     }
     p.training.order = Training::Order::last_first;
-    judge(bench, contract_of_results(), p);
+    judge(runner, contract_of_results(), p);
   }
 }
 
-void overlap(Bench& bench) {
+void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      OptimizerProblem p = usual(bench, ranks);
+      OptimizerProblem p = usual(runner, ranks);
       p.training.sizes = {400, 130, 50, 1000, 8, 300};
       p.training.gap_s = gap_s;
       p.training.order = Training::Order::last_first;
-      judge(bench, contract_of_costs(), p);
+      judge(runner, contract_of_costs(), p);
     }
   }
 }
 
-void any_order(Bench& bench) {
+void any_order(CaseRunner& runner) {
   for (const auto& [ranks, cycle_s] : {std::pair{2, 0.0}, {3, 50e-6}, {3, 0.0}, {5, 50e-6}}) {
-    OptimizerProblem p = usual(bench, ranks);
+    OptimizerProblem p = usual(runner, ranks);
     p.training.cycle_s = cycle_s;
     p.training.threshold_bytes = ranks == 3 ? 0 : 200;
-    judge(bench, contract_of_results(), p);
+    judge(runner, contract_of_results(), p);
   }
   // So do the wrapped optimizers.
-  OptimizerProblem p = usual(bench, 2);
+  OptimizerProblem p = usual(runner, 2);
   p.training.sizes = {6, 6, 6};
   p.training.lists = Training::Lists::reversed_on_odd_ranks;
-  judge(bench, contract_of_results(), p);
+  judge(runner, contract_of_results(), p);
 }
 
-void several_passes(Bench& bench) {
+void several_passes(CaseRunner& runner) {
   for (const auto& [ranks, passes] : {std::pair{3, 2}, {2, 3}, {1, 2}}) {
-    OptimizerProblem p = usual(bench, ranks, {{.passes = passes}, {.passes = passes}});
+    OptimizerProblem p = usual(runner, ranks, {{.passes = passes}, {.passes = passes}});
     p.training.passes_per_step = passes;
-    judge(bench, contract_of_costs(), p);
+    judge(runner, contract_of_costs(), p);
   }
 }
 
-void not_all_there(Bench& bench) {
+void not_all_there(CaseRunner& runner) {
   for (const int ranks : {3, 2}) {
-    judge(bench, contract_of_results(),
-          usual(bench, ranks, {{.makes = Makes::some_absent}, {}, {.makes = Makes::some_absent}}));
-    OptimizerProblem p = usual(bench, ranks, {{.passes = 1}, {.passes = 3}, {.passes = 2}});
+    judge(runner, contract_of_results(),
+          usual(runner, ranks, {{.makes = Makes::some_absent}, {}, {.makes = Makes::some_absent}}));
+    OptimizerProblem p = usual(runner, ranks, {{.passes = 1}, {.passes = 3}, {.passes = 2}});
     p.training.passes_per_step = 3;
-    judge(bench, contract_of_results(), p);
+    judge(runner, contract_of_results(), p);
   }
 }
 
-void sums_and_factors(Bench& bench) {
+void sums_and_factors(CaseRunner& runner) {
   for (const int ranks : {3, 4, 1}) {
-    OptimizerProblem p = usual(bench, ranks);
+    OptimizerProblem p = usual(runner, ranks);
     p.training.combine = Combine::sum;
-    judge(bench, contract_of_results(), p);
+    judge(runner, contract_of_results(), p);
     p.training.combine = Combine::average;
     p.training.predivide_factor = 2.5;
-    judge(bench, contract_of_results(), p);
+    judge(runner, contract_of_results(), p);
   }
   // On two ranks the bits tell what is done before the sum.
-  OptimizerProblem two = usual(bench, 2, {{}});
+  OptimizerProblem two = usual(runner, 2, {{}});
   two.training.predivide_factor = 2.5;
-  judge(bench, contract_of_results(), two);
+  judge(runner, contract_of_results(), two);
   // Their sum is beyond float16, and a quarter of it is not.
-  OptimizerProblem large = usual(bench, 4);
+  OptimizerProblem large = usual(runner, 4);
   large.training.dtype = DType::float16;
   large.training.rule = WrappedRule::sgd;
   large.training.predivide_factor = 4;
   large.training.size_of_gradients = 9'000;
   large.training.sizes = {64, 128};
-  judge(bench, contract_of_results(), large);
+  judge(runner, contract_of_results(), large);
 }
 
-void any_rule(Bench& bench) {
+void any_rule(CaseRunner& runner) {
   for (const WrappedRule rule : {WrappedRule::adam, WrappedRule::sgd, WrappedRule::adamw}) {
     for (const DType dtype : {DType::float32, DType::float64}) {
-      OptimizerProblem p = usual(bench, 3);
+      OptimizerProblem p = usual(runner, 3);
       p.training.sizes = {35, 0, 13};
       p.training.rule = rule;
       p.training.dtype = dtype;
-      judge(bench, contract_of_results(), p);
+      judge(runner, contract_of_results(), p);
     }
   }
 }
 
-void clipped(Bench& bench) {
+void clipped(CaseRunner& runner) {
   for (const int ranks : {2, 3}) {
-    judge(bench, contract_of_costs(),
-          usual(bench, ranks, {{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}}));
+    judge(runner, contract_of_costs(),
+          usual(runner, ranks, {{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}}));
   }
 }
 
-void reduced_again(Bench& bench) {
-  judge(bench, contract_of_results(),
-        usual(bench, 2,
+void reduced_again(CaseRunner& runner) {
+  judge(runner, contract_of_results(),
+        usual(runner, 2,
               {{.begins = Begins::synchronized,
                 .makes = Makes::some_absent,
                 .ends = Ends::clipped,
                 .tries = Tries::skipped_step}}));
   OptimizerProblem left =
-      usual(bench, 2,
+      usual(runner, 2,
             {{},
              {.passes = 0, .begins = Begins::as_left},
              {.passes = 0, .begins = Begins::as_left, .ends = Ends::under_guard}});
   left.training.combine = Combine::sum;
-  judge(bench, contract_of_results(), left);
+  judge(runner, contract_of_results(), left);
 }
 
-OptimizerProblem in_one_order(Bench& bench, int ranks, std::vector<TrainingStep> steps) {
-  OptimizerProblem p = usual(bench, ranks, std::move(steps));
+OptimizerProblem in_one_order(CaseRunner& runner, int ranks, std::vector<TrainingStep> steps) {
+  OptimizerProblem p = usual(runner, ranks, std::move(steps));
   p.training.order = Training::Order::last_first;
   return p;
 }
 
-void refused(Bench& bench) {
+void refused(CaseRunner& runner) {
   for (const int ranks : {1, 2}) {
-    judge(bench, contract_of_results(),
-          in_one_order(bench, ranks, {{.tries = Tries::extra_gradient}, {}}));
-    judge(bench, contract_of_results(),
-          in_one_order(bench, ranks, {{.tries = Tries::zero_grad}, {}}));
+    judge(runner, contract_of_results(),
+          in_one_order(runner, ranks, {{.tries = Tries::extra_gradient}, {}}));
+    judge(runner, contract_of_results(),
+          in_one_order(runner, ranks, {{.tries = Tries::zero_grad}, {}}));
     for (const Tries tries : {Tries::zero_grad, Tries::extra_gradient}) {
-      OptimizerProblem p = in_one_order(bench, ranks, {{.passes = 2, .tries = tries}});
+      OptimizerProblem p = in_one_order(runner, ranks, {{.passes = 2, .tries = tries}});
       p.training.passes_per_step = 2;
-      judge(bench, contract_of_results(), p);
+      judge(runner, contract_of_results(), p);
     }
-    judge(bench, contract_of_results(),
-          in_one_order(bench, ranks, {{.tries = Tries::skipped_step}, {}}));
+    judge(runner, contract_of_results(),
+          in_one_order(runner, ranks, {{.tries = Tries::skipped_step}, {}}));
     for (const Tries tries : {Tries::synchronize_again, Tries::step_again}) {
-      judge(bench, contract_of_results(),
-            in_one_order(bench, ranks, {{.ends = Ends::clipped, .tries = tries}, {}}));
+      judge(runner, contract_of_results(),
+            in_one_order(runner, ranks, {{.ends = Ends::clipped, .tries = tries}, {}}));
     }
   }
 }
@@ -190,18 +190,18 @@ Exam exam() {
       {"after another backward pass, or a step, gradients are reduced again as they are",
        reduced_again},
       {"in a subgroup the gradients are reduced over that subgroup",
-       [](Bench& bench) {
-         OptimizerProblem p = usual(bench, 8);
+       [](CaseRunner& runner) {
+         OptimizerProblem p = usual(runner, 8);
          p.members.ranks = {6, 1, 4};
-         judge(bench, contract_of_results(), p);
+         judge(runner, contract_of_results(), p);
        }},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          // While backward runs, and when it is over and the others wait in the only step.
          for (const auto& [gap_s, at_request] : {std::pair{20e-6, 12}, {1e-7, 13}, {1e-7, 16}}) {
-           OptimizerProblem p = usual(bench, 4, {{}});
+           OptimizerProblem p = usual(runner, 4, {{}});
            p.training.gap_s = gap_s;
-           judge_lost_peer(bench, contract_of_results(), p, 2, at_request);
+           judge_lost_peer(runner, contract_of_results(), p, 2, at_request);
          }
        },
        {},

@@ -54,12 +54,12 @@ Failure too_late(const RankStep& at, std::string message, double expected_s, dou
           .where = at.where()};
 }
 
-void check_no_waiting(Bench& bench, const Played& played, const RankStep& at) {
+void check_no_waiting(CaseRunner& runner, const Played& played, const RankStep& at) {
   for (const Note& note : at.notes) {
     if (note.scripted.event.kind != Kind::gradient) continue;
     const double back_s = at.events.next_asked_s(at.rank, note);
     if (back_s <= note.given_s + instant_s) continue;
-    bench.fail(
+    runner.fail(
         played,
         because({"waits_in_the_hook",
                  "hand the gradient over, and wait for all of them in synchronize()"},
@@ -90,7 +90,7 @@ std::vector<StrandRound> rounds_of(const Played& played, const RankStep& at) {
 
 // A rank with nothing but rounds that it joins because others began them is never late: a round
 // that begins before a gradient is final does not have it, and the next one begins when it is.
-void check_rounds(Bench& bench, const Played& played, const RankStep& at) {
+void check_rounds(CaseRunner& runner, const Played& played, const RankStep& at) {
   const int passes = at.problem.training.steps[at.step].passes;
   const auto rounds = rounds_of(played, at);
   double free_s = 0, taken_until_s = -1;
@@ -110,7 +110,7 @@ void check_rounds(Bench& bench, const Played& played, const RankStep& at) {
         k < rounds.size() ? rounds[k].began_s : std::numeric_limits<double>::infinity();
     if (began_s > due_s + instant_s) {
       const bool in_step_itself = began_s >= at.waits().given_s - instant_s;
-      bench.fail(
+      runner.fail(
           played,
           because(
               in_step_itself
@@ -132,13 +132,13 @@ void check_rounds(Bench& bench, const Played& played, const RankStep& at) {
   }
 }
 
-void check_end(Bench& bench, const Played& played, const RankStep& at) {
+void check_end(CaseRunner& runner, const Played& played, const RankStep& at) {
   const auto rounds = rounds_of(played, at);
   const double done_s = rounds.empty() ? 0 : rounds.back().done_s;
   const double best_s = std::max(at.waits().given_s, done_s);
-  bench.note_par("time", at.went_on_s() - at.began_s(), best_s - at.began_s(), played);
+  runner.note_par("time", at.went_on_s() - at.began_s(), best_s - at.began_s(), played);
   if (at.went_on_s() <= best_s + instant_s) return;
-  bench.fail(
+  runner.fail(
       played,
       because({"too_slow", "synchronize() talks to the other ranks; it only has to wait"},
               too_late(at,
@@ -148,7 +148,7 @@ void check_end(Bench& bench, const Played& played, const RankStep& at) {
                        best_s, at.went_on_s())));
 }
 
-void check_once(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_once(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                 const TrainingService& events) {
   for (std::size_t step = 0; step < p.training.steps.size(); ++step) {
     const RankStep at{p, events, step, 0};
@@ -160,34 +160,34 @@ void check_once(Bench& bench, const Played& played, const OptimizerProblem& p,
     }
     const std::int64_t once = p.training.plan().bytes();
     if (bytes <= once) continue;
-    bench.fail(played, because({"reduced_twice",
-                                "the passes of a step are added up on each rank, and their sum is "
-                                "handed over once, in the hook of the last pass"},
-                               {.verdict = Verdict::efficiency,
-                                .message = text("the gradients are right, but", in_step(p, step),
-                                                " ", grouped(bytes),
-                                                " bytes are summed where the "
-                                                "gradients have ",
-                                                grouped(once)),
-                                .expected = text(once),
-                                .seen = text(bytes)}));
+    runner.fail(played, because({"reduced_twice",
+                                 "the passes of a step are added up on each rank, and their sum is "
+                                 "handed over once, in the hook of the last pass"},
+                                {.verdict = Verdict::efficiency,
+                                 .message = text("the gradients are right, but", in_step(p, step),
+                                                 " ", grouped(bytes),
+                                                 " bytes are summed where the "
+                                                 "gradients have ",
+                                                 grouped(once)),
+                                 .expected = text(once),
+                                 .seen = text(bytes)}));
   }
 }
 
 }  // namespace
 
-void check_hand_over(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_hand_over(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                      const TrainingService& events) {
   if (p.members.size() == 1) return;
-  check_once(bench, played, p, events);
+  check_once(runner, played, p, events);
   for (std::size_t step = 0; step < p.training.steps.size(); ++step) {
     for (int rank = 0; rank < p.members.size(); ++rank) {
-      check_no_waiting(bench, played, {p, events, step, rank});
+      check_no_waiting(runner, played, {p, events, step, rank});
     }
     for (int rank = 0; rank < p.members.size(); ++rank) {
       const RankStep at{p, events, step, rank};
-      check_rounds(bench, played, at);
-      check_end(bench, played, at);
+      check_rounds(runner, played, at);
+      check_end(runner, played, at);
     }
   }
 }

@@ -52,7 +52,7 @@ class Replayed {
   std::unique_ptr<optim::Optimizer> rule_;
 };
 
-void check_values(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_values(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                   const OptimizerReport& report, int rank) {
   CpuDevice device;
   Replayed replayed(p.training, device), twice(p.training, device);
@@ -76,7 +76,7 @@ void check_values(Bench& bench, const Played& played, const OptimizerProblem& p,
       const auto values = as_doubles(p.training.dtype, seen);
       const auto right = as_doubles(p.training.dtype, replayed.value(i));
       const auto at = first_other_bits(values, right).value_or(0);
-      bench.fail(
+      runner.fail(
           played,
           because(cause, {.message = text("the gradients are right, but", step_text(p, s), " rank ",
                                           rank, " makes ", number_at(values, at), " of element ",
@@ -91,7 +91,7 @@ void check_values(Bench& bench, const Played& played, const OptimizerProblem& p,
   }
 }
 
-void check_gradients(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_gradients(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                      std::uint64_t salt, const Reports& reports) {
   const auto right = right_gradients(p.training, salt, p.members.size());
   for (std::size_t s = 0; s < p.training.steps.size(); ++s) {
@@ -116,13 +116,13 @@ void check_gradients(Bench& bench, const Played& played, const OptimizerProblem&
       expected.likely_cause = [&, s, i](std::span<const double> seen, int rank) {
         return cause_of_gradient(p, right, s, i, seen, rank);
       };
-      check_gradient(bench, played, p.training.plan(), i, of_ranks, expected);
+      check_gradient(runner, played, p.training.plan(), i, of_ranks, expected);
     }
   }
 }
 
 // Two numbers have one sum, so with a predivide factor two ranks must have these bits.
-void check_factor_before_sum(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_factor_before_sum(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                              std::uint64_t salt, const Reports& reports) {
   const Training& training = p.training;
   if (p.members.size() != 2 || training.predivide_factor == 1) return;
@@ -143,16 +143,16 @@ void check_factor_before_sum(Bench& bench, const Played& played, const Optimizer
     const auto seen = as_doubles(training.dtype, reports[0].after[0][i].grad);
     const auto at = first_other_bits(seen, expected);
     if (!at) continue;
-    bench.fail(played,
-               because({"factor_after_the_sum",
-                        "each rank's gradient is multiplied by 1/f before the sum (prescale), and "
-                        "the sum by f/N (postscale)"},
-                       {.message = text("the last bits of element ", *at, " of parameter ", i,
-                                        " are not those of the factors 1/f and f/N, with f = ",
-                                        training.predivide_factor),
-                        .expected = number_at(expected, *at),
-                        .seen = number_at(seen, *at),
-                        .where = text("parameter ", i, ", element ", *at)}));
+    runner.fail(played,
+                because({"factor_after_the_sum",
+                         "each rank's gradient is multiplied by 1/f before the sum (prescale), and "
+                         "the sum by f/N (postscale)"},
+                        {.message = text("the last bits of element ", *at, " of parameter ", i,
+                                         " are not those of the factors 1/f and f/N, with f = ",
+                                         training.predivide_factor),
+                         .expected = number_at(expected, *at),
+                         .seen = number_at(seen, *at),
+                         .where = text("parameter ", i, ", element ", *at)}));
   }
 }
 
@@ -172,7 +172,7 @@ std::string tried(const TrainingEvent& event, const OptimizerProblem& p) {
   }
 }
 
-void check_refusals(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_refusals(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                     const TrainingService& events, const OptimizerReport& report, int rank) {
   std::size_t k = 0;
   for (const auto& note : events.notes(rank)) {
@@ -188,24 +188,24 @@ void check_refusals(Bench& bench, const Played& played, const OptimizerProblem& 
           text(tried(note.scripted, p), " returned normally; it must throw ContractError");
     }
     failure.where = text("rank ", rank, step_text(p, note.scripted.step));
-    bench.fail(played, std::move(failure));
+    runner.fail(played, std::move(failure));
   }
 }
 
-void check_hooks(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_hooks(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                  const TrainingService& events, const OptimizerReport& report, int rank) {
   const auto where = text("rank ", rank);
   if (report.hooks_left != 0) {
-    bench.fail(played,
-               {.cause = "hooks_left",
-                .message = text("on rank ", rank, " the optimizer is gone, and ",
-                                counted(report.hooks_left, "hook"),
-                                report.hooks_left == 1 ? " of it is left" : " of it are left",
-                                " on the "
-                                "parameters; the next backward pass would call them"),
-                .expected = "0",
-                .seen = text(report.hooks_left),
-                .where = where});
+    runner.fail(played,
+                {.cause = "hooks_left",
+                 .message = text("on rank ", rank, " the optimizer is gone, and ",
+                                 counted(report.hooks_left, "hook"),
+                                 report.hooks_left == 1 ? " of it is left" : " of it are left",
+                                 " on the "
+                                 "parameters; the next backward pass would call them"),
+                 .expected = "0",
+                 .seen = text(report.hooks_left),
+                 .where = where});
   }
   std::uint64_t called = 0;
   for (const auto& note : events.notes(rank)) {
@@ -214,20 +214,20 @@ void check_hooks(Bench& bench, const Played& played, const OptimizerProblem& p,
     if (calls && event.parameter == 0) ++called;
   }
   if (p.training.sizes.empty() || report.heard == called) return;
-  bench.fail(played,
-             {.cause = "hook_removed",
-              .message = text("on rank ", rank,
-                              " a hook that is not the optimizer's was "
-                              "called ",
-                              counted(report.heard, "time"), " in ", counted(called, "pass"),
-                              "; add "
-                              "hooks, and leave those that are there"),
-              .expected = text(called),
-              .seen = text(report.heard),
-              .where = where});
+  runner.fail(played,
+              {.cause = "hook_removed",
+               .message = text("on rank ", rank,
+                               " a hook that is not the optimizer's was "
+                               "called ",
+                               counted(report.heard, "time"), " in ", counted(called, "pass"),
+                               "; add "
+                               "hooks, and leave those that are there"),
+               .expected = text(called),
+               .seen = text(report.heard),
+               .where = where});
 }
 
-void compare_results(Bench& bench, const Played& played, const OptimizerProblem& p,
+void compare_results(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                      std::uint64_t salt, const Reports& reports, const TrainingService& events) {
   events.require_all();
   for (const OptimizerReport& report : reports) {
@@ -235,14 +235,14 @@ void compare_results(Bench& bench, const Played& played, const OptimizerProblem&
       throw MalformedMessage("not a report a step");
   }
   for (int rank = 0; rank < p.members.size(); ++rank) {
-    check_refusals(bench, played, p, events, reports[static_cast<std::size_t>(rank)], rank);
+    check_refusals(runner, played, p, events, reports[static_cast<std::size_t>(rank)], rank);
   }
-  check_gradients(bench, played, p, salt, reports);
-  check_factor_before_sum(bench, played, p, salt, reports);
+  check_gradients(runner, played, p, salt, reports);
+  check_factor_before_sum(runner, played, p, salt, reports);
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const OptimizerReport& report = reports[static_cast<std::size_t>(rank)];
-    check_values(bench, played, p, report, rank);
-    check_hooks(bench, played, p, events, report, rank);
+    check_values(runner, played, p, report, rank);
+    check_hooks(runner, played, p, events, report, rank);
   }
 }
 
@@ -305,11 +305,11 @@ std::string OptimizerProblem::description() const {
 OptimizerContract contract_of_results() { return contract_with(compare_results); }
 
 OptimizerContract contract_of_costs() {
-  return contract_with([](Bench& bench, const Played& played, const OptimizerProblem& p,
+  return contract_with([](CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                           std::uint64_t salt, const Reports& reports,
                           const TrainingService& events) {
-    compare_results(bench, played, p, salt, reports, events);
-    check_hand_over(bench, played, p, events);
+    compare_results(runner, played, p, salt, reports, events);
+    check_hand_over(runner, played, p, events);
   });
 }
 

@@ -28,7 +28,7 @@ OptimizerContract contract_of_costs();
 //   b. whenever the strand was free, a round of negotiation began as soon as a gradient was final;
 //   c. the gradients of a step were summed once;
 //   d. step returned when the last sum was there.
-void check_hand_over(Bench& bench, const Played& played, const OptimizerProblem& p,
+void check_hand_over(CaseRunner& runner, const Played& played, const OptimizerProblem& p,
                      const TrainingService& events);
 
 }  // namespace lockstep::grader::distributed_optimizer

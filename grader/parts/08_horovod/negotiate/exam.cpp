@@ -26,12 +26,12 @@ std::vector<AskedGradient> gradients_of_model(int how_many) {
 }
 
 // Each rank has each gradient with a probability, in an order of its own.
-Round random_round(Bench& bench, int ranks, int gradients, double probability) {
+Round random_round(CaseRunner& runner, int ranks, int gradients, double probability) {
   Round round;
   const auto all = gradients_of_model(gradients);
   for (int rank = 0; rank < ranks; ++rank) {
     Brought& brought = round.emplace_back();
-    const std::uint64_t seed = bench.draw();
+    const std::uint64_t seed = runner.draw();
     for (const std::int64_t at : random_permutation(gradients, seed)) {
       if (random_uniform(seed, 1000 + static_cast<std::uint64_t>(at)) >= probability) continue;
       brought.ready.push_back(all[static_cast<std::size_t>(at)]);
@@ -40,9 +40,9 @@ Round random_round(Bench& bench, int ranks, int gradients, double probability) {
   return round;
 }
 
-NegotiateProblem problem_of(Bench& bench, std::vector<Round> rounds) {
+NegotiateProblem problem_of(CaseRunner& runner, std::vector<Round> rounds) {
   const int ranks = static_cast<int>(rounds.front().size());
-  return {whole_world(ranks), std::move(rounds), bench.draw()};
+  return {whole_world(ranks), std::move(rounds), runner.draw()};
 }
 
 void set_outlooks(Round& round, Outlook outlook) {
@@ -53,22 +53,22 @@ AskedGradient& find_in(Brought& brought, const std::string& name) {
   return *std::ranges::find(brought.ready, name, &AskedGradient::name);
 }
 
-void random_orders(Bench& bench) {
+void random_orders(CaseRunner& runner) {
   for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-    judge(bench, contract,
-          problem_of(bench, {random_round(bench, n, 7, 1), random_round(bench, n, 7, 0.9),
-                             random_round(bench, n, 9, 0.7)}));
+    judge(runner, contract,
+          problem_of(runner, {random_round(runner, n, 7, 1), random_round(runner, n, 7, 0.9),
+                              random_round(runner, n, 9, 0.7)}));
   }
 }
 
-void all_or_nothing(Bench& bench) {
+void all_or_nothing(CaseRunner& runner) {
   for (const int n : {1, 2, 5}) {
-    const Round none = random_round(bench, n, 4, 0), all = random_round(bench, n, 1, 1);
-    Round one = random_round(bench, n, 3, 1);  // all but one rank have nothing
+    const Round none = random_round(runner, n, 4, 0), all = random_round(runner, n, 1, 1);
+    Round one = random_round(runner, n, 3, 1);  // all but one rank have nothing
     for (std::size_t rank = 0; rank + 1 < one.size(); ++rank) one[rank].ready.clear();
-    Round other = random_round(bench, n, 3, 1);
+    Round other = random_round(runner, n, 3, 1);
     for (std::size_t rank = 1; rank < other.size(); ++rank) other[rank].ready.clear();
-    judge(bench, contract, problem_of(bench, {none, all, one, none, other, all}));
+    judge(runner, contract, problem_of(runner, {none, all, one, none, other, all}));
   }
 }
 
@@ -87,24 +87,24 @@ Round next_round(const Round& orders, std::size_t so_many, const std::vector<std
   return round;
 }
 
-void asked_again(Bench& bench) {
+void asked_again(CaseRunner& runner) {
   for (const int n : {2, 3, 6}) {
     std::vector<Round> rounds;
     for (int step = 0; step < 2; ++step) {  // the names of a step come again in the next
-      const Round orders = random_round(bench, n, 8, 1);
+      const Round orders = random_round(runner, n, 8, 1);
       std::vector<std::string> gone;
       for (const std::size_t so_many : {3, 5, 6, 8}) {
         rounds.push_back(next_round(orders, so_many, gone));
         for (const auto& [name, verdict] : right_answers(rounds.back())) gone.push_back(name);
       }
     }
-    judge(bench, contract, problem_of(bench, std::move(rounds)));
+    judge(runner, contract, problem_of(runner, std::move(rounds)));
   }
 }
 
-void differing(Bench& bench) {
+void differing(CaseRunner& runner) {
   const auto round_with = [&](int ranks, std::size_t rank, const auto& change) {
-    Round round = random_round(bench, ranks, 6, 1);
+    Round round = random_round(runner, ranks, 6, 1);
     change(find_in(round[rank], "weight.1"));
     return round;
   };
@@ -125,13 +125,13 @@ void differing(Bench& bench) {
       find_in(rounds.back()[1], "bias.0").dtype = DType::float16;
       std::erase_if(rounds.back()[1].ready, [](const auto& one) { return one.name == "bias.2"; });
     }
-    judge(bench, contract, problem_of(bench, std::move(rounds)));
+    judge(runner, contract, problem_of(runner, std::move(rounds)));
   }
 }
 
 // Rank `without` does not have some of them; what the others have waited differs.
-Round with_gaps(Bench& bench, int ranks, std::size_t without) {
-  Round round = random_round(bench, ranks, 7, 1);
+Round with_gaps(CaseRunner& runner, int ranks, std::size_t without) {
+  Round round = random_round(runner, ranks, 7, 1);
   for (Brought& brought : round) {
     for (AskedGradient& one : brought.ready) one.waited_s = 30 + static_cast<double>(one.shape[0]);
   }
@@ -145,13 +145,13 @@ Round with_gaps(Bench& bench, int ranks, std::size_t without) {
 }
 
 // Late on rank 0, then on another rank, then where rank 0 is the one without.
-void too_late(Bench& bench) {
+void too_late(CaseRunner& runner) {
   for (const int n : {4, 2, 5}) {
     std::vector<Round> rounds;
     const auto last = static_cast<std::size_t>(n - 1);
     for (const auto& [late, without] : {std::pair{std::size_t{0}, last}, {1, last}, {1, 0}}) {
       if (late == without) continue;
-      Round round = with_gaps(bench, n, without);
+      Round round = with_gaps(runner, n, without);
       find_in(round[late], "weight.1").waited_s = 61;
       find_in(round[late], "bias.2").waited_s = 60;       // at the limit, and not beyond
       find_in(round[without], "weight.0").waited_s = 90;  // ready on all ranks
@@ -159,13 +159,13 @@ void too_late(Bench& bench) {
       for (Brought& brought : round) brought.stall_limit_s = 32;
       rounds.push_back(std::move(round));
     }
-    judge(bench, contract, problem_of(bench, std::move(rounds)));
+    judge(runner, contract, problem_of(runner, std::move(rounds)));
   }
 }
 
-void stuck(Bench& bench) {
+void stuck(CaseRunner& runner) {
   for (const int n : {2, 3, 5}) {
-    const Round orders = random_round(bench, n, 6, 1);
+    const Round orders = random_round(runner, n, 6, 1);
     Round nothing_moves = orders;
     for (std::size_t rank = 0; rank < nothing_moves.size(); ++rank) {
       std::erase_if(nothing_moves[rank].ready, [&](const auto& one) {
@@ -196,24 +196,24 @@ void stuck(Bench& bench) {
     for (Brought& brought : none) brought.ready.clear();
     set_outlooks(none, Outlook::waits);
     rounds.push_back(none);
-    judge(bench, contract, problem_of(bench, std::move(rounds)));
+    judge(runner, contract, problem_of(runner, std::move(rounds)));
   }
 }
 
-void in_a_subgroup(Bench& bench) {
-  Round gaps = with_gaps(bench, 3, 1);
+void in_a_subgroup(CaseRunner& runner) {
+  Round gaps = with_gaps(runner, 3, 1);
   find_in(gaps[0], "weight.1").waited_s = 100;
-  Round differs = random_round(bench, 3, 5, 1);
+  Round differs = random_round(runner, 3, 5, 1);
   find_in(differs[2], "bias.0").dtype = DType::float64;
   NegotiateProblem p =
-      problem_of(bench, {random_round(bench, 3, 7, 0.8), std::move(gaps), std::move(differs)});
+      problem_of(runner, {random_round(runner, 3, 7, 0.8), std::move(gaps), std::move(differs)});
   p.members = {8, {6, 1, 4}};
-  judge(bench, contract, p);
+  judge(runner, contract, p);
 }
 
-void what_a_round_costs(Bench& bench) {
+void what_a_round_costs(CaseRunner& runner) {
   for (const int n : {2, 3, 8, 1}) {
-    judge(bench, contract, problem_of(bench, {random_round(bench, n, 12, 1)}),
+    judge(runner, contract, problem_of(runner, {random_round(runner, n, 12, 1)}),
           check_bytes_of_round);
   }
 }
@@ -235,10 +235,10 @@ Exam exam() {
       {"in a subgroup, its rank 0 decides for its ranks", in_a_subgroup},
       {"requests go to rank 0 only, and its answer to all", what_a_round_costs, {}, Asks::cost},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const auto& [dies, at_request] : {std::pair{2, 2}, {0, 4}, {3, 7}}) {
-           const std::vector<Round> rounds(3, random_round(bench, 4, 5, 1));
-           judge_lost_peer(bench, contract, problem_of(bench, rounds), dies, at_request);
+           const std::vector<Round> rounds(3, random_round(runner, 4, 5, 1));
+           judge_lost_peer(runner, contract, problem_of(runner, rounds), dies, at_request);
          }
        },
        {},

@@ -122,7 +122,7 @@ std::string longest_wait(const Round& round, const Answers& right) {
               " s, and the longest wait counts");
 }
 
-void check_answers(Bench& bench, const Played& played, const RoundOfRank& at,
+void check_answers(CaseRunner& runner, const Played& played, const RoundOfRank& at,
                    const std::vector<Response>& responses) {
   const Answers seen = answers_in(responses), right = right_answers(at.round());
   if (same_answers(seen, right)) return;
@@ -151,46 +151,46 @@ void check_answers(Bench& bench, const Played& played, const RoundOfRank& at,
       "other_answers",
       "count for each name the ranks on which it is ready, and keep rank 0's order; or a rank left "
       "out a round: also a rank with nothing ready takes part"};
-  bench.fail(played, because(cause.value_or(unknown),
-                             {.message = text(at.name(), " is told '", shown_answers(seen),
-                                              "'; it should be '", shown_answers(right), "'"),
-                              .expected = shown_answers(right),
-                              .seen = shown_answers(seen),
-                              .where = at.name()}));
+  runner.fail(played, because(cause.value_or(unknown),
+                              {.message = text(at.name(), " is told '", shown_answers(seen),
+                                               "'; it should be '", shown_answers(right), "'"),
+                               .expected = shown_answers(right),
+                               .seen = shown_answers(seen),
+                               .where = at.name()}));
 }
 
-void check_reasons(Bench& bench, const Played& played, const RoundOfRank& at,
+void check_reasons(CaseRunner& runner, const Played& played, const RoundOfRank& at,
                    const std::vector<Response>& responses) {
   for (const Response& response : responses) {
     const std::string lacking = lacking_in(at.round(), response);
     if (lacking.empty()) continue;
-    bench.fail(played,
-               {.cause = "reason",
-                .message = text(at.name(), " is told that ", response.name, " is ",
-                                response.verdict == Verdict::refused ? "refused" : "stalled",
-                                ", but the reason does not name ", lacking, ": '", response.why,
-                                "'; the reader needs both ranks"),
-                .where = at.name()});
+    runner.fail(played,
+                {.cause = "reason",
+                 .message = text(at.name(), " is told that ", response.name, " is ",
+                                 response.verdict == Verdict::refused ? "refused" : "stalled",
+                                 ", but the reason does not name ", lacking, ": '", response.why,
+                                 "'; the reader needs both ranks"),
+                 .where = at.name()});
   }
 }
 
-void check_alike(Bench& bench, const Played& played, const RoundOfRank& at,
+void check_alike(CaseRunner& runner, const Played& played, const RoundOfRank& at,
                  const std::vector<Response>& first, const std::vector<Response>& other) {
   if (first == other) return;
-  bench.fail(played,
-             because({"ranks_differ",
-                      "each rank makes its own list; only rank 0 knows what all have, so its list "
-                      "is the one that all return"},
-                     {.message = text(at.name(),
-                                      " returns another list than rank 0, in its order "
-                                      "or its reasons"),
-                      .expected = shown_answers(answers_in(first)),
-                      .seen = shown_answers(answers_in(other)),
-                      .where = at.name()}));
+  runner.fail(played,
+              because({"ranks_differ",
+                       "each rank makes its own list; only rank 0 knows what all have, so its list "
+                       "is the one that all return"},
+                      {.message = text(at.name(),
+                                       " returns another list than rank 0, in its order "
+                                       "or its reasons"),
+                       .expected = shown_answers(answers_in(first)),
+                       .seen = shown_answers(answers_in(other)),
+                       .where = at.name()}));
 }
 
-void compare_rounds(Bench& bench, const Played& played, const NegotiateProblem& p, std::uint64_t,
-                    const NegotiateReports& reports) {
+void compare_rounds(CaseRunner& runner, const Played& played, const NegotiateProblem& p,
+                    std::uint64_t, const NegotiateReports& reports) {
   for (const NegotiateReport& report : reports) {
     if (report.rounds.size() != p.rounds.size()) throw MalformedMessage("not a list a round");
   }
@@ -198,9 +198,9 @@ void compare_rounds(Bench& bench, const Played& played, const NegotiateProblem& 
     for (int rank = 0; rank < p.members.size(); ++rank) {
       const RoundOfRank at{p, k, rank};
       const auto& mine = reports[static_cast<std::size_t>(rank)].rounds[k];
-      check_answers(bench, played, at, mine);
-      check_reasons(bench, played, at, mine);
-      check_alike(bench, played, at, reports[0].rounds[k], mine);
+      check_answers(runner, played, at, mine);
+      check_reasons(runner, played, at, mine);
+      check_alike(runner, played, at, reports[0].rounds[k], mine);
     }
   }
 }
@@ -250,26 +250,26 @@ std::int64_t bytes_by_contract(const NegotiateProblem& p) {
 
 }  // namespace
 
-void check_bytes_of_round(Bench& bench, const Played& played, const NegotiateProblem& p) {
+void check_bytes_of_round(CaseRunner& runner, const Played& played, const NegotiateProblem& p) {
   const double seen = total_bytes(played.counters);
   const auto most = static_cast<double>(bytes_by_contract(p));
   std::int64_t names = 0;
   for (const AskedGradient& one : p.rounds.front().front().ready) names += std::ssize(one.name);
   const double least = static_cast<double>(names * (p.members.size() - 1));
-  bench.note_par("bytes", seen, most, played);
+  runner.note_par("bytes", seen, most, played);
   // A quarter more than the contract's encoding, for one of your own.
   if (seen > 1.25 * most) {
-    bench.fail(played, wasteful("everyone_is_told", seen, most, "from all ranks together",
-                                "requests go to rank 0 alone, and only its answer goes to all; "
-                                "with all requests sent to all ranks, a round costs N times as "
-                                "much"));
+    runner.fail(played, wasteful("everyone_is_told", seen, most, "from all ranks together",
+                                 "requests go to rank 0 alone, and only its answer goes to all; "
+                                 "with all requests sent to all ranks, a round costs N times as "
+                                 "much"));
   }
   if (seen < least) {
-    bench.fail(played, {.cause = "too_few_bytes",
-                        .message = "the names of the gradients did not travel: rank 0 cannot know "
-                                   "what is ready elsewhere",
-                        .expected = text(least),
-                        .seen = text(seen)});
+    runner.fail(played, {.cause = "too_few_bytes",
+                         .message = "the names of the gradients did not travel: rank 0 cannot know "
+                                    "what is ready elsewhere",
+                         .expected = text(least),
+                         .seen = text(seen)});
   }
 }
 

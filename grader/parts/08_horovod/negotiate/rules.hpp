@@ -28,6 +28,6 @@ NegotiateContract contract_of_rounds();
 
 // Checks the bytes of one round in which everything is released: requests go to rank 0 alone, and
 // its answer to all.
-void check_bytes_of_round(Bench& bench, const Played& played, const NegotiateProblem& p);
+void check_bytes_of_round(CaseRunner& runner, const Played& played, const NegotiateProblem& p);
 
 }  // namespace lockstep::grader::negotiate

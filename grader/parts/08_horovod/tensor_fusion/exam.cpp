@@ -190,25 +190,25 @@ std::vector<Ready> floats(const std::vector<std::int64_t>& counts) {
 }
 
 // Gradients of the first `dtypes` of a list.
-std::vector<FusionQuestion> random_lists(Bench& bench, int how_many, int dtypes) {
+std::vector<FusionQuestion> random_lists(CaseRunner& runner, int how_many, int dtypes) {
   constexpr DType of[] = {DType::float32, DType::bfloat16, DType::float64, DType::float16};
   std::vector<FusionQuestion> questions;
   for (int k = 0; k < how_many; ++k) {
     FusionQuestion& question = questions.emplace_back();
-    for (std::int64_t left = bench.draw_between(3, 20); left > 0; --left) {
-      const auto dtype = of[bench.draw_between(0, dtypes - 1)];
-      question.in_order.push_back({bench.draw_between(1, 60), dtype});
+    for (std::int64_t left = runner.draw_between(3, 20); left > 0; --left) {
+      const auto dtype = of[runner.draw_between(0, dtypes - 1)];
+      question.in_order.push_back({runner.draw_between(1, 60), dtype});
     }
     // Groups are exactly full now and then: in float32, all of it is a multiple of 4.
-    question.threshold_bytes = 4 * bench.draw_between(20, 160);
+    question.threshold_bytes = 4 * runner.draw_between(20, 160);
   }
   return questions;
 }
 
-std::vector<FusionQuestion> of_one_dtype(Bench& bench) {
+std::vector<FusionQuestion> of_one_dtype(CaseRunner& runner) {
   std::vector<FusionQuestion> questions{
       {floats({10, 7, 10, 8, 50, 5, 40}), 100}};  // the header's, and one
-  for (auto& more : random_lists(bench, 24, 1)) questions.push_back(std::move(more));
+  for (auto& more : random_lists(runner, 24, 1)) questions.push_back(std::move(more));
   return questions;
 }
 
@@ -237,10 +237,10 @@ std::vector<FusionQuestion> alternating() {
   return questions;
 }
 
-std::vector<FusionQuestion> of_several_dtypes(Bench& bench) {
+std::vector<FusionQuestion> of_several_dtypes(CaseRunner& runner) {
   std::vector<FusionQuestion> questions = alternating();
   for (const int dtypes : {2, 3, 4}) {
-    for (auto& more : random_lists(bench, 12, dtypes)) questions.push_back(std::move(more));
+    for (auto& more : random_lists(runner, 12, dtypes)) questions.push_back(std::move(more));
   }
   return questions;
 }
@@ -282,19 +282,21 @@ std::vector<FusionQuestion> beyond_32_bits() {
 Exam exam() {
   return {
       {"gradients of one type fill groups up to the threshold, in their order",
-       [](Bench& bench) { judge(bench, contract, "one type", of_one_dtype(bench)); }},
+       [](CaseRunner& runner) { judge(runner, contract, "one type", of_one_dtype(runner)); }},
       {"a group can be exactly full, and a gradient larger than the threshold is alone",
-       [](Bench& bench) {
-         judge(bench, contract, "around the threshold", around_the_threshold());
+       [](CaseRunner& runner) {
+         judge(runner, contract, "around the threshold", around_the_threshold());
        }},
       {"a group passes over gradients of other types, as far as the threshold goes",
-       [](Bench& bench) { judge(bench, contract, "several types", of_several_dtypes(bench)); }},
+       [](CaseRunner& runner) {
+         judge(runner, contract, "several types", of_several_dtypes(runner));
+       }},
       {"a threshold of 0 leaves every gradient alone",
-       [](Bench& bench) { judge(bench, contract, "disabled", disabled()); }},
+       [](CaseRunner& runner) { judge(runner, contract, "disabled", disabled()); }},
       {"no gradients, and gradients without elements",
-       [](Bench& bench) { judge(bench, contract, "nothing in it", nothing_in_it()); }},
+       [](CaseRunner& runner) { judge(runner, contract, "nothing in it", nothing_in_it()); }},
       {"counts and bytes beyond 32 bits",
-       [](Bench& bench) { judge(bench, contract, "large", beyond_32_bits()); }},
+       [](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
   };
 }
 

@@ -192,7 +192,7 @@ WorkerClocks all_active(const std::vector<std::int64_t>& clocks, std::int64_t bo
 enum class Finished : std::uint8_t { none, some };
 
 // Of every number of workers, with clocks that are `spread` steps apart or less.
-std::vector<WorkerClocks> random_clocks(Bench& bench, Finished finished, std::int64_t from,
+std::vector<WorkerClocks> random_clocks(CaseRunner& runner, Finished finished, std::int64_t from,
                                         std::int64_t spread,
                                         const std::vector<std::int64_t>& bounds) {
   std::vector<WorkerClocks> all;
@@ -200,12 +200,12 @@ std::vector<WorkerClocks> random_clocks(Bench& bench, Finished finished, std::in
     for (const int workers : sizes) {
       WorkerClocks& at = all.emplace_back();
       at.bound = bound;
-      const std::int64_t base = from + bench.draw_between(0, 3);
+      const std::int64_t base = from + runner.draw_between(0, 3);
       for (int w = 0; w < workers; ++w) {
-        at.clocks.push_back(base + bench.draw_between(0, spread));
-        at.finished.push_back(finished == Finished::some && bench.draw_between(0, 2) == 0);
+        at.clocks.push_back(base + runner.draw_between(0, spread));
+        at.finished.push_back(finished == Finished::some && runner.draw_between(0, 2) == 0);
       }
-      at.finished[static_cast<std::size_t>(bench.draw_between(0, workers - 1))] = 0;
+      at.finished[static_cast<std::size_t>(runner.draw_between(0, workers - 1))] = 0;
     }
   }
   return all;
@@ -225,39 +225,39 @@ std::vector<WorkerClocks> with(std::vector<WorkerClocks> first, std::vector<Work
 
 // The first clocks tell most misreadings apart: 6 may start, 7 is one step too far, 8 may start by
 // worker 0, 9 by the mean, and 10 by none of these.
-std::vector<WorkerClocks> near_the_bound(Bench& bench) {
+std::vector<WorkerClocks> near_the_bound(CaseRunner& runner) {
   return with(
       {all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
        all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
        all_active({1, 9, 9, 9}, 3), all_active({12}, 1), slow_last(20, 4), slow_last(100, 4)},
-      random_clocks(bench, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
+      random_clocks(runner, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
 }
 
-std::vector<WorkerClocks> some_finished(Bench& bench) {
+std::vector<WorkerClocks> some_finished(CaseRunner& runner) {
   return with({{{7, 5, 9, 8, 4}, {0, 1, 0, 0, 1}, 1},
                {{7, 5, 9}, {0, 1, 0}, 3},
                {{7, 5, 9}, {1, 0, 0}, 3},
                {{3, 3, 9, 3}, {1, 1, 0, 1}, 2},
                {{9, 3}, {0, 1}, 2},
                {{0, 4, 3}, {1, 0, 0}, 1}},  // it ended before its first step
-              random_clocks(bench, Finished::some, 0, 8, {1, 2, 4, 5}));
+              random_clocks(runner, Finished::some, 0, 8, {1, 2, 4, 5}));
 }
 
-std::vector<WorkerClocks> in_step(Bench& bench) {
+std::vector<WorkerClocks> in_step(CaseRunner& runner) {
   return with({all_active({4, 4, 5, 4}, 0), all_active({0, 0}, 0), all_active({5, 5, 5}, 0)},
-              with(random_clocks(bench, Finished::none, 6, 2, {0}),
-                   random_clocks(bench, Finished::some, 6, 2, {0, 0})));
+              with(random_clocks(runner, Finished::none, 6, 2, {0}),
+                   random_clocks(runner, Finished::some, 6, 2, {0, 0})));
 }
 
-std::vector<WorkerClocks> without_bound(Bench& bench) {
+std::vector<WorkerClocks> without_bound(CaseRunner& runner) {
   return with({all_active({0, std::int64_t{1} << 40}, unbounded), all_active({3, 1, 2}, unbounded)},
-              random_clocks(bench, Finished::some, 1, 1'000'000, {unbounded, unbounded}));
+              random_clocks(runner, Finished::some, 1, 1'000'000, {unbounded, unbounded}));
 }
 
-std::vector<WorkerClocks> beyond_32_bits(Bench& bench) {
+std::vector<WorkerClocks> beyond_32_bits(CaseRunner& runner) {
   constexpr std::int64_t wide = std::int64_t{1} << 32;
   const auto around = [&](std::int64_t from) {
-    return random_clocks(bench, Finished::some, from, 8, {0, 2, 4});
+    return random_clocks(runner, Finished::some, from, 8, {0, 2, 4});
   };
   const std::vector<WorkerClocks> far_apart{
       all_active({1, 1 + wide, 9 + wide, 3}, 2),
@@ -272,15 +272,15 @@ std::vector<WorkerClocks> beyond_32_bits(Bench& bench) {
 }
 
 // Workers of different speeds, which finish one after the other.
-std::vector<WorkerRun> random_runs(Bench& bench, const std::vector<std::int64_t>& bounds) {
+std::vector<WorkerRun> random_runs(CaseRunner& runner, const std::vector<std::int64_t>& bounds) {
   std::vector<WorkerRun> all;
   for (const std::int64_t bound : bounds) {
     for (const int workers : sizes) {
       WorkerRun& run = all.emplace_back();
       run.bound = bound;
       for (int w = 0; w < workers; ++w) {
-        run.step_ms.push_back(bench.draw_between(1, 9));
-        run.steps.push_back(bench.draw_between(3, 14));
+        run.step_ms.push_back(runner.draw_between(1, 9));
+        run.steps.push_back(runner.draw_between(3, 14));
       }
       // The first to finish leaves others that are far from their end.
       run.steps.front() = 3;
@@ -295,25 +295,29 @@ std::vector<WorkerRun> random_runs(Bench& bench, const std::vector<std::int64_t>
 Exam exam() {
   return {
       {"a worker may start when it is at most the bound ahead of the slowest one",
-       [](Bench& bench) { judge(bench, contract, "all are active", near_the_bound(bench)); }},
+       [](CaseRunner& runner) {
+         judge(runner, contract, "all are active", near_the_bound(runner));
+       }},
       {"in whole runs, nobody runs further ahead than the bound, and nobody waits for ever",
-       [](Bench& bench) {
-         judge(bench, contract_of_runs, "runs", random_runs(bench, {1, 2, 5}));
+       [](CaseRunner& runner) {
+         judge(runner, contract_of_runs, "runs", random_runs(runner, {1, 2, 5}));
        }},
       {"nobody waits for a worker that has finished",
-       [](Bench& bench) { judge(bench, contract, "some have finished", some_finished(bench)); }},
+       [](CaseRunner& runner) {
+         judge(runner, contract, "some have finished", some_finished(runner));
+       }},
       {"with a bound of 0, all active workers go in step",
-       [](Bench& bench) {
-         judge(bench, contract, "in step", in_step(bench));
-         judge(bench, contract_of_runs, "runs in step", random_runs(bench, {0}));
+       [](CaseRunner& runner) {
+         judge(runner, contract, "in step", in_step(runner));
+         judge(runner, contract_of_runs, "runs in step", random_runs(runner, {0}));
        }},
       {"without a bound, nobody waits",
-       [](Bench& bench) {
-         judge(bench, contract, "no bound", without_bound(bench));
-         judge(bench, contract_of_runs, "runs without a bound", random_runs(bench, {unbounded}));
+       [](CaseRunner& runner) {
+         judge(runner, contract, "no bound", without_bound(runner));
+         judge(runner, contract_of_runs, "runs without a bound", random_runs(runner, {unbounded}));
        }},
       {"clocks and bounds beyond 32 bits",
-       [](Bench& bench) { judge(bench, contract, "large", beyond_32_bits(bench)); }},
+       [](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits(runner)); }},
   };
 }
 

@@ -26,13 +26,13 @@ std::string text_of(const Script& script) {
 enum class Time : std::uint8_t { any, prompt };
 
 // An answer that comes later than its pull waited for what another worker did.
-void check_prompt(Bench& bench, const Played& played, const WorkersService& service) {
+void check_prompt(CaseRunner& runner, const Played& played, const WorkersService& service) {
   const auto wait_s = [](const Answered& one) { return one.answered_s - one.asked_s; };
   const auto& all = service.answered();
   const auto longest = std::ranges::max_element(all, {}, wait_s);
   if (longest == all.end() || wait_s(*longest) <= 1e-9) return;
   const auto ms = [](double seconds) { return text(seconds * 1e3, " ms"); };
-  bench.fail(
+  runner.fail(
       played,
       because({"waits_for_others", "answer a pull at once, and wait for no other worker"},
               {.verdict = Verdict::efficiency,
@@ -50,88 +50,88 @@ struct Served {
 };
 
 // Plays it; nothing when the case is not asked for.
-std::optional<Served> serve(Bench& bench, const Script& script, Time time = Time::any) {
+std::optional<Served> serve(CaseRunner& runner, const Script& script, Time time = Time::any) {
   WorkersService service(script);
-  const auto played = play_served(bench, text_of(script), std::vector{script.of_server()},
+  const auto played = play_served(runner, text_of(script), std::vector{script.of_server()},
                                   {&service}, requests_max);
   if (!played) return std::nullopt;
-  if (service.failure()) bench.fail(*played, *service.failure());
+  if (service.failure()) runner.fail(*played, *service.failure());
   if (!service.returned()) {
-    bench.fail(*played, {.cause = "no_request",
-                         .message = "the server ended without a request of its workers",
-                         .expected = "requests until all workers have left",
-                         .seen = "none"});
+    runner.fail(*played, {.cause = "no_request",
+                          .message = "the server ended without a request of its workers",
+                          .expected = "requests until all workers have left",
+                          .seen = "none"});
   }
-  if (time == Time::prompt) check_prompt(bench, *played, service);
+  if (time == Time::prompt) check_prompt(runner, *played, service);
   return Served{*played, service.at_the_end()};
 }
 
 // Workers of different speeds, with equally many steps.
-Script script_of(Bench& bench, int workers, std::int64_t staleness, int steps) {
-  Script script{.staleness = staleness, .count = 1 + static_cast<std::int64_t>(bench.draw() % 7)};
+Script script_of(CaseRunner& runner, int workers, std::int64_t staleness, int steps) {
+  Script script{.staleness = staleness, .count = 1 + static_cast<std::int64_t>(runner.draw() % 7)};
   for (int w = 0; w < workers; ++w) {
     Worker& worker = script.workers.emplace_back();
-    worker.step_s = 1e-3 * static_cast<double>(bench.draw_between(10, 40));
-    worker.starts_s = 1e-4 * static_cast<double>(bench.draw_between(0, 9));
+    worker.step_s = 1e-3 * static_cast<double>(runner.draw_between(10, 40));
+    worker.starts_s = 1e-4 * static_cast<double>(runner.draw_between(0, 9));
     worker.steps = steps;
     worker.pulls_at_end = w % 2 == 0;
   }
-  script.salt = bench.draw();
+  script.salt = runner.draw();
   return script;
 }
 
-void one_worker(Bench& bench) {
+void one_worker(CaseRunner& runner) {
   for (const std::int64_t count : {5, 1, 7}) {
-    Script script = script_of(bench, 1, unbounded, static_cast<int>(count));
+    Script script = script_of(runner, 1, unbounded, static_cast<int>(count));
     script.count = count;
-    serve(bench, script);
+    serve(runner, script);
   }
 }
 
-void at_once(Bench& bench) {
+void at_once(CaseRunner& runner) {
   for (const int workers : {2, 3, 4, 5, 7, 8, 13}) {
     for (const std::int64_t bound : {unbounded, std::int64_t{1}, std::int64_t{3}}) {
-      serve(bench, script_of(bench, workers, bound, workers < 8 ? 5 : 3));
+      serve(runner, script_of(runner, workers, bound, workers < 8 ? 5 : 3));
     }
   }
 }
 
-void slow_worker(Bench& bench) {
+void slow_worker(CaseRunner& runner) {
   for (const int workers : {2, 4, 6}) {
     for (const int slow : {0, workers - 1}) {
-      Script script = script_of(bench, workers, unbounded, 8);
+      Script script = script_of(runner, workers, unbounded, 8);
       for (Worker& worker : script.workers) worker.step_s = 0.01;
       Worker& slowest = script.workers[static_cast<std::size_t>(slow)];
       slowest.step_s *= 4;
       slowest.steps = 2;
-      serve(bench, script, Time::prompt);
+      serve(runner, script, Time::prompt);
     }
   }
 }
 
 // Some finish long before the others; one has nothing to do at all but to pull.
-Script uneven(Bench& bench, int workers, std::int64_t bound) {
-  Script script = script_of(bench, workers, bound, 0);
+Script uneven(CaseRunner& runner, int workers, std::int64_t bound) {
+  Script script = script_of(runner, workers, bound, 0);
   for (int w = 0; w < workers; ++w) {
     script.workers[static_cast<std::size_t>(w)].steps =
-        static_cast<int>(1 + (bench.draw() + static_cast<std::uint64_t>(3 * w)) % 7);
+        static_cast<int>(1 + (runner.draw() + static_cast<std::uint64_t>(3 * w)) % 7);
   }
-  script.workers[bench.draw() % script.workers.size()].steps = 0;
+  script.workers[runner.draw() % script.workers.size()].steps = 0;
   return script;
 }
 
-void finished(Bench& bench) {
+void finished(CaseRunner& runner) {
   for (const int workers : {2, 3, 5, 8}) {
     for (const std::int64_t bound : {unbounded, std::int64_t{2}}) {
-      serve(bench, uneven(bench, workers, bound));
+      serve(runner, uneven(runner, workers, bound));
     }
   }
 }
 
 // One or two die in this way, after one or two pushes, and the others go on.
-Script with_dead(Bench& bench, int workers, std::int64_t bound, Death death, int dead) {
-  Script script = script_of(bench, workers, bound, 5);
-  const std::uint64_t first = bench.draw();
+Script with_dead(CaseRunner& runner, int workers, std::int64_t bound, Death death, int dead) {
+  Script script = script_of(runner, workers, bound, 5);
+  const std::uint64_t first = runner.draw();
   for (int k = 0; k < dead; ++k) {
     Worker& worker =
         script.workers[(first + static_cast<std::uint64_t>(k)) % script.workers.size()];
@@ -143,27 +143,27 @@ Script with_dead(Bench& bench, int workers, std::int64_t bound, Death death, int
   return script;
 }
 
-void lost(Bench& bench, const std::vector<std::int64_t>& bounds) {
+void lost(CaseRunner& runner, const std::vector<std::int64_t>& bounds) {
   for (const Death death : {Death::computing, Death::pushed, Death::unborn}) {
     for (const std::int64_t bound : bounds) {
-      serve(bench, with_dead(bench, 3, bound, death, 1));
-      serve(bench, with_dead(bench, 5, bound, death, 2));
+      serve(runner, with_dead(runner, 3, bound, death, 1));
+      serve(runner, with_dead(runner, 5, bound, death, 2));
     }
   }
-  serve(bench, with_dead(bench, 4, bounds.front(), Death::pushed, 4));  // all of them
-  serve(bench, with_dead(bench, 1, bounds.front(), Death::unborn, 1));
+  serve(runner, with_dead(runner, 4, bounds.front(), Death::pushed, 4));  // all of them
+  serve(runner, with_dead(runner, 1, bounds.front(), Death::unborn, 1));
 }
 
-void rounds(Bench& bench) {
+void rounds(CaseRunner& runner) {
   for (const int workers : {1, 2, 3, 4, 5, 7, 8, 13}) {
-    serve(bench, script_of(bench, workers, 0, workers < 8 ? 4 : 2));
+    serve(runner, script_of(runner, workers, 0, workers < 8 ? 4 : 2));
   }
 }
 
 // The same pushes, the first worker first, the last worker first, and in any order.
-void any_arrival(Bench& bench) {
+void any_arrival(CaseRunner& runner) {
   for (const int workers : {3, 5, 8, 13}) {
-    Script script = script_of(bench, workers, 0, 3);
+    Script script = script_of(runner, workers, 0, 3);
     script.count = 40;
     std::optional<Values> before;
     for (const int order : {0, 1, 2}) {
@@ -172,59 +172,59 @@ void any_arrival(Bench& bench) {
         Worker& worker = script.workers[static_cast<std::size_t>(w)];
         worker.step_s = 0.01 + 0.002 * place;
       }
-      const auto served = serve(bench, script);
+      const auto served = serve(runner, script);
       if (!served) continue;
       if (before && served->at_the_end != *before) {
-        bench.fail(served->played,
-                   because({"order_of_arrival",
-                            "pushes were added in the order in which they came; add them in the "
-                            "order of workers"},
-                           {.message = "the same pushes gave other bits when they came in another "
-                                       "order",
-                            .expected = "the same parameters, bit for bit",
-                            .seen = "others"}));
+        runner.fail(served->played,
+                    because({"order_of_arrival",
+                             "pushes were added in the order in which they came; add them in the "
+                             "order of workers"},
+                            {.message = "the same pushes gave other bits when they came in another "
+                                        "order",
+                             .expected = "the same parameters, bit for bit",
+                             .seen = "others"}));
       }
       before = served->at_the_end;
     }
   }
-  Script telling = script_of(bench, 3, 0, 1);
+  Script telling = script_of(runner, 3, 0, 1);
   telling.gradients = Gradients::telling;
   telling.count = 4;
-  serve(bench, telling);
+  serve(runner, telling);
 }
 
-void uneven_rounds(Bench& bench) {
-  for (const int workers : {2, 3, 5, 8}) serve(bench, uneven(bench, workers, 0));
-  lost(bench, {0});
+void uneven_rounds(CaseRunner& runner) {
+  for (const int workers : {2, 3, 5, 8}) serve(runner, uneven(runner, workers, 0));
+  lost(runner, {0});
 }
 
-void worker_loop(Bench& bench) {
+void worker_loop(CaseRunner& runner) {
   for (const int steps : {1, 3, 8, 0}) {
     for (const std::int64_t count : {5, 1}) {
-      const std::uint64_t salt = bench.draw();
+      const std::uint64_t salt = runner.draw();
       ServersService service(salt, count, steps, 0.01);
       const Values nothing(static_cast<std::size_t>(count));
       const LoopsCase c{.form = LoopForm::works, .parameters = nothing, .steps = steps};
       const auto played = play_served(
-          bench, text("work() with ", counted(steps, "step"), ", ", counted(count, "element")),
+          runner, text("work() with ", counted(steps, "step"), ", ", counted(count, "element")),
           std::vector{c}, {&service}, requests_max);
       if (!played) continue;
-      if (service.failure()) bench.fail(*played, *service.failure());
+      if (service.failure()) runner.fail(*played, *service.failure());
       if (!service.returned()) {
-        bench.fail(*played, {.cause = "no_request",
-                             .message = "the worker ended without a word to its servers",
-                             .expected = counted(steps, "step"),
-                             .seen = "none"});
+        runner.fail(*played, {.cause = "no_request",
+                              .message = "the worker ended without a word to its servers",
+                              .expected = counted(steps, "step"),
+                              .seen = "none"});
       }
       if (service.pulls() <= steps) continue;
-      bench.fail(*played, because({"pulls_too_often", "one pull a step is enough"},
-                                  {.verdict = Verdict::efficiency,
-                                   .message = text("in ", counted(steps, "step"),
-                                                   " the parameters were pulled ",
-                                                   counted(service.pulls(), "time"),
-                                                   ", and each pull brings all of them"),
-                                   .expected = counted(steps, "pull"),
-                                   .seen = counted(service.pulls(), "pull")}));
+      runner.fail(*played, because({"pulls_too_often", "one pull a step is enough"},
+                                   {.verdict = Verdict::efficiency,
+                                    .message = text("in ", counted(steps, "step"),
+                                                    " the parameters were pulled ",
+                                                    counted(service.pulls(), "time"),
+                                                    ", and each pull brings all of them"),
+                                    .expected = counted(steps, "pull"),
+                                    .seen = counted(service.pulls(), "pull")}));
     }
   }
 }
@@ -253,8 +253,8 @@ Exam exam() {
        .builds_on = std::vector<std::size_t>{1, 2}},
       {.name = "a lost worker is left out, its pushes count, and the others go on",
        .run =
-           [](Bench& bench) {
-             lost(bench, {unbounded, 1});
+           [](CaseRunner& runner) {
+             lost(runner, {unbounded, 1});
            },
        .builds_on = std::vector<std::size_t>{1, 2}},
       {.name = "with a staleness of 0, a round is one update with the mean of its pushes",

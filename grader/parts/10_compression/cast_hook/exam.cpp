@@ -108,15 +108,15 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   return right;
 }
 
-void compare_means(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_means(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(p, seen, call));
+    check_result(runner, played, seen, call, right_mean(p, seen, call));
   }
 }
 
 // Where one rank brings an element and the others zeros, the share's rounding is the only one.
-void compare_single_roundings(Bench& bench, const Played& played, const Problem& p,
+void compare_single_roundings(CaseRunner& runner, const Played& played, const Problem& p,
                               const LossySeen& seen, const LossyNotes&) {
   const double n = seen.ranks();
   const DType half = p.settings.half;
@@ -128,13 +128,13 @@ void compare_single_roundings(Bench& bench, const Played& played, const Problem&
     for (auto& mistake : mistakes_of_mean(seen, call, right.values)) {
       right.mistakes.push_back(std::move(mistake));
     }
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
 // Large numbers: what the mean is, where the shares and their sums fit.
-void compare_large(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_large(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right right = right_mean(p, seen, call);
     const auto& gradients = seen.gradients[call];
@@ -150,7 +150,7 @@ void compare_large(Bench& bench, const Played& played, const Problem& p, const L
           "share fits; multiply by 1/N first"},
          mean_of(gradients, [&](double x) { return in_half(half, x) / n; })}};
     right.mistakes.insert(right.mistakes.begin(), of_order.begin(), of_order.end());
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
@@ -168,8 +168,8 @@ Numbers special_numbers(const Problem& p, std::uint64_t, int rank, std::size_t) 
   return values;
 }
 
-void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes&) {
+void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes&) {
   Right right = right_mean(p, seen, 0);
   const bool small = p.settings.half == DType::float16;
   if (small && right.values.size() > 4) right.values[4] = inf;
@@ -180,19 +180,19 @@ void compare_special(Bench& bench, const Played& played, const Problem& p, const
   right.otherwise = {"not_kept",
                      "NaN and infinity are data here: a run that has diverged must not look "
                      "healthy, so convert them as they are"};
-  check_result(bench, played, seen, 0, right);
+  check_result(runner, played, seen, 0, right);
 }
 
-void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes& notes) {
-  compare_means(bench, played, p, seen, notes);
-  check_in_flight(bench, played, seen, notes);
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes& notes) {
+  compare_means(runner, played, p, seen, notes);
+  check_in_flight(runner, played, seen, notes);
 }
 
-void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  compare_means(bench, played, p, seen, notes);
-  check_wire(bench, played, seen,
+void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  compare_means(runner, played, p, seen, notes);
+  check_wire(runner, played, seen,
              {.bytes = ring_bytes(2 * p.count, seen.ranks()),
               .formula = text("2(N-1)/N of ", counted(p.count, "element"), " of 2 bytes"),
               .collectives = 1,
@@ -236,65 +236,65 @@ auto contract_with(decltype(Contract::compare) compare,
   return Family::ranks_contract({.gradient = std::move(gradient), .compare = std::move(compare)});
 }
 
-Problem usual(Bench& bench, int ranks, std::int64_t count, DType half) {
+Problem usual(CaseRunner& runner, int ranks, std::int64_t count, DType half) {
   Problem p;
   p.members = whole_world(ranks);
   p.settings.half = half;
   p.count = count;
   p.calls = 2;
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
 constexpr DType halves[]{DType::float16, DType::bfloat16};
 
-void any_ranks(Bench& bench) {
+void any_ranks(CaseRunner& runner) {
   for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
     for (const DType half : halves)
-      judge(bench, contract_with(compare_means), usual(bench, n, 101, half));
+      judge(runner, contract_with(compare_means), usual(runner, n, 101, half));
   }
 }
 
-void any_size(Bench& bench) {
+void any_size(CaseRunner& runner) {
   for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
-    judge(bench, contract_with(compare_means), usual(bench, 4, count, halves[count % 2]));
+    judge(runner, contract_with(compare_means), usual(runner, 4, count, halves[count % 2]));
   }
 }
 
-void single_roundings(Bench& bench) {
+void single_roundings(CaseRunner& runner) {
   for (const int n : {1, 2, 4, 8}) {
     for (const DType half : halves) {
-      judge(bench, contract_with(compare_single_roundings, one_ranks_numbers),
-            usual(bench, n, 97, half));
-      Problem wide = usual(bench, n, 97, half);
+      judge(runner, contract_with(compare_single_roundings, one_ranks_numbers),
+            usual(runner, n, 97, half));
+      Problem wide = usual(runner, n, 97, half);
       wide.dtype = DType::float64;
-      judge(bench, contract_with(compare_single_roundings, one_ranks_numbers), wide);
+      judge(runner, contract_with(compare_single_roundings, one_ranks_numbers), wide);
     }
   }
 }
 
-void large(Bench& bench) {
+void large(CaseRunner& runner) {
   for (const int n : {2, 3, 4, 8}) {
-    judge(bench, contract_with(compare_large, large_numbers), usual(bench, n, 7, DType::float16));
+    judge(runner, contract_with(compare_large, large_numbers), usual(runner, n, 7, DType::float16));
   }
 }
 
-void special(Bench& bench) {
+void special(CaseRunner& runner) {
   for (const int n : {1, 3}) {
     for (const DType half : halves) {
-      Problem p = usual(bench, n, 6, half);
+      Problem p = usual(runner, n, 6, half);
       p.calls = 1;
-      judge(bench, contract_with(compare_special, special_numbers), p);
+      judge(runner, contract_with(compare_special, special_numbers), p);
     }
   }
 }
 
-void subgroup_and_float64(Bench& bench) {
+void subgroup_and_float64(CaseRunner& runner) {
   for (const DType half : halves) {
-    Problem p = usual(bench, 8, 37, half);
+    Problem p = usual(runner, 8, 37, half);
     p.members.ranks = {6, 1, 4};
     p.dtype = half == DType::float16 ? DType::float64 : DType::float32;
-    judge(bench, contract_with(compare_means), p);
+    judge(runner, contract_with(compare_means), p);
   }
 }
 
@@ -313,26 +313,26 @@ Exam exam() {
        special},
       {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 8}) {
-           judge_lost_peer(bench, contract_with(compare_means),
-                           usual(bench, 4, 101, DType::float16), 2, at_request);
+           judge_lost_peer(runner, contract_with(compare_means),
+                           usual(runner, 4, 101, DType::float16), 2, at_request);
          }
        },
        {},
        Asks::cost},
       {"half the bytes of float32 travel, in one all-reduce",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 4, 8}) {
-           judge(bench, contract_with(compare_bytes), usual(bench, n, 1'000, halves[n / 4 % 2]));
+           judge(runner, contract_with(compare_bytes), usual(runner, n, 1'000, halves[n / 4 % 2]));
          }
        },
        {},
        Asks::cost},
       {"the all-reduce is in flight when the function returns, and nothing was waited for",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_starts), usual(bench, n, 1'000, DType::bfloat16));
+           judge(runner, contract_with(compare_starts), usual(runner, n, 1'000, DType::bfloat16));
          }
        },
        {},

@@ -18,8 +18,8 @@ using Family = LossyFamily<PowerSgdSettings>;
 using Contract = LossyContract<PowerSgdSettings>;
 
 // All ranks begin the next pass with the same Q: the same bits.
-void require_same_qs(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     std::size_t call) {
+void require_same_qs(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, std::size_t call) {
   const auto qs_of = [&](int rank) {
     const Numbers& state = seen.states[call][static_cast<std::size_t>(rank)];
     return std::span(state).subspan(static_cast<std::size_t>(p.count));
@@ -27,32 +27,32 @@ void require_same_qs(Bench& bench, const Played& played, const Problem& p, const
   for (int rank = 1; rank < seen.ranks(); ++rank) {
     const auto at = first_other_bits(qs_of(rank), qs_of(0));
     if (!at || (std::isnan(qs_of(rank)[*at]) && std::isnan(qs_of(0)[*at]))) continue;
-    bench.fail(played,
-               because({"qs_differ",
-                        "the Q that a rank keeps is its own, or was changed after the all-reduce; "
-                        "all ranks begin the next pass with the mean of Gᵀ·P"},
-                       {.message = text("element ", *at, " of Q after call ", call + 1,
-                                        " differs between ranks 0 and ", rank),
-                        .expected = number(qs_of(0)[*at]),
-                        .seen = number(qs_of(rank)[*at]),
-                        .where = text("rank ", rank, ", Q, element ", *at)}));
+    runner.fail(played,
+                because({"qs_differ",
+                         "the Q that a rank keeps is its own, or was changed after the all-reduce; "
+                         "all ranks begin the next pass with the mean of Gᵀ·P"},
+                        {.message = text("element ", *at, " of Q after call ", call + 1,
+                                         " differs between ranks 0 and ", rank),
+                         .expected = number(qs_of(0)[*at]),
+                         .seen = number(qs_of(rank)[*at]),
+                         .where = text("rank ", rank, ", Q, element ", *at)}));
   }
 }
 
-void compare_calls(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_bucket(seen, call, p));
+    check_result(runner, played, seen, call, right_bucket(seen, call, p));
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(bench, played, seen, call, rank, right_residual(seen, call, rank, p));
+      check_state(runner, played, seen, call, rank, right_residual(seen, call, rank, p));
     }
-    require_same_qs(bench, played, p, seen, call);
+    require_same_qs(runner, played, p, seen, call);
   }
 }
 
 // The mean of the ranks' matrices has a rank of r at most, though none of theirs has.
-void compare_exact(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
+void compare_exact(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
   Right right{.name = text("the mean, a matrix of rank ", p.settings.rank, ","),
               .allowed = text("products of ", name_of(p.dtype), " round")};
   right.values.resize(static_cast<std::size_t>(p.count));
@@ -68,15 +68,15 @@ void compare_exact(Bench& bench, const Played& played, const Problem& p, const L
   right.otherwise = {"not_exact",
                      "P spans all columns of a mean of this rank, so P·Pᵀ·G is G; P, or Q, is not "
                      "that of the mean over the ranks, or P is not orthonormal"};
-  check_result(bench, played, seen, 0, right);
-  compare_calls(bench, played, p, seen, notes);
+  check_result(runner, played, seen, 0, right);
+  compare_calls(runner, played, p, seen, notes);
 }
 
 // Each product and sum rounds; ten calls of numbers below 100.
-void compare_books(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  check_nothing_lost(bench, played, seen, 1e-7, "up to rounding");
-  compare_calls(bench, played, p, seen, notes);
+void compare_books(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  check_nothing_lost(runner, played, seen, 1e-7, "up to rounding");
+  compare_calls(runner, played, p, seen, notes);
 }
 
 // Of the residual of a rank, what a NaN decides: `mean` is NaN in the matrices that have one.
@@ -96,8 +96,8 @@ Right left_of_special(const LossySeen& seen, int rank, const Plan& plan, const N
   return left;
 }
 
-void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes&) {
+void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes&) {
   Right right{.name = "NaN in a matrix with a NaN, and the mean elsewhere,"};
   const Plan plan = plan_of(p.settings);
   right.values.resize(static_cast<std::size_t>(p.count));
@@ -118,25 +118,25 @@ void compare_special(Bench& bench, const Played& played, const Problem& p, const
       "not_kept",
       "a NaN in a matrix reaches all of P·Qᵀ, and nothing outside it: a diverged run "
       "must not look healthy"};
-  check_result(bench, played, seen, 0, right);
+  check_result(runner, played, seen, 0, right);
   for (int rank = 0; rank < seen.ranks(); ++rank) {
-    check_state(bench, played, seen, 0, rank, left_of_special(seen, rank, plan, right.values));
+    check_state(runner, played, seen, 0, rank, left_of_special(seen, rank, plan, right.values));
   }
 }
 
-void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes& notes) {
-  compare_calls(bench, played, p, seen, notes);
-  check_in_flight(bench, played, seen, notes);
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes& notes) {
+  compare_calls(runner, played, p, seen, notes);
+  check_in_flight(runner, played, seen, notes);
 }
 
-void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  compare_calls(bench, played, p, seen, notes);
+void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  compare_calls(runner, played, p, seen, notes);
   const Plan plan = plan_of(p.settings);
   const std::int64_t elements = plan.plain + plan.p_count + plan.q_count;
   const auto bytes = static_cast<std::int64_t>(bytes_of(p.dtype));
-  check_wire(bench, played, seen,
+  check_wire(runner, played, seen,
              {.bytes = ring_bytes(bytes * elements, seen.ranks()),
               .formula = text("2(N-1)/N of ", plan.plain, " elements as they are, ", plan.p_count,
                               " of P and ", plan.q_count, " of Q"),
@@ -236,42 +236,42 @@ auto contract_with(decltype(Contract::compare) compare,
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-Problem usual(Bench& bench, int ranks, const Shapes& shapes, std::int64_t rank,
+Problem usual(CaseRunner& runner, int ranks, const Shapes& shapes, std::int64_t rank,
               double compression_min = 2) {
   Problem p;
   p.members = whole_world(ranks);
-  p.settings = {.shapes = shapes, .rank = rank, .buckets = 1, .seed = bench.draw()};
+  p.settings = {.shapes = shapes, .rank = rank, .buckets = 1, .seed = runner.draw()};
   p.settings.compression_min = compression_min;
   const Plan plan = plan_of(p.settings);
   p.settings.q_count = plan.q_count;
   p.count = plan.count;
   p.calls = 2;
   p.dtype = DType::float64;
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
 const Shapes two_matrices{{9, 8}, {7}, {3, 4}, {6, 5, 3}};
 
-void any_ranks(Bench& bench) {
+void any_ranks(CaseRunner& runner) {
   for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(bench, contract_with(compare_calls), usual(bench, n, two_matrices, n % 2 + 1));
+    judge(runner, contract_with(compare_calls), usual(runner, n, two_matrices, n % 2 + 1));
   }
 }
 
-void exact(Bench& bench) {
+void exact(CaseRunner& runner) {
   for (const int n : {1, 2, 5}) {
-    judge(bench, contract_with(compare_exact, small_ranks, nothing_kept),
-          usual(bench, n, {{12, 9}, {10, 11}}, n == 2 ? 1 : 2));
+    judge(runner, contract_with(compare_exact, small_ranks, nothing_kept),
+          usual(runner, n, {{12, 9}, {10, 11}}, n == 2 ? 1 : 2));
   }
 }
 
 // The cases that PyTorch's _should_compress decides, and gradients with one axis or no element.
-void what_is_compressed(Bench& bench) {
+void what_is_compressed(CaseRunner& runner) {
   const auto of = [&](const Shapes& shapes, std::int64_t rank, double compression_min = 2) {
-    Problem p = usual(bench, 2, shapes, rank, compression_min);
+    Problem p = usual(runner, 2, shapes, rank, compression_min);
     p.dtype = DType::float32;
-    judge(bench, contract_with(compare_bytes), p);
+    judge(runner, contract_with(compare_bytes), p);
   };
   of({{4, 4}, {5, 5}, {512, 1}, {9}, {0, 5}}, 1);
   of({{10, 10}, {9, 10}, {1}}, 2);
@@ -283,53 +283,53 @@ void what_is_compressed(Bench& bench) {
   of({{2, 2}, {5, 4}, {6, 2}}, 3, 0.4);
 }
 
-void books(Bench& bench) {
+void books(CaseRunner& runner) {
   for (const int n : {1, 3}) {
-    Problem p = usual(bench, n, {{8, 6}, {5}}, 1);
+    Problem p = usual(runner, n, {{8, 6}, {5}}, 1);
     p.calls = 10;
-    judge(bench, contract_with(compare_books, integers, nothing_kept), p);
+    judge(runner, contract_with(compare_books, integers, nothing_kept), p);
   }
 }
 
-void two_buckets(Bench& bench) {
-  Problem p = usual(bench, 3, {{7, 8}, {3}}, 1);
+void two_buckets(CaseRunner& runner) {
+  Problem p = usual(runner, 3, {{7, 8}, {3}}, 1);
   p.buckets = 2;
   p.settings.buckets = 2;
   p.calls = 6;
-  judge(bench, contract_with(compare_calls), p);
-  Problem zeros = usual(bench, 3, {{9, 8}, {7}}, 2);
+  judge(runner, contract_with(compare_calls), p);
+  Problem zeros = usual(runner, 3, {{9, 8}, {7}}, 2);
   zeros.calls = 3;
-  judge(bench, contract_with(compare_calls, zeros_at_first, nothing_kept), zeros);
+  judge(runner, contract_with(compare_calls, zeros_at_first, nothing_kept), zeros);
 }
 
-void special(Bench& bench) {
+void special(CaseRunner& runner) {
   for (const int n : {1, 3}) {
-    Problem p = usual(bench, n, {{8, 6}, {7, 7}, {5}}, 1);
+    Problem p = usual(runner, n, {{8, 6}, {7, 7}, {5}}, 1);
     p.calls = 1;
-    judge(bench, contract_with(compare_special, special_numbers, nothing_kept), p);
+    judge(runner, contract_with(compare_special, special_numbers, nothing_kept), p);
   }
 }
 
-void subgroup_and_types(Bench& bench) {
+void subgroup_and_types(CaseRunner& runner) {
   for (const DType dtype : {DType::float64, DType::float32}) {
-    Problem p = usual(bench, 8, two_matrices, 2);
+    Problem p = usual(runner, 8, two_matrices, 2);
     p.members.ranks = {6, 1, 4};
     p.dtype = dtype;
-    judge(bench, contract_with(compare_calls), p);
+    judge(runner, contract_with(compare_calls), p);
   }
   for (const DType dtype : {DType::bfloat16, DType::float16}) {
-    Problem p = usual(bench, 3, two_matrices, 1);
+    Problem p = usual(runner, 3, two_matrices, 1);
     p.dtype = dtype;
     p.calls = 1;
-    judge(bench, contract_with(compare_calls, single_columns, nothing_kept), p);
+    judge(runner, contract_with(compare_calls, single_columns, nothing_kept), p);
   }
 }
 
-void large(Bench& bench) {
-  Problem p = usual(bench, 8, {{8, 8}, {7}}, 1);
+void large(CaseRunner& runner) {
+  Problem p = usual(runner, 8, {{8, 8}, {7}}, 1);
   p.dtype = DType::float32;
   p.calls = 1;
-  judge(bench, contract_with(compare_calls, large_numbers, nothing_kept), p);
+  judge(runner, contract_with(compare_calls, large_numbers, nothing_kept), p);
 }
 
 }  // namespace
@@ -355,28 +355,28 @@ Exam exam() {
       {"a subgroup divides by its own size, in float32 and float64, and halves stay halves",
        subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 8}) {
-           judge_lost_peer(bench, contract_with(compare_calls), usual(bench, 4, two_matrices, 1), 2,
-                           at_request);
+           judge_lost_peer(runner, contract_with(compare_calls), usual(runner, 4, two_matrices, 1),
+                           2, at_request);
          }
        },
        {},
        Asks::cost},
       {"(n + m)·r elements of a matrix travel instead of n·m",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {3, 8}) {
-           Problem p = usual(bench, n, {{20, 30}, {50}}, 2);
+           Problem p = usual(runner, n, {{20, 30}, {50}}, 2);
            p.dtype = DType::float32;
-           judge(bench, contract_with(compare_bytes), p);
+           judge(runner, contract_with(compare_bytes), p);
          }
        },
        {},
        Asks::cost},
       {"the first all-reduce is in flight when the function returns, and nothing was waited for",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_starts), usual(bench, n, two_matrices, 1));
+           judge(runner, contract_with(compare_starts), usual(runner, n, two_matrices, 1));
          }
        },
        {},

@@ -18,19 +18,19 @@ using Contract = LossyContract<QuantizeSettings>;
 
 Chunks chunks_of(const Problem& p) { return {p.count, p.members.size(), p.settings.chunk}; }
 
-void compare_sums(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
+void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, const LossySeen& seen,
                   const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right right = right_sum(seen, call, chunks_of(p));
     const bool half = p.dtype == DType::bfloat16 || p.dtype == DType::float16;
     if (half) round_result(right, p.dtype);
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
 // The large numbers of ranks 0 and 1 cancel before the small ones of the others are added.
-void compare_order(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_order(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   Right right{.name = "the sum in the order of ranks",
               .values = nearest_multiples(seen.gradients[0], chunks_of(p)),
               .allowed = "float32 rounds scales and products"};
@@ -38,13 +38,13 @@ void compare_order(Bench& bench, const Played& played, const Problem& p, const L
   right.otherwise = {"other_order",
                      "the versions of a part are added in another order than that of ranks: "
                      "float32 rounds each sum, so the order decides the bits"};
-  check_result(bench, played, seen, 0, right);
+  check_result(runner, played, seen, 0, right);
 }
 
 // Where quotients are known, so is each code. Float32 rounds scales and products, each by 2^-24 of
 // them; twice, with room for a scale that is multiplied instead of divided by.
-void compare_codes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_codes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     const auto& gradients = seen.gradients[call];
     Right right{.name = "the sum of the nearest multiples of each rank's scale",
@@ -58,44 +58,44 @@ void compare_codes(Bench& bench, const Played& played, const Problem& p, const L
     right.otherwise = {"other_codes",
                        "codes, scales or parts are taken from the wrong place; a chunk counts from "
                        "the beginning of its part"};
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
-void compare_chunks(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes&) {
+void compare_chunks(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right right = right_sum(seen, call, chunks_of(p));
     auto first = mistakes_of_codes(seen.gradients[call], chunks_of(p));
     right.mistakes.insert(right.mistakes.begin(), first.begin(), first.end());
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
-void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes&) {
+void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes&) {
   Right right = right_sum(seen, 0, chunks_of(p));
   right.name = "the sum, NaN in all of a chunk where a rank brings NaN or infinity,";
   right.mistakes.clear();
   right.otherwise = {"not_kept",
                      "a chunk with NaN or infinity has no scale and no codes: all of it is NaN, a "
                      "diverged run must not look healthy; the chunks beside it are not affected"};
-  check_result(bench, played, seen, 0, right);
+  check_result(runner, played, seen, 0, right);
 }
 
-void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes& notes) {
-  compare_sums(bench, played, p, seen, notes);
-  check_in_flight(bench, played, seen, notes);
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes& notes) {
+  compare_sums(runner, played, p, seen, notes);
+  check_in_flight(runner, played, seen, notes);
 }
 
-void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  compare_sums(bench, played, p, seen, notes);
+void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  compare_sums(runner, played, p, seen, notes);
   const std::int64_t part = chunks_of(p).part();
   const std::int64_t scales = (part + p.settings.chunk - 1) / p.settings.chunk;
   const int others = seen.ranks() - 1;
-  check_wire(bench, played, seen,
+  check_wire(runner, played, seen,
              {.bytes = 2.0 * others * static_cast<double>(part + 4 * scales),
               .formula = text("2(N-1) blocks of ", part, " codes and ", scales,
                               scales == 1 ? " scale" : " scales"),
@@ -170,59 +170,59 @@ auto contract_with(decltype(Contract::compare) compare,
       {.gradient = std::move(gradient), .state = {}, .compare = std::move(compare)});
 }
 
-Problem usual(Bench& bench, int ranks, std::int64_t count, std::int64_t chunk) {
+Problem usual(CaseRunner& runner, int ranks, std::int64_t count, std::int64_t chunk) {
   Problem p;
   p.members = whole_world(ranks);
   p.settings.chunk = chunk;
   p.count = count;
   p.calls = 2;
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
-void codes(Bench& bench) {
+void codes(CaseRunner& runner) {
   for (const int n : {2, 3, 1, 4, 8}) {
-    judge(bench, contract_with(compare_codes, known_codes), usual(bench, n, 13 * n + 5, 8));
+    judge(runner, contract_with(compare_codes, known_codes), usual(runner, n, 13 * n + 5, 8));
   }
-  Problem order = usual(bench, 4, 11, 2);
+  Problem order = usual(runner, 4, 11, 2);
   order.calls = 1;
-  judge(bench, contract_with(compare_order, cancelling), order);
+  judge(runner, contract_with(compare_order, cancelling), order);
 }
 
-void any_ranks(Bench& bench) {
+void any_ranks(CaseRunner& runner) {
   for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
-    judge(bench, contract_with(compare_sums), usual(bench, n, 101, 7));
+    judge(runner, contract_with(compare_sums), usual(runner, n, 101, 7));
   }
 }
 
-void any_size(Bench& bench) {
+void any_size(CaseRunner& runner) {
   constexpr std::int64_t chunks[]{7, 256, 1};
   for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
-    judge(bench, contract_with(compare_sums), usual(bench, 4, count, chunks[count % 3]));
+    judge(runner, contract_with(compare_sums), usual(runner, 4, count, chunks[count % 3]));
   }
 }
 
-void outliers(Bench& bench) {
+void outliers(CaseRunner& runner) {
   for (const int n : {3, 1}) {
-    judge(bench, contract_with(compare_chunks, uneven_chunks), usual(bench, n, 24, 4));
+    judge(runner, contract_with(compare_chunks, uneven_chunks), usual(runner, n, 24, 4));
   }
-  judge(bench, contract_with(compare_codes, least_numbers), usual(bench, 3, 40, 8));
+  judge(runner, contract_with(compare_codes, least_numbers), usual(runner, 3, 40, 8));
 }
 
-void special(Bench& bench) {
+void special(CaseRunner& runner) {
   for (const int n : {1, 3}) {
-    Problem p = usual(bench, n, 16, 2);
+    Problem p = usual(runner, n, 16, 2);
     p.calls = 1;
-    judge(bench, contract_with(compare_special, special_numbers), p);
+    judge(runner, contract_with(compare_special, special_numbers), p);
   }
 }
 
-void subgroup_and_types(Bench& bench) {
+void subgroup_and_types(CaseRunner& runner) {
   for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
-    Problem p = usual(bench, 8, 37, 5);
+    Problem p = usual(runner, 8, 37, 5);
     p.members.ranks = {6, 1, 4};
     p.dtype = dtype;
-    judge(bench, contract_with(compare_sums), p);
+    judge(runner, contract_with(compare_sums), p);
   }
 }
 
@@ -245,26 +245,26 @@ Exam exam() {
       {"a subgroup has parts of its own, and float64 and the halves come back as what they were",
        subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 8}) {
-           judge_lost_peer(bench, contract_with(compare_sums), usual(bench, 4, 101, 7), 2,
+           judge_lost_peer(runner, contract_with(compare_sums), usual(runner, 4, 101, 7), 2,
                            at_request);
          }
        },
        {},
        Asks::cost},
       {"a quarter of float32's bytes and the scales travel, in an all_to_all and an all_gather",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {3, 4, 8}) {
-           judge(bench, contract_with(compare_bytes), usual(bench, n, 2'000, 256));
+           judge(runner, contract_with(compare_bytes), usual(runner, n, 2'000, 256));
          }
        },
        {},
        Asks::cost},
       {"the first exchange is in flight when the function returns, and nothing was waited for",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_starts), usual(bench, n, 1'000, 256));
+           judge(runner, contract_with(compare_starts), usual(runner, n, 1'000, 256));
          }
        },
        {},

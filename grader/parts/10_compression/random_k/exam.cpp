@@ -143,15 +143,15 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   return right;
 }
 
-void compare_means(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_means(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(p, seen, call));
+    check_result(runner, played, seen, call, right_mean(p, seen, call));
   }
 }
 
-void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes&) {
+void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right right = right_mean(p, seen, call);
     for (double& tolerance : right.tolerance) {
@@ -160,15 +160,15 @@ void compare_special(Bench& bench, const Played& played, const Problem& p, const
     right.otherwise = {"not_kept",
                        "an entry that does not travel becomes 0, also where it was NaN; one that "
                        "travels stays what it is: write zeros, do not multiply by them"};
-    check_result(bench, played, seen, call, right);
+    check_result(runner, played, seen, call, right);
   }
 }
 
 // Over many seeds the average of the results is the dense mean. Each is mean · n/k with probability
 // k/n, else 0: a deviation of |mean| · √(n/k - 1) for one seed.
-void compare_average(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes& notes) {
-  compare_means(bench, played, p, seen, notes);
+void compare_average(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes& notes) {
+  compare_means(runner, played, p, seen, notes);
   const double up = static_cast<double>(p.count) / static_cast<double>(p.settings.k);
   const auto calls = static_cast<double>(seen.calls());
   const Numbers mean = mean_of(seen.gradients.front(), [](double x) { return x; });
@@ -177,28 +177,28 @@ void compare_average(Bench& bench, const Played& played, const Problem& p, const
     for (const auto& of_call : seen.results) average += of_call.front()[i] / calls;
     const double sigma = std::fabs(mean[i]) * std::sqrt((up - 1) / calls);
     if (std::fabs(average - mean[i]) <= 6 * sigma) continue;
-    bench.fail(played, because({"biased", "some entries travel more often than others"},
-                               {.message = text("over ", seen.calls(), " seeds, element ", i,
-                                                " is ", number(average),
-                                                " on average, where the "
-                                                "mean over the ranks is ",
-                                                number(mean[i])),
-                                .expected = number(mean[i]),
-                                .seen = number(average),
-                                .where = text("element ", i)}));
+    runner.fail(played, because({"biased", "some entries travel more often than others"},
+                                {.message = text("over ", seen.calls(), " seeds, element ", i,
+                                                 " is ", number(average),
+                                                 " on average, where the "
+                                                 "mean over the ranks is ",
+                                                 number(mean[i])),
+                                 .expected = number(mean[i]),
+                                 .seen = number(average),
+                                 .where = text("element ", i)}));
   }
 }
 
-void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes& notes) {
-  compare_means(bench, played, p, seen, notes);
-  check_in_flight(bench, played, seen, notes);
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes& notes) {
+  compare_means(runner, played, p, seen, notes);
+  check_in_flight(runner, played, seen, notes);
 }
 
-void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  compare_means(bench, played, p, seen, notes);
-  check_wire(bench, played, seen,
+void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  compare_means(runner, played, p, seen, notes);
+  check_wire(runner, played, seen,
              {.bytes = ring_bytes(4 * p.settings.k, seen.ranks()),
               .formula = text("2(N-1)/N of ", counted(p.settings.k, "element"), " of 4 bytes"),
               .collectives = 1,
@@ -241,51 +241,51 @@ auto contract_with(decltype(Contract::compare) compare,
       {.gradient = std::move(gradient), .state = {}, .compare = std::move(compare)});
 }
 
-Problem usual(Bench& bench, int ranks, std::int64_t count, std::int64_t k) {
+Problem usual(CaseRunner& runner, int ranks, std::int64_t count, std::int64_t k) {
   Problem p;
   p.members = whole_world(ranks);
-  p.settings = {k, bench.draw()};
+  p.settings = {k, runner.draw()};
   p.count = count;
   p.calls = 3;
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
-void any_ranks(Bench& bench) {
+void any_ranks(CaseRunner& runner) {
   for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(bench, contract_with(compare_means), usual(bench, n, 53, 7));
+    judge(runner, contract_with(compare_means), usual(runner, n, 53, 7));
   }
 }
 
-void any_size(Bench& bench) {
+void any_size(CaseRunner& runner) {
   for (const auto& [count, k] : {std::pair{0, 0}, {1, 1}, {3, 1}, {4, 3}, {5, 5}, {5'003, 50}}) {
-    judge(bench, contract_with(compare_means), usual(bench, 4, count, k));
+    judge(runner, contract_with(compare_means), usual(runner, 4, count, k));
   }
 }
 
-void many_seeds(Bench& bench) {
-  Problem p = usual(bench, 2, 11, 3);
+void many_seeds(CaseRunner& runner) {
+  Problem p = usual(runner, 2, 11, 3);
   p.calls = 150;
-  judge(bench, contract_with(compare_average, same_numbers), p);
+  judge(runner, contract_with(compare_average, same_numbers), p);
 }
 
-void special(Bench& bench) {
+void special(CaseRunner& runner) {
   for (const int n : {1, 3}) {
-    judge(bench, contract_with(compare_special, special_numbers), usual(bench, n, 24, 8));
+    judge(runner, contract_with(compare_special, special_numbers), usual(runner, n, 24, 8));
   }
 }
 
-void large(Bench& bench) {
-  judge(bench, contract_with(compare_means, large_numbers), usual(bench, 2, 9, 9));
-  judge(bench, contract_with(compare_means, large_numbers), usual(bench, 8, 16, 4));
+void large(CaseRunner& runner) {
+  judge(runner, contract_with(compare_means, large_numbers), usual(runner, 2, 9, 9));
+  judge(runner, contract_with(compare_means, large_numbers), usual(runner, 8, 16, 4));
 }
 
-void subgroup_and_types(Bench& bench) {
+void subgroup_and_types(CaseRunner& runner) {
   for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
-    Problem p = usual(bench, 8, 37, 5);
+    Problem p = usual(runner, 8, 37, 5);
     p.members.ranks = {6, 1, 4};
     p.dtype = dtype;
-    judge(bench, contract_with(compare_means), p);
+    judge(runner, contract_with(compare_means), p);
   }
 }
 
@@ -303,26 +303,26 @@ Exam exam() {
       {"a subgroup divides by its own size, and float64 and the halves stay what they are",
        subgroup_and_types},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 8}) {
-           judge_lost_peer(bench, contract_with(compare_means), usual(bench, 4, 101, 10), 2,
+           judge_lost_peer(runner, contract_with(compare_means), usual(runner, 4, 101, 10), 2,
                            at_request);
          }
        },
        {},
        Asks::cost},
       {"k elements travel in one all-reduce, without their places",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_bytes), usual(bench, n, 4'000, 400));
+           judge(runner, contract_with(compare_bytes), usual(runner, n, 4'000, 400));
          }
        },
        {},
        Asks::cost},
       {"the all-reduce is in flight when the function returns, and nothing was waited for",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_starts), usual(bench, n, 500, 50));
+           judge(runner, contract_with(compare_starts), usual(runner, n, 500, 50));
          }
        },
        {},

@@ -21,12 +21,12 @@ using Contract = LossyContract<TopKSettings>;
 
 Sparsity sparsity_of(const Problem& p) { return {p.settings.fraction, p.dtype}; }
 
-void compare_calls(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(seen, call, sparsity_of(p)));
+    check_result(runner, played, seen, call, right_mean(seen, call, sparsity_of(p)));
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(bench, played, seen, call, rank,
+      check_state(runner, played, seen, call, rank,
                   right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
@@ -35,49 +35,49 @@ void compare_calls(Bench& bench, const Played& played, const Problem& p, const L
 // All numbers are integers. Where N is a power of two, so are their shares times N, and all sums
 // are exact. Else each share is rounded by 2^-24 of itself, and so is each addition: of at most N
 // entries in each of the calls, none larger than all that came in before, 50 a call.
-void compare_books(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes&) {
+void compare_books(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes&) {
   const bool exact = std::has_single_bit(static_cast<unsigned>(seen.ranks()));
   const auto calls = static_cast<double>(seen.calls());
   const double rounding = calls * seen.ranks() * 50 * calls * 0x1p-23;
-  check_nothing_lost(bench, played, seen, exact ? 0 : rounding,
+  check_nothing_lost(runner, played, seen, exact ? 0 : rounding,
                      exact ? "exactly, as all sums are of integers" : "up to rounding");
   // The books are also right where every rank keeps to itself.
   for (std::size_t call = 0; call < seen.calls(); ++call) {
-    check_result(bench, played, seen, call, right_mean(seen, call, sparsity_of(p)));
+    check_result(runner, played, seen, call, right_mean(seen, call, sparsity_of(p)));
   }
 }
 
-void compare_special(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                     const LossyNotes&) {
+void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
+                     const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right mean = right_mean(seen, call, sparsity_of(p));
     mean.mistakes.clear();
     mean.otherwise = {"not_kept",
                       "NaN and infinity are the largest of all, so they travel at once, as they "
                       "are: a diverged run must not look healthy"};
-    check_result(bench, played, seen, call, mean);
+    check_result(runner, played, seen, call, mean);
     for (int rank = 0; rank < seen.ranks(); ++rank) {
       Right left = right_residual(seen, call, rank, sparsity_of(p));
       const bool diverged = !std::ranges::all_of(seen.states[call][static_cast<std::size_t>(rank)],
                                                  [](double x) { return x == x; });
       if (diverged) std::ranges::rotate(left.mistakes, left.mistakes.end() - 1);
-      check_state(bench, played, seen, call, rank, left);
+      check_state(runner, played, seen, call, rank, left);
     }
   }
 }
 
-void compare_starts(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                    const LossyNotes& notes) {
-  compare_calls(bench, played, p, seen, notes);
-  check_in_flight(bench, played, seen, notes);
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, const LossyNotes& notes) {
+  compare_calls(runner, played, p, seen, notes);
+  check_in_flight(runner, played, seen, notes);
 }
 
-void compare_bytes(Bench& bench, const Played& played, const Problem& p, const LossySeen& seen,
-                   const LossyNotes& notes) {
-  compare_calls(bench, played, p, seen, notes);
+void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                   const LossySeen& seen, const LossyNotes& notes) {
+  compare_calls(runner, played, p, seen, notes);
   const std::int64_t k = entries_of(p.count, p.settings.fraction);
-  check_wire(bench, played, seen,
+  check_wire(runner, played, seen,
              {.bytes = (seen.ranks() - 1) * 8.0 * static_cast<double>(k),
               .formula = text("(N-1) times ", k, k == 1 ? " entry" : " entries", " of 8 bytes"),
               .collectives = 1,
@@ -145,77 +145,77 @@ auto contract_with(decltype(Contract::compare) compare,
       {.gradient = std::move(gradient), .state = std::move(state), .compare = std::move(compare)});
 }
 
-Problem usual(Bench& bench, int ranks, std::int64_t count, double fraction) {
+Problem usual(CaseRunner& runner, int ranks, std::int64_t count, double fraction) {
   Problem p;
   p.members = whole_world(ranks);
   p.settings.fraction = fraction;
   p.count = count;
   p.calls = 2;
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 
-void any_ranks(Bench& bench) {
+void any_ranks(CaseRunner& runner) {
   for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(bench, contract_with(compare_calls), usual(bench, n, 53, 0.2));
+    judge(runner, contract_with(compare_calls), usual(runner, n, 53, 0.2));
   }
 }
 
-void any_size(Bench& bench) {
+void any_size(CaseRunner& runner) {
   for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
-    judge(bench, contract_with(compare_calls), usual(bench, 4, count, count % 2 ? 0.01 : 0.29));
+    judge(runner, contract_with(compare_calls), usual(runner, 4, count, count % 2 ? 0.01 : 0.29));
   }
-  judge(bench, contract_with(compare_calls), usual(bench, 3, 17, 1));
+  judge(runner, contract_with(compare_calls), usual(runner, 3, 17, 1));
 }
 
-void books(Bench& bench) {
+void books(CaseRunner& runner) {
   for (const int n : {2, 3}) {
-    Problem p = usual(bench, n, 53, 0.1);
+    Problem p = usual(runner, n, 53, 0.1);
     p.calls = 50;
-    judge(bench, contract_with(compare_books, integers, nothing_kept), p);
+    judge(runner, contract_with(compare_books, integers, nothing_kept), p);
   }
 }
 
-void ties(Bench& bench) {
+void ties(CaseRunner& runner) {
   for (const int n : {1, 4}) {
-    Problem p = usual(bench, n, 12, 0.25);
+    Problem p = usual(runner, n, 12, 0.25);
     p.calls = 1;
-    judge(bench, contract_with(compare_calls, equal_magnitudes, nothing_kept), p);
+    judge(runner, contract_with(compare_calls, equal_magnitudes, nothing_kept), p);
   }
-  Problem far = usual(bench, 2, 12, 0.25);
-  judge(bench, contract_with(compare_calls, far_magnitudes, nothing_kept), far);
-  Problem close = usual(bench, 2, 12, 0.25);
+  Problem far = usual(runner, 2, 12, 0.25);
+  judge(runner, contract_with(compare_calls, far_magnitudes, nothing_kept), far);
+  Problem close = usual(runner, 2, 12, 0.25);
   close.calls = 1;
   close.dtype = DType::float64;
-  judge(bench, contract_with(compare_calls, close_magnitudes, nothing_kept), close);
+  judge(runner, contract_with(compare_calls, close_magnitudes, nothing_kept), close);
 }
 
-void large(Bench& bench) {
-  Problem p = usual(bench, 2, 9, 0.4);
+void large(CaseRunner& runner) {
+  Problem p = usual(runner, 2, 9, 0.4);
   p.calls = 1;
-  judge(bench, contract_with(compare_calls, large_numbers, nothing_kept), p);
+  judge(runner, contract_with(compare_calls, large_numbers, nothing_kept), p);
 }
 
-void special(Bench& bench) {
+void special(CaseRunner& runner) {
   for (const int n : {1, 3}) {
-    judge(bench, contract_with(compare_special, special_numbers, nothing_kept),
-          usual(bench, n, 10, 0.3));
+    judge(runner, contract_with(compare_special, special_numbers, nothing_kept),
+          usual(runner, n, 10, 0.3));
   }
 }
 
-void two_buckets(Bench& bench) {
-  Problem p = usual(bench, 3, 23, 0.2);
+void two_buckets(CaseRunner& runner) {
+  Problem p = usual(runner, 3, 23, 0.2);
   p.buckets = 2;
   p.calls = 6;
-  judge(bench, contract_with(compare_calls), p);
+  judge(runner, contract_with(compare_calls), p);
 }
 
-void subgroup_and_float64(Bench& bench) {
+void subgroup_and_float64(CaseRunner& runner) {
   for (const DType dtype : {DType::float64, DType::float32}) {
-    Problem p = usual(bench, 8, 37, 0.2);
+    Problem p = usual(runner, 8, 37, 0.2);
     p.members.ranks = {6, 1, 4};
     p.dtype = dtype;
-    judge(bench, contract_with(compare_calls), p);
+    judge(runner, contract_with(compare_calls), p);
   }
 }
 
@@ -237,26 +237,26 @@ Exam exam() {
       {"each bucket has a residual of its own", two_buckets},
       {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
       {"when a peer is lost, a rank throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 8}) {
-           judge_lost_peer(bench, contract_with(compare_calls), usual(bench, 4, 101, 0.1), 2,
+           judge_lost_peer(runner, contract_with(compare_calls), usual(runner, 4, 101, 0.1), 2,
                            at_request);
          }
        },
        {},
        Asks::cost},
       {"k entries of 8 bytes travel to each other rank, in one all-gather",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_bytes), usual(bench, n, 1'000, 0.05));
+           judge(runner, contract_with(compare_bytes), usual(runner, n, 1'000, 0.05));
          }
        },
        {},
        Asks::cost},
       {"the all-gather is in flight when the function returns, and nothing was waited for",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int n : {2, 3, 8}) {
-           judge(bench, contract_with(compare_starts), usual(bench, n, 500, 0.1));
+           judge(runner, contract_with(compare_starts), usual(runner, n, 500, 0.1));
          }
        },
        {},

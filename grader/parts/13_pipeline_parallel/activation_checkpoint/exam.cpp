@@ -271,19 +271,19 @@ FunctionContract<Question, Answer> contract_of(Property asked_for) {
               }};
 }
 
-Question question_of(Bench& bench, std::vector<int> blocks) {
+Question question_of(CaseRunner& runner, std::vector<int> blocks) {
   Question q{.blocks = std::move(blocks)};
-  q.batch = static_cast<int>(bench.draw_between(1, 5));
-  q.seed = bench.draw();
+  q.batch = static_cast<int>(runner.draw_between(1, 5));
+  q.seed = runner.draw();
   return q;
 }
 
 // The same for each shape of the model.
-std::vector<Question> questions(Bench& bench, const std::vector<std::vector<int>>& shapes,
+std::vector<Question> questions(CaseRunner& runner, const std::vector<std::vector<int>>& shapes,
                                 const std::function<void(Question&)>& change = {}) {
   std::vector<Question> all;
   for (const auto& shape : shapes) {
-    all.push_back(question_of(bench, shape));
+    all.push_back(question_of(runner, shape));
     if (change) change(all.back());
   }
   return all;
@@ -292,8 +292,8 @@ std::vector<Question> questions(Bench& bench, const std::vector<std::vector<int>
 Check check(const std::string& name, Property asked_for,
             const std::vector<std::vector<int>>& shapes,
             const std::function<void(Question&)>& change = {}) {
-  return {name, [=](Bench& bench) {
-            judge(bench, contract_of(asked_for), name, questions(bench, shapes, change));
+  return {name, [=](CaseRunner& runner) {
+            judge(runner, contract_of(asked_for), name, questions(runner, shapes, change));
           }};
 }
 
@@ -333,26 +333,26 @@ Exam exam() {
       check("on a tape for inference, a segment simply runs", Property::runs, {{1}, {2, 1}},
             [](Question& q) { q.walk = Walk::none; }),
       {"after the forward passes, the inputs of segments are all that is kept",
-       [](Bench& bench) {
-         std::vector<Question> all = questions(bench, {{3, 3, 3}, {2, 2, 2, 2, 2}, {3, 3}});
+       [](CaseRunner& runner) {
+         std::vector<Question> all = questions(runner, {{3, 3, 3}, {2, 2, 2, 2, 2}, {3, 3}});
          for (Question& q : all) {
            q.batch = 5;
            q.passes = 2;
          }
          all.back().weights = CheckpointWeights::none;
          all.back().input = CheckpointInput::wanted;
-         judge(bench, contract_of(Property::memory), "memory", all);
+         judge(runner, contract_of(Property::memory), "memory", all);
        }},
       {"a segment runs twice, and one inside another three times, however backward is walked",
-       [](Bench& bench) {
-         std::vector<Question> all = questions(bench, {{2, 1}, {1, 1, 1}});
-         for (Question& q : questions(bench, {{2, 1}, {1, 2}})) {
+       [](CaseRunner& runner) {
+         std::vector<Question> all = questions(runner, {{2, 1}, {1, 1, 1}});
+         for (Question& q : questions(runner, {{2, 1}, {1, 2}})) {
            q.walk = Walk::in_halves;
            all.push_back(q);
            q.nesting = CheckpointNesting::nested;
            all.push_back(q);
          }
-         judge(bench, contract_of(Property::runs), "runs", all);
+         judge(runner, contract_of(Property::runs), "runs", all);
        }},
       check("after the backward passes, nothing is left of the second runs", Property::freed,
             {{3, 3, 3}, {2, 2}}, costs),

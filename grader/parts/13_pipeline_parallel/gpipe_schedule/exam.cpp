@@ -66,24 +66,24 @@ std::vector<ScheduleQuestion> up_to_thirteen(int from) {
 Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
                up_to_thirteen(1));
        }},
       {"a step takes (m+p−1)(tF+tB), whatever the passes cost",
-       [](Bench& bench) {
-         auto questions = drawn_pipelines(bench, 40);
+       [](CaseRunner& runner) {
+         auto questions = drawn_pipelines(runner, 40);
          questions.push_back(pipeline_of(3, 1, 100));
-         judge(bench, contract_of(rules, Aspect::makespan), "drawn costs", questions);
+         judge(runner, contract_of(rules, Aspect::makespan), "drawn costs", questions);
        }},
       {"every forward pass comes before every backward pass",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          // One micro-batch at a time is as quick on a single stage, and told of as slow on others.
-         judge(bench, contract_of(rules, Aspect::order), "2 to 13 stages", up_to_thirteen(2));
+         judge(runner, contract_of(rules, Aspect::order), "2 to 13 stages", up_to_thirteen(2));
        }},
       {"a stage that there is not and a step without micro-batches are refused",
-       [](Bench& bench) {
-         ask(bench, contract_of(rules, Aspect::plan), "what makes no sense",
+       [](CaseRunner& runner) {
+         ask(runner, contract_of(rules, Aspect::plan), "what makes no sense",
              {stage_alone(0, 1, 1, 1), stage_alone(-1, 4, 1, 2), stage_alone(4, 4, 1, 2),
               stage_alone(0, 0, 1, 2), stage_alone(0, 4, 1, 0), stage_alone(3, 4, 1, -1)});
        }},

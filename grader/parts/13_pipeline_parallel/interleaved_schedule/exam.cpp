@@ -104,12 +104,12 @@ std::vector<ScheduleQuestion> up_to_thirteen() {
   return questions;
 }
 
-std::vector<ScheduleQuestion> drawn_costs_and_chunks(Bench& bench) {
+std::vector<ScheduleQuestion> drawn_costs_and_chunks(CaseRunner& runner) {
   std::vector<ScheduleQuestion> questions;
   for (int k = 0; k < 48; ++k) {
     const int stages = 1 + k % 8, chunks = 1 + k / 8 % 4;
-    const auto groups = static_cast<int>(bench.draw_between(1, 5));
-    questions.push_back(pipeline_of(stages, chunks, groups * stages, drawn_costs(bench)));
+    const auto groups = static_cast<int>(runner.draw_between(1, 5));
+    questions.push_back(pipeline_of(stages, chunks, groups * stages, drawn_costs(runner)));
   }
   return questions;
 }
@@ -119,23 +119,23 @@ std::vector<ScheduleQuestion> drawn_costs_and_chunks(Bench& bench) {
 Exam exam() {
   return {
       {"each stage runs each pass over each chunk once, in an order that can be carried out",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"a step takes (m·v+p−1)(tF+tB), whatever the passes cost",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::makespan), "drawn costs",
-               drawn_costs_and_chunks(bench));
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::makespan), "drawn costs",
+               drawn_costs_and_chunks(runner));
        }},
       {"no stage keeps the activations of more than p·v+p−1 chunks",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"what there is not, and micro-batches that the stages do not divide, are refused",
-       [](Bench& bench) {
-         ask(bench, contract_of(rules, Aspect::plan), "what makes no sense",
+       [](CaseRunner& runner) {
+         ask(runner, contract_of(rules, Aspect::plan), "what makes no sense",
              {stage_alone(0, 1, 1, 1), stage_alone(0, 4, 2, 6), stage_alone(2, 4, 2, 3),
               stage_alone(1, 3, 2, 4), stage_alone(-1, 4, 2, 4), stage_alone(4, 4, 2, 4),
               stage_alone(0, 0, 2, 4), stage_alone(0, 4, 0, 4), stage_alone(0, 4, 2, 0),

@@ -62,23 +62,23 @@ std::vector<ScheduleQuestion> up_to_thirteen() {
 Exam exam() {
   return {
       {"each stage runs each pass once, in an order that can be carried out",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"a step takes as long as GPipe's, (m+p−1)(tF+tB), whatever the passes cost",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::makespan), "drawn costs",
-               drawn_pipelines(bench, 40));
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::makespan), "drawn costs",
+               drawn_pipelines(runner, 40));
        }},
       {"stage s keeps the activations of at most min(p−s, m) micro-batches",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"a stage that there is not and a step without micro-batches are refused",
-       [](Bench& bench) {
-         ask(bench, contract_of(rules, Aspect::plan), "what makes no sense",
+       [](CaseRunner& runner) {
+         ask(runner, contract_of(rules, Aspect::plan), "what makes no sense",
              {stage_alone(0, 1, 1, 1), stage_alone(-1, 4, 1, 2), stage_alone(4, 4, 1, 2),
               stage_alone(0, 0, 1, 2), stage_alone(0, 4, 1, 0), stage_alone(3, 4, 1, -1)});
        }},

@@ -210,16 +210,18 @@ const FunctionContract<Question, Boundaries> contract{
             }},
     .smaller = smaller};
 
-double drawn_cost(Bench& bench) { return static_cast<double>(bench.draw_between(1, 400)) / 100; }
+double drawn_cost(CaseRunner& runner) {
+  return static_cast<double>(runner.draw_between(1, 400)) / 100;
+}
 
-std::vector<Question> drawn_lists(Bench& bench) {
+std::vector<Question> drawn_lists(CaseRunner& runner) {
   std::vector<Question> questions;
   for (int k = 0; k < 80; ++k) {
     const int stages = 1 + k % 8;
     Question& q = questions.emplace_back();
     q.stages = stages;
-    q.cost.resize(static_cast<std::size_t>(bench.draw_between(stages, 4 * stages + 3)));
-    for (double& cost : q.cost) cost = drawn_cost(bench);
+    q.cost.resize(static_cast<std::size_t>(runner.draw_between(stages, 4 * stages + 3)));
+    for (double& cost : q.cost) cost = drawn_cost(runner);
   }
   return questions;
 }
@@ -233,38 +235,38 @@ std::vector<Question> in_unit(std::vector<Question> questions, double unit) {
 }
 
 // Costs that are nearly equal: cuts into equal counts differ in the sixth digit.
-std::vector<Question> nearly_equal(Bench& bench) {
+std::vector<Question> nearly_equal(CaseRunner& runner) {
   std::vector<Question> questions;
   for (const int stages : {2, 3, 5, 8}) {
     Question& q = questions.emplace_back();
     q.stages = stages;
     q.cost.resize(static_cast<std::size_t>(3 * stages + 1));
-    for (double& cost : q.cost) cost = 1000 + drawn_cost(bench) / 100;
+    for (double& cost : q.cost) cost = 1000 + drawn_cost(runner) / 100;
   }
   return questions;
 }
 
 // Whole numbers that are nearly equal: cuts differ in the twelfth digit, and their sums are exact.
-std::vector<Question> nearly_equal_whole(Bench& bench) {
+std::vector<Question> nearly_equal_whole(CaseRunner& runner) {
   std::vector<Question> questions;
   for (const int stages : {2, 3, 4, 5, 8}) {
     Question& q = questions.emplace_back();
     q.stages = stages;
     q.cost.resize(static_cast<std::size_t>(3 * stages + 1));
-    for (double& cost : q.cost) cost = 0x1p44 + static_cast<double>(bench.draw_between(0, 99));
+    for (double& cost : q.cost) cost = 0x1p44 + static_cast<double>(runner.draw_between(0, 99));
   }
   return questions;
 }
 
 // Equal layers, and one at either end that costs as much as several.
-std::vector<Question> heavy_ends(Bench& bench) {
+std::vector<Question> heavy_ends(CaseRunner& runner) {
   std::vector<Question> questions;
   for (const int stages : {2, 3, 4, 5, 7, 8}) {
     for (const int layers : {stages, 2 * stages, 3 * stages + 1}) {
       Question& last = questions.emplace_back();
       last.stages = stages;
       last.cost.assign(static_cast<std::size_t>(layers), 1.0);
-      last.cost.back() = 1 + drawn_cost(bench);
+      last.cost.back() = 1 + drawn_cost(runner);
       Question first = last;
       std::ranges::reverse(first.cost);
       questions.push_back(std::move(first));
@@ -287,10 +289,10 @@ std::vector<Question> thin_lists() {
           {{1, 1, 1, 1, 1, 1, 1, 1}, 7}};
 }
 
-Question long_list(Bench& bench, int layers, int stages) {
+Question long_list(CaseRunner& runner, int layers, int stages) {
   Question q;
   q.stages = stages;
-  for (int i = 0; i < layers; ++i) q.cost.push_back(drawn_cost(bench));
+  for (int i = 0; i < layers; ++i) q.cost.push_back(drawn_cost(runner));
   return q;
 }
 
@@ -301,8 +303,8 @@ Exam exam() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {
       {"short lists, where one cut is best",
-       [](Bench& bench) {
-         ask(bench, contract, "short lists",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "short lists",
              {{{1, 2, 3, 4, 5, 6}, 2},
               {{0, 1, 2, 3, 3, 3}, 4},
               {{0, 1.1, 1.9, 3, 30}, 2},
@@ -312,25 +314,25 @@ Exam exam() {
               {{3, 4, 5}, 1}});
        }},
       {"no cut of a drawn list has a faster slowest stage",
-       [](Bench& bench) {
-         judge(bench, contract, "drawn lists", drawn_lists(bench));
-         judge(bench, contract, "nearly equal costs", nearly_equal(bench));
-         judge(bench, contract, "whole costs that are nearly equal", nearly_equal_whole(bench));
-         judge(bench, contract, "tiny costs", in_unit(drawn_lists(bench), 1e-13));
-         judge(bench, contract, "huge costs", in_unit(drawn_lists(bench), 1e14));
+       [](CaseRunner& runner) {
+         judge(runner, contract, "drawn lists", drawn_lists(runner));
+         judge(runner, contract, "nearly equal costs", nearly_equal(runner));
+         judge(runner, contract, "whole costs that are nearly equal", nearly_equal_whole(runner));
+         judge(runner, contract, "tiny costs", in_unit(drawn_lists(runner), 1e-13));
+         judge(runner, contract, "huge costs", in_unit(drawn_lists(runner), 1e14));
        }},
       {"a heavy first or last layer has a stage that fits it",
-       [](Bench& bench) { judge(bench, contract, "heavy ends", heavy_ends(bench)); }},
+       [](CaseRunner& runner) { judge(runner, contract, "heavy ends", heavy_ends(runner)); }},
       {"every stage has a layer, even where one layer costs more than all others",
-       [](Bench& bench) { judge(bench, contract, "thin lists", thin_lists()); }},
+       [](CaseRunner& runner) { judge(runner, contract, "thin lists", thin_lists()); }},
       {"three hundred layers in sixteen stages",
-       [](Bench& bench) {
-         judge(bench, contract, "long lists",
-               {long_list(bench, 300, 16), long_list(bench, 257, 2)});
+       [](CaseRunner& runner) {
+         judge(runner, contract, "long lists",
+               {long_list(runner, 300, 16), long_list(runner, 257, 2)});
        }},
       {"fewer layers than stages, no stage, and negative or infinite costs are refused",
-       [](Bench& bench) {
-         ask(bench, contract, "what makes no sense",
+       [](CaseRunner& runner) {
+         ask(runner, contract, "what makes no sense",
              {{{1, 2}, 2},
               {{1, 2}, 3},
               {{}, 1},

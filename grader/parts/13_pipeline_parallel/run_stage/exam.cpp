@@ -45,46 +45,47 @@ Plan plan_of(Schedule schedule, int stages, int chunks, int micro_batches) {
 
 // Of each (stages, chunks, micro-batches).
 using Sizes = std::vector<std::array<int, 3>>;
-void judge_schedule(Bench& bench, Schedule schedule, const std::string& name, const Sizes& sizes) {
+void judge_schedule(CaseRunner& runner, Schedule schedule, const std::string& name,
+                    const Sizes& sizes) {
   for (const auto& [stages, chunks, micro_batches] : sizes) {
-    judge(bench, contract,
-          problem_of(bench, plan_of(schedule, stages, chunks, micro_batches), name));
+    judge(runner, contract,
+          problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name));
   }
 }
 
-void any_plan(Bench& bench) {
+void any_plan(CaseRunner& runner) {
   // Gradients are needed in another order than they are sent. Their sizes do not give them away.
   Plan turned = plan_of(Schedule::gpipe, 2, 1, 4);
   std::reverse(turned.actions.front().begin() + 4, turned.actions.front().end());
-  Problem p = problem_of(bench, turned, "GPipe, on stage 0 the last micro-batch goes back first");
+  Problem p = problem_of(runner, turned, "GPipe, on stage 0 the last micro-batch goes back first");
   p.rows.assign(4, 2);
-  judge(bench, contract, p);
+  judge(runner, contract, p);
   // The first stage hurries ahead: its messages are taken much later than they were sent.
   Plan hurried = plan_of(Schedule::one_f_one_b, 3, 1, 6);
   hurried.actions.front() = plan_of(Schedule::gpipe, 3, 1, 6).actions.front();
-  judge(bench, contract, problem_of(bench, hurried, "GPipe on stage 0 and 1F1B on the others"));
+  judge(runner, contract, problem_of(runner, hurried, "GPipe on stage 0 and 1F1B on the others"));
   for (const auto& [stages, chunks, micro_batches] :
        Sizes{{2, 1, 5}, {3, 1, 7}, {2, 3, 4}, {4, 2, 3}, {1, 3, 3}, {5, 1, 6}}) {
-    judge(
-        bench, contract,
-        problem_of(bench, drawn_plan(bench.draw(), stages, chunks, micro_batches), "a drawn plan"));
+    judge(runner, contract,
+          problem_of(runner, drawn_plan(runner.draw(), stages, chunks, micro_batches),
+                     "a drawn plan"));
   }
 }
 
-void check_messages(Bench& bench, const Played& played, const Problem& p) {
+void check_messages(CaseRunner& runner, const Played& played, const Problem& p) {
   for (int stage = 0; stage < p.plan.stages; ++stage) {
     const auto& seen = played.counters.ranks[static_cast<std::size_t>(stage)];
     const Sent right = sent_by(p, stage);
     if (seen.messages_sent == right.messages && seen.bytes_sent == right.bytes) continue;
-    bench.fail(played, wasteful("other_messages", static_cast<double>(seen.bytes_sent),
-                                static_cast<double>(right.bytes), text("from stage ", stage),
-                                text("the gradients are right, but stage ", stage, " sends ",
-                                     counted(seen.messages_sent, "message"), " where its plan has ",
-                                     right.messages)));
+    runner.fail(played, wasteful("other_messages", static_cast<double>(seen.bytes_sent),
+                                 static_cast<double>(right.bytes), text("from stage ", stage),
+                                 text("the gradients are right, but stage ", stage, " sends ",
+                                      counted(seen.messages_sent, "message"),
+                                      " where its plan has ", right.messages)));
   }
 }
 
-void check_memory(Bench& bench, const Played& played, const Problem& p,
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const std::vector<StageReport>& reports) {
   constexpr std::int64_t bytes_of_tensor = 3 * chain_width * sizeof(double);
   constexpr int spare = 2;
@@ -101,18 +102,18 @@ void check_memory(Bench& bench, const Played& played, const Problem& p,
         .seen = text(held / bytes_of_tensor, " tensors"),
         .where = text("stage ", stage)};
     failure.verdict = Verdict::efficiency;
-    bench.fail(played, because({"tensors_kept",
-                                "what was received is kept after its pass, or what was sent after "
-                                "it has arrived; a plan bounds the memory of a stage only if both "
-                                "are let go"},
-                               failure));
+    runner.fail(played, because({"tensors_kept",
+                                 "what was received is kept after its pass, or what was sent after "
+                                 "it has arrived; a plan bounds the memory of a stage only if both "
+                                 "are let go"},
+                                failure));
   }
 }
 
-void memory(Bench& bench) {
+void memory(CaseRunner& runner) {
   const Contract with_memory{
       .case_of = case_of,
-      .compare = [](Bench& at, const Played& played, const Problem& p, std::uint64_t salt,
+      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
                     const std::vector<StageReport>& reports) {
         compare(at, played, p, salt, reports);
         check_memory(at, played, p, reports);
@@ -121,17 +122,17 @@ void memory(Bench& bench) {
        {std::tuple{Schedule::one_f_one_b, 2, 1}, std::tuple{Schedule::one_f_one_b, 4, 1},
         std::tuple{Schedule::interleaved, 2, 2}, std::tuple{Schedule::interleaved, 1, 3},
         std::tuple{Schedule::zero_bubble, 3, 1}}) {
-    Problem p = problem_of(bench, plan_of(schedule, stages, chunks, 24), "24 micro-batches");
+    Problem p = problem_of(runner, plan_of(schedule, stages, chunks, 24), "24 micro-batches");
     p.rows.assign(24, 3);
     p.measured = true;
-    judge(bench, with_memory, p);
+    judge(runner, with_memory, p);
   }
 }
 
-void failing_stage(Bench& bench) {
+void failing_stage(CaseRunner& runner) {
   const Contract must_throw{
       .case_of = case_of,
-      .compare = [](Bench& at, const Played& played, const Problem& p, std::uint64_t,
+      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
                     const std::vector<StageReport>& reports) {
         const StageReport& seen = reports.front();
         if (seen.threw && std::ssize(seen.passes) == p.fails_at + 1) return;
@@ -146,14 +147,14 @@ void failing_stage(Bench& bench) {
   for (const auto& [schedule, fails_at] :
        {std::tuple{Schedule::gpipe, 1}, std::tuple{Schedule::gpipe, 4},
         std::tuple{Schedule::zero_bubble, 1}, std::tuple{Schedule::zero_bubble, 2}}) {
-    Problem p = problem_of(bench, plan_of(schedule, 1, 1, 3), "one stage that fails");
+    Problem p = problem_of(runner, plan_of(schedule, 1, 1, 3), "one stage that fails");
     p.fails_at = fails_at;
-    judge(bench, must_throw, p);
+    judge(runner, must_throw, p);
   }
 }
 
 // A transfer takes some 6 µs. Beside passes of 20 µs and more, every one of them can be hidden.
-void check_time(Bench& bench, const Played& played, const Problem& p) {
+void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
   constexpr double transfer_s = 6.1e-6, slack = 1.03;
   const double best = pipeline::price(p.plan, {{p.costs}, transfer_s}).makespan_s;
   const double seen = played.counters.makespan_s;
@@ -166,18 +167,18 @@ void check_time(Bench& bench, const Played& played, const Problem& p) {
                   .expected = text("at most ", micros(best * slack)),
                   .seen = micros(seen)};
   failure.verdict = Verdict::efficiency;
-  bench.fail(played, because({"transfers_exposed",
-                              "the receive of the next pass is posted after this pass has run, or "
-                              "a send is waited for; a message moves only when both sides are "
-                              "posted"},
-                             failure));
+  runner.fail(played, because({"transfers_exposed",
+                               "the receive of the next pass is posted after this pass has run, or "
+                               "a send is waited for; a message moves only when both sides are "
+                               "posted"},
+                              failure));
 }
 
-void hidden_transfers(Bench& bench) {
+void hidden_transfers(CaseRunner& runner) {
   const auto judge_time = [&](Schedule schedule, int stages, int chunks, int micro_batches,
                               const std::string& name) {
-    judge(bench, contract,
-          problem_of(bench, plan_of(schedule, stages, chunks, micro_batches), name), check_time);
+    judge(runner, contract,
+          problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name), check_time);
   };
   judge_time(Schedule::gpipe, 2, 1, 8, "GPipe");
   judge_time(Schedule::gpipe, 4, 1, 12, "GPipe");
@@ -193,70 +194,70 @@ void hidden_transfers(Bench& bench) {
 Exam exam() {
   return {
       {"one stage alone: its passes in the plan's order, each micro-batch with its weight",
-       [](Bench& bench) {
-         judge_schedule(bench, Schedule::gpipe, "GPipe", {{1, 1, 1}, {1, 1, 2}, {1, 1, 5}});
-         judge_schedule(bench, Schedule::interleaved, "interleaved", {{1, 2, 3}});
-         Problem p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
+       [](CaseRunner& runner) {
+         judge_schedule(runner, Schedule::gpipe, "GPipe", {{1, 1, 1}, {1, 1, 2}, {1, 1, 5}});
+         judge_schedule(runner, Schedule::interleaved, "interleaved", {{1, 2, 3}});
+         Problem p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
          p.beside = 0x1p-29;  // no float32 holds such a weight
-         judge(bench, contract, p);
-         p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, one weight is 0");
+         judge(runner, contract, p);
+         p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, one weight is 0");
          p.without_weight = 1;
-         judge(bench, contract, p);
-         p = problem_of(bench, plan_of(Schedule::gpipe, 1, 1, 1), "GPipe, the only weight is 0");
+         judge(runner, contract, p);
+         p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 1), "GPipe, the only weight is 0");
          p.without_weight = 0;
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"GPipe on 2 to 5 stages: losses and gradients are those of one device",
-       [](Bench& bench) {
-         judge_schedule(bench, Schedule::gpipe, "GPipe",
+       [](CaseRunner& runner) {
+         judge_schedule(runner, Schedule::gpipe, "GPipe",
                         {{2, 1, 1}, {2, 1, 4}, {3, 1, 2}, {4, 1, 7}, {5, 1, 5}});
-         Problem p = problem_of(bench, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine weights");
+         Problem p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine weights");
          p.beside = 0x1p-29;  // so gradients are no numbers of float32
-         judge(bench, contract, p);
-         p = problem_of(bench, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine inputs");
+         judge(runner, contract, p);
+         p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine inputs");
          p.fine_inputs = true;
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"1F1B on 2 to 8 and 13 stages, also with fewer micro-batches than stages",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          judge_schedule(
-             bench, Schedule::one_f_one_b, "1F1B",
+             runner, Schedule::one_f_one_b, "1F1B",
              {{2, 1, 5}, {3, 1, 8}, {4, 1, 2}, {5, 1, 13}, {8, 1, 9}, {2, 1, 1}, {13, 1, 6}});
        }},
       {"interleaved: several chunks on a stage, and parts that follow each other on one",
-       [](Bench& bench) {
-         judge_schedule(bench, Schedule::interleaved, "interleaved",
+       [](CaseRunner& runner) {
+         judge_schedule(runner, Schedule::interleaved, "interleaved",
                         {{2, 2, 2}, {2, 2, 8}, {3, 2, 6}, {2, 4, 4}, {4, 2, 4}});
        }},
       {"zero bubble: the gradient of the input goes on before that of the weights is made",
-       [](Bench& bench) {
-         judge_schedule(bench, Schedule::zero_bubble, "zero bubble",
+       [](CaseRunner& runner) {
+         judge_schedule(runner, Schedule::zero_bubble, "zero bubble",
                         {{1, 1, 3}, {2, 1, 4}, {3, 1, 7}, {4, 1, 3}, {5, 1, 8}});
-         Problem p = problem_of(bench, plan_of(Schedule::zero_bubble, 2, 1, 4),
+         Problem p = problem_of(runner, plan_of(Schedule::zero_bubble, 2, 1, 4),
                                 "zero bubble, one weight is 0");
          p.without_weight = 1;
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"any plan that can be carried out, and no send is waited for before the end", any_plan},
       {"forward passes alone, as in an evaluation",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const auto& [stages, chunks, micro_batches] :
               Sizes{{1, 1, 4}, {3, 1, 5}, {2, 2, 4}}) {
-           judge(bench, contract,
-                 problem_of(bench, forward_only(stages, chunks, micro_batches), "forward alone"));
+           judge(runner, contract,
+                 problem_of(runner, forward_only(stages, chunks, micro_batches), "forward alone"));
          }
        }},
       {"in a subgroup, stages are ranks of that subgroup",
-       [](Bench& bench) {
-         Problem p = problem_of(bench, plan_of(Schedule::one_f_one_b, 3, 1, 5), "1F1B");
+       [](CaseRunner& runner) {
+         Problem p = problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 5), "1F1B");
          p.members = {8, {6, 1, 4}};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"when a neighbour is lost, a stage throws CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {6, 11}) {
-           judge_lost_peer(bench, contract,
-                           problem_of(bench, plan_of(Schedule::one_f_one_b, 4, 1, 8), "1F1B"), 2,
+           judge_lost_peer(runner, contract,
+                           problem_of(runner, plan_of(Schedule::one_f_one_b, 4, 1, 8), "1F1B"), 2,
                            at_request);
          }
        },
@@ -264,12 +265,12 @@ Exam exam() {
        Asks::cost},
       {"what a stage throws leaves the part", failing_stage, {}, Asks::cost},
       {"each boundary is crossed once in each direction by each micro-batch, and by nothing else",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const auto& [schedule, stages, chunks, micro_batches] :
               {std::tuple{Schedule::gpipe, 3, 1, 5}, std::tuple{Schedule::interleaved, 3, 2, 6},
                std::tuple{Schedule::zero_bubble, 2, 1, 5}}) {
-           judge(bench, contract,
-                 problem_of(bench, plan_of(schedule, stages, chunks, micro_batches), "messages"),
+           judge(runner, contract,
+                 problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages"),
                  check_messages);
          }
        },

@@ -22,13 +22,13 @@ std::string Problem::description() const {
               any_sign() ? "; one weight is negative, and one is 0" : "");
 }
 
-Problem problem_of(Bench& bench, Plan plan, std::string schedule) {
+Problem problem_of(CaseRunner& runner, Plan plan, std::string schedule) {
   Problem p{.members = whole_world(plan.stages), .plan = std::move(plan), .rows = {}};
   p.schedule = std::move(schedule);
   for (int m = 0; m < p.plan.micro_batches; ++m) {
-    p.rows.push_back(static_cast<int>(bench.draw_between(1, 3)));
+    p.rows.push_back(static_cast<int>(runner.draw_between(1, 3)));
   }
-  p.schedule_seed = bench.draw();
+  p.schedule_seed = runner.draw();
   return p;
 }
 

@@ -29,7 +29,7 @@ struct Problem {
 };
 
 // A problem with all stages of the plan, and micro-batches of 1 to 3 rows.
-Problem problem_of(Bench& bench, pipeline::Plan plan, std::string schedule);
+Problem problem_of(CaseRunner& runner, pipeline::Plan plan, std::string schedule);
 
 // A plan of another order on every stage, which can be carried out: passes are drawn from those
 // that can come next.
@@ -53,7 +53,7 @@ int tensors_held(const pipeline::Plan& plan, int stage);
 std::vector<double> weights_of(const Problem& p, std::uint64_t salt);
 
 // Compares gradients and losses, rank by rank.
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StageReport>& reports);
 
 }  // namespace lockstep::grader::run_stage

@@ -1,5 +1,5 @@
-// What each stage must end with: its gradients and, on the stage with the last part, the loss; and
-// what a wrong one tells.
+// Checks what each stage must end with: its gradients and, on the stage with the last part, the
+// loss. It also finds likely causes of a wrong one.
 #include <algorithm>
 #include <cmath>
 
@@ -118,7 +118,7 @@ std::string text_of_passes(const Problem& p, const std::vector<Action>& passes, 
   return at < passes.size() ? pipeline::text_of(passes[at], p.plan.chunks) : "nothing more";
 }
 
-void check_order(Bench& bench, const Played& played, const Problem& p, int stage,
+void check_order(CaseRunner& runner, const Played& played, const Problem& p, int stage,
                  const std::vector<Action>& passes) {
   const auto& actions = p.plan.actions[static_cast<std::size_t>(stage)];
   if (passes == actions) return;
@@ -126,17 +126,18 @@ void check_order(Bench& bench, const Played& played, const Problem& p, int stage
   const auto at = static_cast<std::size_t>(seen - passes.begin());
   const std::string shown = text_of_passes(p, passes, at);
   const std::string wanted = text_of_passes(p, actions, at);
-  bench.fail(played, because({"other_order",
-                              "the plan's order is not followed; the other stages rely on it"},
-                             {.message = text("as its pass number ", at + 1, ", stage ", stage,
-                                              " runs ", shown, " where its plan has ", wanted),
-                              .expected = wanted,
-                              .seen = shown,
-                              .where = text("stage ", stage)}));
+  runner.fail(played, because({"other_order",
+                               "the plan's order is not followed; the other stages rely on it"},
+                              {.message = text("as its pass number ", at + 1, ", stage ", stage,
+                                               " runs ", shown, " where its plan has ", wanted),
+                               .expected = wanted,
+                               .seen = shown,
+                               .where = text("stage ", stage)}));
 }
 
-void check_gradients(Bench& bench, const Played& played, const Problem& p, const Expected& expected,
-                     int stage, const std::vector<std::vector<double>>& seen) {
+void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
+                     const Expected& expected, int stage,
+                     const std::vector<std::vector<double>>& seen) {
   const auto right = expected.gradients(p, stage, expected.weights);
   if (seen.size() != right.size()) throw MalformedMessage("not the gradients of every chunk");
   for (std::size_t chunk = 0; chunk < right.size(); ++chunk) {
@@ -144,7 +145,7 @@ void check_gradients(Bench& bench, const Played& played, const Problem& p, const
     if (!at) continue;
     const std::string wanted = number_at(right[chunk], *at), shown = number_at(seen[chunk], *at);
     const int part = parts_of(p, stage)[chunk];
-    bench.fail(
+    runner.fail(
         played,
         because(cause_of_gradients(p, expected, stage, seen),
                 {.message = text("the gradient of part ", part, ", on stage ", stage, ", is ",
@@ -155,49 +156,50 @@ void check_gradients(Bench& bench, const Played& played, const Problem& p, const
   }
 }
 
-void check_loss(Bench& bench, const Played& played, const Problem& p, const Expected& expected,
-                int stage, const std::vector<double>& seen) {
+void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
+                const Expected& expected, int stage, const std::vector<double>& seen) {
   const bool last = stage == p.plan.stages - 1;
   const auto where = text("stage ", stage);
   if (!last && seen.empty()) return;
   if (!last) {
-    bench.fail(played, {.cause = "loss_elsewhere",
-                        .message = text("stage ", stage, " returns a loss of ", number(seen[0]),
-                                        ", but the model's last part is on stage ",
-                                        p.plan.stages - 1, "; elsewhere the loss is undefined"),
-                        .expected = "undefined",
-                        .seen = number(seen[0]),
-                        .where = where});
+    runner.fail(played, {.cause = "loss_elsewhere",
+                         .message = text("stage ", stage, " returns a loss of ", number(seen[0]),
+                                         ", but the model's last part is on stage ",
+                                         p.plan.stages - 1, "; elsewhere the loss is undefined"),
+                         .expected = "undefined",
+                         .seen = number(seen[0]),
+                         .where = where});
   }
   const double right = expected.loss(expected.weights);
   if (seen.size() == 1 && seen[0] == right) return;
   if (seen.size() != 1) {
-    bench.fail(played, {.cause = "no_loss",
-                        .message = text("stage ", stage, " has the model's last part, but returns ",
-                                        seen.empty() ? "no loss" : "a loss of several elements"),
-                        .expected = "one element",
-                        .seen = seen.empty() ? "undefined" : text(seen.size(), " elements"),
-                        .where = where});
+    runner.fail(played,
+                {.cause = "no_loss",
+                 .message = text("stage ", stage, " has the model's last part, but returns ",
+                                 seen.empty() ? "no loss" : "a loss of several elements"),
+                 .expected = "one element",
+                 .seen = seen.empty() ? "undefined" : text(seen.size(), " elements"),
+                 .where = where});
   }
-  bench.fail(played, because(cause_of_loss(expected, seen[0]),
-                             {.message = text("the loss of the batch is ", number(seen[0]),
-                                              " where Σ weight · loss is ", number(right)),
-                              .expected = number(right),
-                              .seen = number(seen[0]),
-                              .where = where}));
+  runner.fail(played, because(cause_of_loss(expected, seen[0]),
+                              {.message = text("the loss of the batch is ", number(seen[0]),
+                                               " where Σ weight · loss is ", number(right)),
+                               .expected = number(right),
+                               .seen = number(seen[0]),
+                               .where = where}));
 }
 
 }  // namespace
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StageReport>& reports) {
   Expected expected{chain_of(p, salt), weights_of(p, salt)};
   const bool trains = p.plan.actions.front().back().pass != pipeline::Pass::forward;
   for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
     const StageReport& report = reports[static_cast<std::size_t>(stage)];
-    check_order(bench, played, p, stage, report.passes);
-    check_loss(bench, played, p, expected, stage, report.loss);
-    if (trains) check_gradients(bench, played, p, expected, stage, report.gradients);
+    check_order(runner, played, p, stage, report.passes);
+    check_loss(runner, played, p, expected, stage, report.loss);
+    if (trains) check_gradients(runner, played, p, expected, stage, report.gradients);
   }
 }
 

@@ -77,25 +77,25 @@ Cause cause_of(const Gradients& seen) {
           "before may lie on another device than the one that this device ran last"};
 }
 
-void check_passes(Bench& bench, const Played& played, const Problem& p, int device,
+void check_passes(CaseRunner& runner, const Played& played, const Problem& p, int device,
                   const std::vector<int>& passes) {
   std::vector<int> right;
   for (const int layer : p.layers_of(device)) right.push_back(layer + 1);
   for (std::size_t k = right.size(); k-- > 0;) right.push_back(-right[k]);
   if (passes == right) return;
-  bench.fail(played,
-             because({"other_passes",
-                      "each layer runs once forward, in the order of the model, and once "
-                      "backward, in the reverse order"},
-                     {.message = text("on device ", device, " the passes are ", listed(passes),
-                                      " where ", listed(right),
-                                      " are right; k is layer k-1 forward, and -k backward"),
-                      .expected = listed(right),
-                      .seen = listed(passes),
-                      .where = text("device ", device)}));
+  runner.fail(played,
+              because({"other_passes",
+                       "each layer runs once forward, in the order of the model, and once "
+                       "backward, in the reverse order"},
+                      {.message = text("on device ", device, " the passes are ", listed(passes),
+                                       " where ", listed(right),
+                                       " are right; k is layer k-1 forward, and -k backward"),
+                       .expected = listed(right),
+                       .seen = listed(passes),
+                       .where = text("device ", device)}));
 }
 
-void check_gradients(Bench& bench, const Played& played, const Problem& p, int device,
+void check_gradients(CaseRunner& runner, const Played& played, const Problem& p, int device,
                      const ChainResult& right, const Gradients& seen) {
   const std::vector<int> mine = p.layers_of(device);
   if (seen.size() != mine.size()) throw MalformedMessage("not the gradients of every layer");
@@ -104,7 +104,7 @@ void check_gradients(Bench& bench, const Played& played, const Problem& p, int d
     const auto at = first_difference(seen[k], expected, std::vector<double>(expected.size(), 0));
     if (!at) continue;
     const std::string wanted = number_at(expected, *at), shown = number_at(seen[k], *at);
-    bench.fail(
+    runner.fail(
         played,
         because(std::ranges::equal(seen[k], expected, is_rounded) ? rounded() : cause_of(seen),
                 {.message = text("the gradient of layer ", mine[k], ", on device ", device, ", is ",
@@ -115,8 +115,8 @@ void check_gradients(Bench& bench, const Played& played, const Problem& p, int d
   }
 }
 
-void check_loss(Bench& bench, const Played& played, const Problem& p, int device, double right,
-                const std::vector<double>& seen) {
+void check_loss(CaseRunner& runner, const Played& played, const Problem& p, int device,
+                double right, const std::vector<double>& seen) {
   const int last = p.device_of_layer.back();
   Failure failure{.expected = device == last ? number(right) : "undefined",
                   .seen = seen.empty() ? "undefined" : number(seen[0]),
@@ -125,12 +125,12 @@ void check_loss(Bench& bench, const Played& played, const Problem& p, int device
     failure.cause = "loss_elsewhere";
     failure.message = text("device ", device, " returns a loss, but the last layer lies on device ",
                            last, "; elsewhere it is undefined");
-    bench.fail(played, failure);
+    runner.fail(played, failure);
   }
   if (device == last && seen.empty()) {
     failure.cause = "no_loss";
     failure.message = text("device ", device, " has the last layer, but returns no loss");
-    bench.fail(played, failure);
+    runner.fail(played, failure);
   }
   if (device != last || (seen.size() == 1 && seen[0] == right)) return;
   failure.message = text("the loss is ", number(seen[0]), " where ", number(right), " is right");
@@ -138,17 +138,17 @@ void check_loss(Bench& bench, const Played& played, const Problem& p, int device
               "a layer was given something other than what the layer before it made, or the loss "
               "is not what the last forward pass returned"};
   if (seen.size() == 1 && is_rounded(seen[0], right)) cause = rounded();
-  bench.fail(played, because(cause, failure));
+  runner.fail(played, because(cause, failure));
 }
 
-void compare(Bench& bench, const Played& played, const Problem& p, std::uint64_t salt,
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<SplitReport>& reports) {
   const ChainResult right = result_of(chain_of(p, salt), {1}, {1});
   for (int device = 0; device < p.members.size(); ++device) {
     const SplitReport& report = reports[static_cast<std::size_t>(device)];
-    check_passes(bench, played, p, device, report.passes);
-    check_loss(bench, played, p, device, right.loss, report.loss);
-    check_gradients(bench, played, p, device, right, report.gradients);
+    check_passes(runner, played, p, device, report.passes);
+    check_loss(runner, played, p, device, right.loss, report.loss);
+    check_gradients(runner, played, p, device, right, report.gradients);
   }
 }
 
@@ -171,7 +171,7 @@ std::string text_of(const Routes& routes) {
   return all.empty() ? "none" : all;
 }
 
-void check_transfers(Bench& bench, const Played& played, const Problem& p) {
+void check_transfers(CaseRunner& runner, const Played& played, const Problem& p) {
   const Routes right = right_routes(p);
   Routes seen;
   for (const auto& message : played.counters.messages) seen.emplace_back(message.src, message.dst);
@@ -188,14 +188,14 @@ void check_transfers(Bench& bench, const Played& played, const Problem& p) {
       .expected = text_of(right),
       .seen = text_of(seen)};
   failure.verdict = Verdict::efficiency;
-  bench.fail(played, because({"other_transfers",
-                              "an activation goes to the device of the next layer, its gradient "
-                              "comes back, and nothing else travels"},
-                             failure));
+  runner.fail(played, because({"other_transfers",
+                               "an activation goes to the device of the next layer, its gradient "
+                               "comes back, and nothing else travels"},
+                              failure));
 }
 
 // The layers one after the other, and 7 µs for each message.
-void check_time(Bench& bench, const Played& played, const Problem& p) {
+void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
   const double passes_s = 3 * forward_s * p.layers();
   const double most_s = passes_s + 7e-6 * static_cast<double>(right_routes(p).size());
   if (played.counters.makespan_s <= most_s) return;
@@ -207,7 +207,7 @@ void check_time(Bench& bench, const Played& played, const Problem& p) {
       .expected = text("at most ", micros(most_s)),
       .seen = micros(played.counters.makespan_s)};
   failure.verdict = Verdict::efficiency;
-  bench.fail(
+  runner.fail(
       played,
       because({"slow_way", "devices wait for each other more than the layers make them"}, failure));
 }
@@ -227,22 +227,22 @@ std::vector<Problem> smaller(const Problem& p) {
 using Contract = RanksContract<Problem, SplitCase, SplitReport>;
 const Contract contract{.case_of = case_of, .compare = compare, .smaller = smaller};
 
-Problem problem_of(Bench& bench, int devices, std::vector<int> device_of_layer) {
-  const int rows = static_cast<int>(bench.draw_between(1, 4));
-  return {whole_world(devices), std::move(device_of_layer), rows, bench.draw()};
+Problem problem_of(CaseRunner& runner, int devices, std::vector<int> device_of_layer) {
+  const int rows = static_cast<int>(runner.draw_between(1, 4));
+  return {whole_world(devices), std::move(device_of_layer), rows, runner.draw()};
 }
 
-Problem drawn(Bench& bench, int devices, int layers) {
+Problem drawn(CaseRunner& runner, int devices, int layers) {
   std::vector<int> map;
   for (int layer = 0; layer < layers; ++layer) {
-    map.push_back(static_cast<int>(bench.draw_between(0, devices - 1)));
+    map.push_back(static_cast<int>(runner.draw_between(0, devices - 1)));
   }
-  return problem_of(bench, devices, map);
+  return problem_of(runner, devices, map);
 }
 
-void judge_maps(Bench& bench, int devices, const std::vector<std::vector<int>>& maps,
-                void (*cost)(Bench&, const Played&, const Problem&) = nullptr) {
-  for (const auto& map : maps) judge(bench, contract, problem_of(bench, devices, map), cost);
+void judge_maps(CaseRunner& runner, int devices, const std::vector<std::vector<int>>& maps,
+                void (*cost)(CaseRunner&, const Played&, const Problem&) = nullptr) {
+  for (const auto& map : maps) judge(runner, contract, problem_of(runner, devices, map), cost);
 }
 
 }  // namespace
@@ -250,56 +250,56 @@ void judge_maps(Bench& bench, int devices, const std::vector<std::vector<int>>& 
 Exam exam() {
   return {
       {"one device with all layers",
-       [](Bench& bench) {
-         judge_maps(bench, 1, {{0, 0, 0}, {0}});
+       [](CaseRunner& runner) {
+         judge_maps(runner, 1, {{0, 0, 0}, {0}});
        }},
       {"layers in a row: 0, 1; 0, 0, 1; 0, 1, 2",
-       [](Bench& bench) {
-         judge_maps(bench, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
-         judge_maps(bench, 3, {{0, 1, 2}, {2, 1, 0}});
+       [](CaseRunner& runner) {
+         judge_maps(runner, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
+         judge_maps(runner, 3, {{0, 1, 2}, {2, 1, 0}});
          for (const auto fine : {Problem::Fine::inputs, Problem::Fine::coefficients}) {
-           Problem p = problem_of(bench, 2, {0, 1, 1});
+           Problem p = problem_of(runner, 2, {0, 1, 1});
            p.fine = fine;
-           judge(bench, contract, p);
+           judge(runner, contract, p);
          }
        }},
       {"layers 0, 1, 0: a device whose layers are no neighbours",
-       [](Bench& bench) {
-         judge_maps(bench, 2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}});
+       [](CaseRunner& runner) {
+         judge_maps(runner, 2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}});
        }},
       {"any map on 2 to 8 and 13 devices, some of which have no layer; layers of many shapes",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int devices : {2, 3, 4, 5, 6, 7, 8, 13}) {
-           Problem p = drawn(bench, devices, 9);
+           Problem p = drawn(runner, devices, 9);
            p.shapes = 3;
-           judge(bench, contract, p);
+           judge(runner, contract, p);
          }
        }},
       {"in a subgroup, devices are ranks of that subgroup",
-       [](Bench& bench) {
-         Problem p = problem_of(bench, 3, {1, 0, 2, 1});
+       [](CaseRunner& runner) {
+         Problem p = problem_of(runner, 3, {1, 0, 2, 1});
          p.members = {8, {6, 1, 4}};
-         judge(bench, contract, p);
+         judge(runner, contract, p);
        }},
       {"when a device is lost, the others throw CommError",
-       [](Bench& bench) {
+       [](CaseRunner& runner) {
          for (const int at_request : {3, 5}) {
-           judge_lost_peer(bench, contract, problem_of(bench, 3, {0, 1, 2, 1, 0}), 1, at_request);
+           judge_lost_peer(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 1, at_request);
          }
        },
        {},
        Asks::cost},
       {"activations go to the next layer's device, gradients come back, and nothing else travels",
-       [](Bench& bench) {
-         judge_maps(bench, 2, {{0, 1, 0}}, check_transfers);
-         judge_maps(bench, 4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers);
+       [](CaseRunner& runner) {
+         judge_maps(runner, 2, {{0, 1, 0}}, check_transfers);
+         judge_maps(runner, 4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers);
        },
        {},
        Asks::cost},
       {"a run takes the time of its layers and transfers, and no more",
-       [](Bench& bench) {
-         judge_maps(bench, 2, {{0, 1, 0}}, check_time);
-         judge_maps(bench, 5, {{0, 1, 2, 3, 4}, {4, 4, 0, 2, 2}}, check_time);
+       [](CaseRunner& runner) {
+         judge_maps(runner, 2, {{0, 1, 0}}, check_time);
+         judge_maps(runner, 5, {{0, 1, 2, 3, 4}, {4, 4, 0, 2, 2}}, check_time);
        },
        {},
        Asks::cost},

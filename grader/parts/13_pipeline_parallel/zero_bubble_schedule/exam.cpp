@@ -88,8 +88,8 @@ std::vector<ScheduleQuestion> up_to_thirteen() {
 }
 
 // tW ≤ min(tF, tI).
-std::vector<ScheduleQuestion> cheap_weight_gradients(Bench& bench) {
-  auto questions = drawn_pipelines(bench, 40);
+std::vector<ScheduleQuestion> cheap_weight_gradients(CaseRunner& runner) {
+  auto questions = drawn_pipelines(runner, 40);
   for (ScheduleQuestion& q : questions) {
     auto& w = q.costs.weight_gradient_s;
     w = std::min({w, q.costs.forward_s, q.costs.input_gradient_s});
@@ -99,8 +99,8 @@ std::vector<ScheduleQuestion> cheap_weight_gradients(Bench& bench) {
 }
 
 // Where the contract promises no more than 1F1B's time: tW > min(tF, tI), or m < p.
-std::vector<ScheduleQuestion> other_costs(Bench& bench) {
-  auto questions = drawn_pipelines(bench, 80);
+std::vector<ScheduleQuestion> other_costs(CaseRunner& runner) {
+  auto questions = drawn_pipelines(runner, 80);
   for (ScheduleQuestion& q : questions) {
     if (q.micro_batches < q.stages) continue;
     q.costs.weight_gradient_s += std::min(q.costs.forward_s, q.costs.input_gradient_s);
@@ -111,30 +111,30 @@ std::vector<ScheduleQuestion> other_costs(Bench& bench) {
 }  // namespace
 
 Exam exam() {
-  const auto time = [](Bench& bench, const std::string& what,
+  const auto time = [](CaseRunner& runner, const std::string& what,
                        const std::vector<ScheduleQuestion>& questions) {
-    judge(bench, contract_of(rules, Aspect::makespan), what, questions);
+    judge(runner, contract_of(rules, Aspect::makespan), what, questions);
   };
   return {
       {"each stage runs each F, I and W once, in an order that can be carried out",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::plan), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"if each pass takes 1, a step takes 3m+p−1, or 2m+2p−1 with fewer micro-batches than stages",
-       [=](Bench& bench) { time(bench, "each pass takes 1", up_to_thirteen()); }},
+       [=](CaseRunner& runner) { time(runner, "each pass takes 1", up_to_thirteen()); }},
       {"with tW ≤ min(tF, tI) and m ≥ p, a step takes m(tF+tI+tW) + (p−1)(tF+tI−tW)",
-       [=](Bench& bench) { time(bench, "cheap W", cheap_weight_gradients(bench)); }},
+       [=](CaseRunner& runner) { time(runner, "cheap W", cheap_weight_gradients(runner)); }},
       {"with other costs, and with m < p, a step takes no longer than 1F1B's",
-       [=](Bench& bench) { time(bench, "other costs", other_costs(bench)); }},
+       [=](CaseRunner& runner) { time(runner, "other costs", other_costs(runner)); }},
       {"no stage has more than p forward passes whose W has not run",
-       [](Bench& bench) {
-         judge(bench, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
+       [](CaseRunner& runner) {
+         judge(runner, contract_of(rules, Aspect::memory), "pipelines of 1 to 13 stages",
                up_to_thirteen());
        }},
       {"a stage that there is not and a step without micro-batches are refused",
-       [](Bench& bench) {
-         ask(bench, contract_of(rules, Aspect::plan), "what makes no sense",
+       [](CaseRunner& runner) {
+         ask(runner, contract_of(rules, Aspect::plan), "what makes no sense",
              {stage_alone(0, 1, 1, 1), stage_alone(-1, 4, 1, 2), stage_alone(4, 4, 1, 2),
               stage_alone(0, 0, 1, 2), stage_alone(0, 4, 1, 0), stage_alone(3, 4, 1, -1)});
        }},
