@@ -48,7 +48,6 @@ set(LOCKSTEP_FAMILIES collective function ranks services)
 # LOCKSTEP_<part>_<key>.
 function(lockstep_read_manifests)
   lockstep_glob(manifests ${CMAKE_SOURCE_DIR}/exercises/[0-9][0-9]_*/*.toml)
-  list(FILTER manifests EXCLUDE REGEX "/quiz\\.toml$")
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifests})
   set(parts "")
   foreach(manifest IN LISTS manifests)
@@ -64,7 +63,7 @@ function(lockstep_read_manifests)
     file(READ ${manifest} text)
     set_property(GLOBAL PROPERTY LOCKSTEP_${name}_lesson ${lesson})
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LESSON_${lesson} ${name})
-    foreach(key header family rooms may_use judge_uses cases native)
+    foreach(key header symbols family rooms may_use judge_uses mistakes cases native)
       lockstep_manifest_value("${text}" ${key} value)
       set_property(GLOBAL PROPERTY LOCKSTEP_${name}_${key} ${value})
       set(${key} "${value}")
@@ -127,6 +126,15 @@ function(lockstep_parts_of_family family result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
+# Compiling these is measured, for the budget that an exercise has (docs/decisions/0054). A cache of a
+# compiler's results leaves nothing to measure.
+function(lockstep_measured target)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES RULE_LAUNCH_COMPILE
+      "sh ${CMAKE_SOURCE_DIR}/cmake/measured.sh ${CMAKE_BINARY_DIR}/times/${target} <OBJECT>")
+  endif()
+endfunction()
+
 # The references, all of them.
 function(lockstep_references)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
@@ -134,7 +142,9 @@ function(lockstep_references)
     get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
     add_library(part_${name} OBJECT ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp)
     target_link_libraries(part_${name} PRIVATE lockstep_flags)
-    target_compile_options(part_${name} PRIVATE -include engine/base/quiet_checks.hpp)
+    target_compile_definitions(part_${name} PRIVATE LOCKSTEP_QUIET_CHECKS)
+    lockstep_reads_library(part_${name})
+    lockstep_measured(part_${name})
   endforeach()
 endfunction()
 
@@ -224,6 +234,8 @@ function(lockstep_player name)
   get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_may_use)
   string(SUBSTRING ${lesson} 0 2 number)
   add_library(player_${name} OBJECT ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/player.cpp)
+  lockstep_reads_library(player_${name})
+  lockstep_measured(player_${name})
   set(libraries "")
   foreach(room IN LISTS rooms ITEMS comm)   # comm: every player talks to the judge
     lockstep_target_of(${room} target)
@@ -284,8 +296,48 @@ function(lockstep_player name)
   add_dependencies(player-${name} ${needed})
 endfunction()
 
+# At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
+function(lockstep_exam_flags target)
+  target_compile_options(${target} PRIVATE -O1 -Wno-maybe-uninitialized)
+endfunction()
+
+# lockstep_exam(lossy LESSONS 10 FAMILIES gradients ROOMS collectives SOURCES lossy_rules.cpp)
+# What the exams of a few lessons share: SOURCES as in lockstep_sources. The judges of LESSONS link it
+# with the FAMILIES and ROOMS that it calls; another lesson's judge does not see it.
+function(lockstep_exam name)
+  cmake_parse_arguments(ARG "" "" "LESSONS;FAMILIES;ROOMS;SOURCES" ${ARGN})
+  set(target lockstep_exam_${name})
+  add_library(${target} STATIC)
+  lockstep_sources(${target} ${ARG_SOURCES})
+  lockstep_exam_flags(${target})
+  target_link_libraries(${target} PUBLIC lockstep_exam)
+  foreach(family IN LISTS ARG_FAMILIES)
+    target_link_libraries(${target} PUBLIC lockstep_exam_${family})
+  endforeach()
+  foreach(room IN LISTS ARG_ROOMS)
+    lockstep_target_of(${room} room_target)
+    target_link_libraries(${target} PUBLIC ${room_target})
+  endforeach()
+  foreach(number IN LISTS ARG_LESSONS)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_EXAMS_${number} ${target})
+  endforeach()
+endfunction()
+
+# Object library `target`: the mutants of a reference that have a sentence, as programs, and the list
+# of them for the exam in `namespace` (grader/course/mistakes_unit.hpp). They only explain a failure:
+# nobody waits for what they compute.
+function(lockstep_mistakes target reference mutants function namespace)
+  set(unit ${CMAKE_BINARY_DIR}/mistakes/${target}.cpp)
+  add_custom_command(OUTPUT ${unit}
+    COMMAND mistakes-unit ${reference} ${mutants} ${function} ${namespace} ${unit}
+    DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${function}")
+  add_library(${target} OBJECT ${unit})
+  target_compile_options(${target} PRIVATE -O1 -w -include engine/base/quiet_checks.hpp)
+  target_link_libraries(${target} PRIVATE lockstep_flags)
+endfunction()
+
 # Target judge-NN: the exams of a lesson, and the table of them. An exam is in the namespace of its
-# part, so that those of a lesson are compiled as one unit.
+# part, so that those of a lesson are compiled as one unit. A judge links the rooms of its parts.
 function(lockstep_judge lesson)
   string(SUBSTRING ${lesson} 0 2 number)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_LESSON_${lesson})
@@ -293,9 +345,12 @@ function(lockstep_judge lesson)
   set(entries "")
   set(sources "")
   set(references "")
+  set(rooms comm)
   foreach(name IN LISTS parts)
     get_property(cases GLOBAL PROPERTY LOCKSTEP_${name}_cases)
     get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_judge_uses)
+    get_property(used_rooms GLOBAL PROPERTY LOCKSTEP_${name}_rooms)
+    list(APPEND rooms ${used_rooms})
     list(APPEND references ${uses})
     list(JOIN cases ", " cases)
     string(APPEND declared "namespace ${name} {\nExam exam();\n}\n")
@@ -320,10 +375,29 @@ ${entries}  };
 }  // namespace lockstep::grader
 ")
   add_executable(judge-${number} ${table} ${sources})
+  lockstep_measured(judge-${number})
   set_target_properties(judge-${number} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITS} UNITY_BUILD_BATCH_SIZE 8)
-  # At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
-  target_compile_options(judge-${number} PRIVATE -O1 -Wno-maybe-uninitialized)
-  target_link_libraries(judge-${number} PRIVATE lockstep_judge_main lockstep_judge)
+  lockstep_exam_flags(judge-${number})
+  lockstep_reads_library(judge-${number})
+  get_property(families GLOBAL PROPERTY LOCKSTEP_EXAMS_${number})
+  target_link_libraries(judge-${number} PRIVATE lockstep_judge_main ${families} lockstep_exam)
+  list(REMOVE_DUPLICATES rooms)
+  foreach(room IN LISTS rooms)
+    lockstep_target_of(${room} target)
+    target_link_libraries(judge-${number} PRIVATE ${target})
+  endforeach()
   list(REMOVE_DUPLICATES references)
   lockstep_use_parts(judge-${number} ${references})
+  foreach(name IN LISTS parts)
+    get_property(mistakes GLOBAL PROPERTY LOCKSTEP_${name}_mistakes)
+    if(mistakes)
+      get_property(symbols GLOBAL PROPERTY LOCKSTEP_${name}_symbols)
+      list(GET symbols 0 function)
+      string(REGEX REPLACE "\\(.*" "" function "${function}")
+      lockstep_mistakes(mistakes_${name} ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp
+                        ${CMAKE_SOURCE_DIR}/tests/exercises/${lesson}/${name}/mutants.toml ${function}
+                        lockstep::grader::${name})
+      target_sources(judge-${number} PRIVATE $<TARGET_OBJECTS:mistakes_${name}>)
+    endif()
+  endforeach()
 endfunction()

@@ -3,7 +3,8 @@
 #   lockstep_way(pipeline SOURCES "ways/pipeline.cpp strategies/pipeline.cpp" USES parallel/pipeline CALLS run_stage)
 #
 # SOURCES, USES and CALLS as in lockstep_room. The way is the library lockstep_way_<stem>, which tests
-# name way/<stem> among the rooms they use. BASIC: in every trainer. Two tables are made from these
+# name way/<stem> among the rooms they use. BASIC: in every trainer; any other is in the program
+# train-<stem>, which is built when it is first asked for, and in train-all. Two tables are made from these
 # lines: of declarations (`Way <stem>_way()`, in ways/<stem>.hpp), which every reader of the command
 # line has, and for each program of makers (`const WayMaker& <stem>_maker()`).
 
@@ -38,7 +39,7 @@ function(lockstep_way stem)
   get_property(closed GLOBAL PROPERTY LOCKSTEP_DECLARED_WAYS)
   if(closed)
     get_property(basic GLOBAL PROPERTY LOCKSTEP_BASIC_WAYS)
-    lockstep_trainer(train-${stem} ${basic} ${stem})
+    lockstep_trainer(train-${stem} WAYS ${basic} ${stem})
     set(table ${CMAKE_BINARY_DIR}/ways/declared_with_${stem}.cpp)
     lockstep_table_of_declarations(${table} ${closed} ${stem})
     target_sources(train-${stem} PRIVATE ${table})
@@ -47,6 +48,7 @@ endfunction()
 
 # The source of the table of declarations, in the order of the lines.
 function(lockstep_table_of_declarations file)
+  get_property(basic GLOBAL PROPERTY LOCKSTEP_BASIC_WAYS)
   set(includes "#include \"engine/train/way.hpp\"\n")
   set(declared "")
   set(entries "")
@@ -57,7 +59,11 @@ function(lockstep_table_of_declarations file)
     else()
       string(APPEND declared "Way ${stem}_way();\n")
     endif()
-    string(APPEND entries "      ${stem}_way(),\n")
+    if(stem IN_LIST basic)
+      string(APPEND entries "      always(${stem}_way()),\n")
+    else()
+      string(APPEND entries "      ${stem}_way(),\n")
+    endif()
   endforeach()
   file(CONFIGURE OUTPUT ${file} CONTENT "// The ways to train, from the lines lockstep_way(…).
 ${includes}
@@ -65,6 +71,10 @@ namespace lockstep::train {
 
 ${declared}
 const std::vector<Way>& declared_ways() {
+  const auto always = [](Way way) {
+    way.built = Way::Built::always;
+    return way;
+  };
   static const std::vector<Way> all{
 ${entries}  };
   return all;
@@ -98,11 +108,13 @@ function(lockstep_use_ways target)
   endforeach()
   set(table ${CMAKE_BINARY_DIR}/ways/makers_of_${target}.cpp)
   file(CONFIGURE OUTPUT ${table} CONTENT "// The ways to train that ${target} is linked with.
-#include \"engine/train/way_maker.hpp\"
+#include <string_view>
 
 namespace lockstep::train {
 
+class WayMaker;
 ${declared}
+const WayMaker* find_maker(std::string_view stem);
 const WayMaker* find_maker(std::string_view stem) {
 ${entries}  return nullptr;
 }

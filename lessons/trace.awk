@@ -1,5 +1,5 @@
-# What the pictures and counts of a trace share: how a line of a trace for Perfetto is read. Comes before the script that
-# uses it:
+# What the pictures and counts of a trace share: how a line of a trace for Perfetto, or of a training log,
+# is read. Comes before the script that uses it:
 #   awk -f lessons/trace.awk -f lessons/07_ddp/waits.awk FILE.json
 
 # The value of a line's field, a string without its quotation marks; "" if the line has no such field.

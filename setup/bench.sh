@@ -25,10 +25,10 @@ lab_bench() {
   fi
   if [ "${1-}" = check ]; then
     shift
-    program=lab-tool
+    program=lab-further
     help_without_build "$@"
     cd "$root"
-    hand_to lab-tool bench-check "$@"
+    hand_over "lab-further lab-tool" lab-further $building bench-check "$@"
   fi
   program=bench
   help_without_build "$@"

@@ -1,4 +1,4 @@
-# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-tool does what
+# ./lab dev: for those who change the lab. The shell checks the form of the sources; lab-dev does what
 # needs the course's manifest. Tests run by their labels.
 
 dev_help() {
@@ -25,9 +25,12 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 for the lessons' Python and as a peer of ./lab bench
        ./lab dev predictions FOLDER
                                 write what the site shows before and after a predicted run
-       ./lab dev fuzz TARGET [SECONDS]
+       ./lab dev fuzz TARGET [SECONDS | --keep]
                                 feed a parser made-up inputs for 600 seconds, or as many; TARGET is
-                                archives, frames, quiz or roster
+                                archives, frames, quiz or roster; --keep adds what was found and
+                                reaches new code to tests/fuzz/corpus/TARGET.tar
+       ./lab dev costs [--hold] list what each exercise adds to building and testing, and what is
+                                over its budget; --hold fails if an exercise exceeds it
        ./lab dev affected PATH… list the labels of tests that a change to these files can affect
 TEXT
 }
@@ -62,14 +65,23 @@ dev_torch() {
     fail 3 "PyTorch is installed in build/torch but does not start"
 }
 
-# Builds a target with clang, and keeps what it finds in build/fuzz/found.
+# Builds a target with clang. What it finds is put into build/fuzz/found; --keep adds to the archive
+# of kept inputs those of them that reach an edge that no kept one reaches.
 dev_fuzz() {
   target=${1:-}
   [ -f "tests/fuzz/$target.cpp" ] || fail 2 "name a target: archives, frames, quiz or roster"
   install_packages $packages_dev
-  found=build/fuzz/found/$target
+  found=build/fuzz/found/$target kept=build/fuzz/kept/$target archive=tests/fuzz/corpus/$target.tar
   cmake --preset fuzz >/dev/null && ninja -C build/fuzz "fuzz_$target" && mkdir -p "$found" || exit 1
-  build/fuzz/bin/fuzz_"$target" "$found" "tests/fuzz/corpus/$target" -dict=tests/fuzz/dictionary \
+  rm -rf "$kept" && mkdir -p "$kept" && tar -xf "$archive" -C "$kept" || exit 1
+  if [ "${2:-}" = --keep ]; then
+    build/fuzz/bin/fuzz_"$target" -set_cover_merge=1 -use_counters=0 "$kept" "$found" || exit 1
+    (cd "$kept" && tar --format=ustar --sort=name --owner=0 --group=0 --mode=0644 --mtime=@0 \
+      -cf "$root/$archive" -- *) || exit 1
+    say "$archive: $(tar -tf "$archive" | wc -l) inputs"
+    return
+  fi
+  build/fuzz/bin/fuzz_"$target" "$found" "$kept" -dict=tests/fuzz/dictionary \
     -max_total_time="${2:-600}" -max_len=16384 -timeout=10 -print_final_stats=1 \
     -artifact_prefix="$found-" || fail 1 "a finding; its input is $found-*"
 }
@@ -82,6 +94,6 @@ lab_dev() {
     torch) dev_torch ;;
     fuzz) shift; dev_fuzz "$@" ;;
     format) install_packages $packages_dev; dev_format ;;
-    *) hand_to lab-tool dev "$@" ;;
+    *) hand_to lab-dev dev "$@" ;;
   esac
 }

@@ -28,7 +28,7 @@ lab_docs() {
   make_file_pages
   make_kill_page
   make_pipelines_page
-  "$bin/lab-tool" dev predictions "$made/predictions"
+  "$bin/lab-dev" dev predictions "$made/predictions"
   site_layout >"$made/layout.xml"
   doxygen docs/site/Doxyfile >build/docs/doxygen.log 2>&1 && ! grep -qE 'warning|error' build/docs/doxygen.log || {
     grep -E 'warning|error|not understood' build/docs/doxygen.log | head -n 20 >&2
@@ -48,8 +48,8 @@ site_texts() {
 # The kill matrices of all exercises that are proved here, with the totals.
 make_kill_page() {
   ready
-  build lab-tool
-  "$bin/lab-tool" dev matrix --page "$made/kill_matrix.md" >/dev/null
+  build lab-dev
+  "$bin/lab-dev" dev matrix --page "$made/kill_matrix.md" >/dev/null
 }
 
 # Schedules of pipelines for p, m and v to choose; finish_looks copies its pictures.

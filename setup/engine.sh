@@ -13,10 +13,26 @@ gpu_library() {
       echo gpu-library ;; esac
 }
 
+# Builds `train` and whatever else the command line of a training run asks for. `train` has DDP and the
+# plain way; it says which program has another way to train, and that is built when it is first used.
+# Sets `trainer`.
+build_trainer() {
+  trainer=train
+  ready
+  build train $(gpu_library "$@")
+  needed=$("$bin/train" --needed-program "$@" 2>/dev/null) || return 0   # it refuses the options itself
+  [ -n "$needed" ] || return 0
+  [ -x "$bin/${needed%% *}" ] || [ "$as_built" = yes ] ||
+    say "${needed#* } is built once, when it is first used"
+  build "${needed%% *}"
+  [ ! -x "$bin/${needed%% *}" ] || trainer=${needed%% *}
+}
+
 engine_train() {
   ! wants_help "$@" || exec "$bin/train" --help   # it exists: help_without_build has returned
   if other_parts "$@"; then hand_over "train lab-tool $(gpu_library "$@")" lab-tool $building train "$@"; fi
-  hand_over "train $(gpu_library "$@")" train "$@"
+  build_trainer "$@"
+  exec "$bin/$trainer" "$@"
 }
 
 engine_generate() {
@@ -46,7 +62,20 @@ engine_sim() {
 engine_run() {
   case ${1:-} in --help | -h) exec "$bin/lockstep-run" --help ;; esac
   if other_parts "$@"; then hand_over "lockstep-run lab-tool" lab-tool $building run "$@"; fi
-  hand_over "lockstep-run $(own_program "$@") $(gpu_library "$@")" lockstep-run "$@"
+  program=$(own_program "$@")
+  [ "$program" != train ] || build_trainer_of_run "$@"
+  hand_over "lockstep-run $program $(gpu_library "$@")" lockstep-run "$@"
+}
+
+# Of what the launcher itself is told, its --backend goes to the program.
+build_trainer_of_run() {
+  backend=
+  while [ "$1" != -- ]; do
+    case $1 in --backend) backend="--backend ${2-}" ;; --backend=*) backend=$1 ;; esac
+    shift
+  done
+  shift 2
+  build_trainer "$@" $backend
 }
 
 # The target of the lab's own program that stands behind "--"; nothing if it is another program.

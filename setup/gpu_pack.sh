@@ -6,7 +6,8 @@ set -eu
 root=$1
 build=$2
 out=$3
-programs="test_gpu test_gpu_kernels train lockstep-run bench-train gpu-explain"
+# The trainer there is the one that connects GPUs.
+programs="test_gpu test_gpu_kernels train-all lockstep-run bench-train gpu-explain"
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 mkdir -p "$made/bin" "$made/gpu" "$made/paper" "$made/lib" "$made/no_nccl"
@@ -17,6 +18,7 @@ for program in $programs; do
   ldd "$build/bin/$program" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' |
     grep -vE '/(libc|libm|libstdc\+\+|libgcc_s|ld-linux[^/]*|libcuda[^/]*|libcublas[^/]*|libnccl)\.so' >>"$made/libraries" || :
 done
+mv "$made/bin/train-all" "$made/bin/train"
 sort -u "$made/libraries" | while read -r library; do cp -L "$library" "$made/lib"; done
 rm "$made/libraries"
 cp "$build/gpu/liblockstep_gpu.so" "$made/gpu"

@@ -4,7 +4,8 @@ test_help() {
   cat <<'TEXT'
 usage: ./lab test [--preset release|dev|asan|tsan] [--changed[=BASE]] [-- CTEST-ARGUMENTS…]
 
-Configures, builds everything and runs all tests. The last lines are ctest's own.
+Configures, builds everything and runs all tests. The last lines are ctest's own. Before them stand
+the slowest ten tests, and what each exercise adds to building and testing (./lab dev costs).
   --preset P    release (default); asan and tsan build and run with sanitizers
   --changed     only the tests that a change since BASE (main) can affect, with reasons; untracked
                 files count as changed. Only the whole suite is conclusive
@@ -16,7 +17,40 @@ TEXT
 choose_changed() {
   git rev-parse --quiet --verify "$base^{commit}" >/dev/null || fail 2 "git has no commit '$base'"
   changed=$(git diff --name-only --no-renames "$base" --; git ls-files --others --exclude-standard)
-  labels=$("$bin/lab-tool" dev affected $changed) || exit $?
+  labels=$("$bin/lab-dev" dev affected $changed) || exit $?
+}
+
+# Copies what ctest prints, and puts the figures before its closing lines. The times are in its lines:
+# " 12/2225 Test  #12: name ......   Passed    0.05 sec".
+show_tests() {
+  times=$root/build/$preset/test_times.txt
+  : >"$times"
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+      *"% tests passed, "*)
+        show_slowest
+        show_costs
+        printf '%s\n' "$line"
+        cat
+        return ;;
+      *Test*"#"*" sec"*) printf '%s\n' "$line" >>"$times" ;;
+    esac
+    printf '%s\n' "$line"
+  done
+}
+
+show_slowest() {
+  [ "$(wc -l <"$times")" -gt 10 ] || return 0
+  printf 'the slowest ten tests, in seconds beside the others:\n'
+  awk '{ seconds = $(NF - 1); sub(/^.*#[0-9]+: /, ""); sub(/ *\.* *(Passed|\*\*\*[A-Za-z ():]*|Not Run) *[0-9.]+ sec *$/, "")
+         printf "%10.1f  %s\n", seconds, $0 }' "$times" | sort -rn | head -n 10
+  printf '\n'
+}
+
+show_costs() {
+  grep -q ': proof of ' "$times" || return 0
+  "$root/build/$preset/bin/lab-dev" dev costs || :
+  printf '\n'
 }
 
 lab_test() {
@@ -49,5 +83,12 @@ lab_test() {
     [ -z "$labels" ] || set -- -L "$labels" "$@"
   fi
   # One more than there are cores, because many tests wait for a deadline or a child.
-  ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" || exit 1
+  status=$root/build/$preset/test.status
+  rm -f "$status"
+  {
+    ended=0
+    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 || ended=$?
+    echo "$ended" >"$status"
+  } | show_tests
+  read -r ended <"$status" && [ "$ended" = 0 ] || exit 1
 }

@@ -14,6 +14,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
+#include "engine/launch/cpu_isa.hpp"
 #include "engine/launch/failure.hpp"
 #include "engine/launch/process.hpp"
 
@@ -21,6 +22,20 @@ namespace lockstep::bench {
 namespace {
 
 using Words = std::vector<std::string>;
+
+// One thread; and what holds a peer and its libraries to the instructions that ours keep to.
+Words environment_of(kernels::Isa isa) {
+  Words set{"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"};
+  if (isa == kernels::widest_isa()) return set;
+  if (isa == kernels::Isa::avx2) {
+    set.insert(set.end(), {"ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
+                           "MKL_ENABLE_INSTRUCTIONS=AVX2"});
+  } else {
+    set.insert(set.end(), {"ATEN_CPU_CAPABILITY=default", "ONEDNN_MAX_CPU_ISA=SSE41",
+                           "MKL_ENABLE_INSTRUCTIONS=SSE4_2"});
+  }
+  return set;
+}
 
 Words own_environment() {
   Words all;
@@ -92,10 +107,14 @@ std::string line_of(const std::vector<std::string>& command) {
   return line;
 }
 
+Runner::Runner() : environment_(environment_of(launch::cpu_isa(launch::process_environment()))) {}
+
 Runner::Ended Runner::run(const std::vector<std::string>& command) {
   launch::ProcessOptions options;
-  options.command = {"env", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"};
-  options.command.insert(options.command.end(), command.begin(), command.end());
+  options.command = {"env"};
+  for (const Words* words : {&environment_, &command}) {
+    options.command.insert(options.command.end(), words->begin(), words->end());
+  }
   options.environment = own_environment();
   options.error = launch::Stream::inherit;
   options.signal_mask = signals_.before();

@@ -60,6 +60,9 @@ struct Interrupted : std::runtime_error {
 //   Throws    Interrupted, when the process that runs and all its ranks are gone
 class Runner {
  public:
+  // Throws UsageError where LOCKSTEP_CPU_ISA chooses what this processor does not have.
+  Runner();
+
   struct Ended {
     std::string output;  // stdout; stderr is ours
     int status = 0;      // as wait() has it
@@ -81,6 +84,7 @@ class Runner {
 
  private:
   launch::Signals signals_;
+  const std::vector<std::string> environment_;  // what is set for each command, "NAME=value"
 };
 
 // The words of a measured command as one line, for an error.

@@ -14,9 +14,13 @@ Seat seat_of_process();
 //   Throws  Lacking, with the ways out
 void check_gpus(const Arguments& arguments, int ranks);
 
+// Whether this program is linked with what connects GPUs (gpu_ranks.cpp, or no_gpu_ranks.cpp).
+bool connects_gpus();
+
 // The ranks that a launcher started, or this process alone: `gpu` is this rank's, and outlives what
 // is returned. The host's half of the group talks by `transport`.
-//   Throws  Lacking where the build has no GPU code; what join_ranks and make_nccl_group do
+//   Requires  connects_gpus()
+//   Throws    Lacking where the build has no GPU code; what join_ranks and make_nccl_group do
 Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic);
 
 }  // namespace lockstep::apps

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "engine/apps/computing.hpp"
 #include "engine/apps/gpu_ranks.hpp"
 #include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
+#include "engine/apps/sibling.hpp"
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
@@ -140,7 +142,19 @@ void check_files(const Arguments& arguments) {
   }
 }
 
+// For ./lab, which builds that program before it starts it: `train --needed-program ARGS…` prints
+// its name and what it is for, and nothing where this program will do.
+int print_needed_program(int argc, const char* const* argv) {
+  const Arguments arguments = apps::train_options().parse(argc, argv);
+  const apps::Trainer needed = apps::trainer_in_place_of_this(arguments);
+  if (!needed.what.empty()) std::cout << needed.program << " " << needed.what << "\n";
+  return 0;
+}
+
 int run(int argc, const char* const* argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--needed-program") {
+    return print_needed_program(argc - 1, argv + 1);
+  }
   const Options options = apps::train_options();
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
@@ -148,11 +162,13 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
+  apps::become_trainer(arguments, argv);
   check_files(arguments);
   const std::int64_t ranks = apps::ranks_of(arguments);
   if (ranks > apps::ranks_max) {
-    throw UsageError(text(arguments.given("ranks") ? "--ranks " + arguments.get("ranks")
-                                                   : std::string("--pp times --dp"),
+    throw UsageError(text(arguments.given("ranks")
+                              ? "--ranks " + arguments.get("ranks")
+                              : std::string("what the options ask for together"),
                           " is more than ", apps::ranks_max));
   }
   const bool launched = launch::is_launched(launch::process_environment());

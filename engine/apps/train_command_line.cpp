@@ -1,5 +1,7 @@
 #include "engine/apps/train_command_line.hpp"
 
+#include <vector>
+
 #include "engine/apps/computing.hpp"
 #include "engine/base/error.hpp"
 #include "engine/collectives/all_reduce.hpp"
@@ -182,6 +184,19 @@ Options train_options(std::span<const train::Way> ways) {
 std::int64_t ranks_of(const Arguments& arguments, std::span<const train::Way> ways) {
   if (arguments.given("ranks")) return arguments.integer("ranks", 1);
   return train::ranks_asked_for(arguments, ways, ranks_max);
+}
+
+Trainer trainer_for(const Arguments& arguments, std::span<const train::Way> ways) {
+  std::vector<const train::Way*> asked;
+  for (const train::Way* way : train::ways_of(arguments, ways)) {
+    if (way->built == train::Way::Built::when_asked) asked.push_back(way);
+  }
+  const bool nccl = arguments.has("--backend nccl");
+  if (asked.empty() && !nccl) return {};
+  if (asked.size() == 1 && !nccl) return {"train-" + asked.front()->stem, asked.front()->name};
+  std::string what = nccl ? "training over NCCL" : "";
+  for (const train::Way* way : asked) what += (what.empty() ? "" : " with ") + way->name;
+  return {"train-all", what};
 }
 
 std::string data_name(const Arguments& arguments) {

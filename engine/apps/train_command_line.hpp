@@ -23,6 +23,15 @@ Options train_options(std::span<const train::Way> ways = train::declared_ways())
 //   Returns  more than ranks_max, whatever was typed, when it is
 std::int64_t ranks_of(const Arguments& arguments,
                       std::span<const train::Way> ways = train::declared_ways());
+// The program that has all that a run asks for. `train` has the ways that are always built; a
+// further one has a program of its own, and several of them share one.
+struct Trainer {
+  std::string program = "train";  // "train-pipeline"
+  std::string what = {};          // "pipeline parallelism"; empty for train
+};
+Trainer trainer_for(const Arguments& arguments,
+                    std::span<const train::Way> ways = train::declared_ways());
+
 std::string data_name(const Arguments& arguments);
 std::string optimizer_name(const Arguments& arguments);
 

@@ -36,8 +36,15 @@ namespace lockstep::comm {
 class NcclPairs {
  public:
   using Pair = std::pair<int, int>;  // source and destination
-  void add(Pair pair);
-  std::vector<Pair> all() const;  // a pair of two groups stands here twice
+  void add(Pair pair) {
+    const std::scoped_lock lock(mutex_);
+    pairs_.push_back(pair);
+  }
+  // A pair of two groups stands here twice.
+  std::vector<Pair> all() const {
+    const std::scoped_lock lock(mutex_);
+    return pairs_;
+  }
 
  private:
   mutable std::mutex mutex_;  // guards pairs_

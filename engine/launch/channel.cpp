@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "engine/base/json_text.hpp"
+
 namespace lockstep::launch {
 
 namespace {
@@ -19,7 +21,7 @@ constexpr double send_timeout_s = 5;
 
 void Channel::send(const json& message) {
   // A rank's last lines may hold bytes of any kind.
-  const std::string line = message.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string line = write_any_json(message) + "\n";
   std::string_view rest = line;
   const auto deadline = comm::deadline_after(send_timeout_s);
   while (!lost() && !rest.empty()) {
@@ -49,7 +51,7 @@ std::vector<json> Channel::receive() {
     in_.append(part, static_cast<std::size_t>(got));
     std::size_t begin = 0;
     for (auto end = in_.find('\n'); end != std::string::npos; end = in_.find('\n', begin)) {
-      messages.push_back(json::parse(in_.substr(begin, end - begin), nullptr, false));
+      messages.push_back(read_json_or_discard(std::string_view(in_).substr(begin, end - begin)));
       begin = end + 1;
       if (messages.back().is_object()) continue;
       messages.pop_back();

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 
 namespace lockstep::launch {
 
@@ -31,7 +33,7 @@ void write_error_file(const std::string& path, const std::exception& error) {
                    {"blames_peers", blames_peers}};
   const json all{{"message", {{"message", error.what()}, {"extraInfo", extra}}}};
   // The message may hold bytes of any kind; they must not cause a second failure.
-  std::ofstream(path) << all.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
+  std::ofstream(path) << write_any_json(all) << "\n";
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ double seconds_since_1970() {
 
 std::optional<ErrorReport> read_error_file(const std::string& path) {
   std::ifstream file(path);
-  const json all = json::parse(file, nullptr, false);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  const json all = read_json_or_discard(content);
   if (!all.is_object() || !all.contains("message")) return std::nullopt;
   const json& message = all["message"];
   ErrorReport report{"", time_of_file(path), false};

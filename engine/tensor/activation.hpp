@@ -15,6 +15,9 @@ enum class Activation : std::uint8_t {
   tanh,
   sigmoid
 };
+constexpr Activation all_activations[] = {Activation::relu,       Activation::gelu,
+                                          Activation::gelu_exact, Activation::silu,
+                                          Activation::tanh,       Activation::sigmoid};
 std::string_view name_of(Activation activation);
 
 // A NaN stays a NaN: a diverged run must not look healthy.

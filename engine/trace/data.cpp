@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "engine/trace/summary.hpp"
 
 namespace lockstep::trace {
@@ -115,8 +116,7 @@ Timeline timeline_of(const json& in) {
 }  // namespace
 
 std::string json_text(std::string_view text) {
-  const std::string ascii =
-      json(std::string(text)).dump(-1, ' ', true, json::error_handler_t::replace);
+  const std::string ascii = write_ascii_json(std::string(text));
   std::string result;
   for (const char c : ascii) {
     switch (c) {
@@ -179,7 +179,7 @@ void write_data(std::ostream& out, const Timeline& timeline) {
 
 Timeline read_data(std::string_view text) {
   try {
-    return timeline_of(json::parse(text));
+    return timeline_of(read_json(text));
   } catch (const std::exception& error) {
     throw Error(std::string("this is no timeline as the lab writes it: ") + error.what());
   }

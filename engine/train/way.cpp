@@ -39,8 +39,8 @@ void share_slot(Options& options, const Way& way, const Way& other, const Names&
 }
 
 bool refuses(const Way& way, const Way& other) {
-  return std::ranges::any_of(
-      way.refuses, [&](const Refusal& refusal) { return refusal.what == other.stem; });
+  return std::ranges::any_of(way.refuses,
+                             [&](const Refusal& refusal) { return refusal.what == other.stem; });
 }
 
 }  // namespace
@@ -56,7 +56,8 @@ void declare_ways(Options& options, std::span<const Way> ways) {
   for (const Way& way : ways) {
     for (const Refusal& refusal : way.refuses) {
       const auto found = declared.find(refusal.what);
-      const bool known = found != declared.end() || std::ranges::find(all, refusal.what) != all.end();
+      const bool known =
+          found != declared.end() || std::ranges::find(all, refusal.what) != all.end();
       LOCKSTEP_CHECK(known, way.name, " refuses '", refusal.what,
                      "', which is neither a way nor an option; look for it in ", way.stem, ".hpp");
       const Names names = found != declared.end() ? found->second : Names{refusal.what};

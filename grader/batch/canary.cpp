@@ -10,7 +10,7 @@
 #include "grader/batch/class_run.hpp"
 #include "grader/batch/digest.hpp"
 #include "grader/course/text_file.hpp"
-#include "grader/lab/impostors.hpp"
+#include "grader/dev/impostors.hpp"
 
 namespace lockstep::grader {
 namespace {

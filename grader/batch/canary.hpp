@@ -17,7 +17,7 @@ const Exercise& canary_exercise(const Course& course);
 void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
                    int jobs, const std::string& secret);
 
-// Judges the impostors (grader/lab/impostors.hpp) with the exam of each of the exercises.
+// Judges the impostors (grader/dev/impostors.hpp) with the exam of each of the exercises.
 //   Throws  Error naming exercise and impostor when one is given anything
 void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercises, int jobs,
                     const std::string& secret);

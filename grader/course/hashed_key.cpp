@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/course/slow_hash.hpp"
@@ -143,7 +144,7 @@ std::string hashed_key(const std::filesystem::path& key) {
   } catch (const BrokenKey& error) {
     throw Error(text("the key of a quiz is broken (", key.string(), "): ", error.what()));
   }
-  return hashed.dump(1) + "\n";
+  return write_json(hashed, 1) + "\n";
 }
 
 }  // namespace lockstep::grader

@@ -104,6 +104,7 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.rooms = entry.need<Words>("rooms");
   exercise.may_use = entry.get("may_use", Words{});
   entry.get("judge_uses", Words{});  // for the build alone
+  exercise.mistakes = entry.get("mistakes", false);
   exercise.cases = entry.need<std::vector<int>>("cases");
   for (const auto& [check, why] : entry.get("trivial", std::map<std::string, std::string>{})) {
     const bool digits = check.find_first_not_of("0123456789") == std::string::npos;

@@ -50,6 +50,7 @@ struct Exercise {
   std::string family;                  // the kind of exam
   std::vector<std::string> rooms;      // what its player is linked with, besides comm
   std::vector<std::string> may_use;    // other parts whose references are linked into its player
+  bool mistakes = false;               // its judge names the mutant that gives an answer
   std::vector<int> cases;              // that each check plays at least
   std::map<int, std::string> trivial;  // checks, from 1, that an impostor may pass; and why
   bool among_processes = false;        // the results of real processes say whether it is right

@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 using Keys = std::vector<std::string>;
 const Keys keys_of_edit{"find", "through", "put"};
-const Keys keys_of_mutant{"name", "verdict", "says", "find", "through", "put"};
-const Keys keys_beside_edits{"name", "verdict", "says", "edit"};
+const Keys keys_of_mutant{"name", "verdict", "says", "likely", "find", "through", "put"};
+const Keys keys_beside_edits{"name", "verdict", "says", "likely", "edit"};
 
 constexpr const char* usual_verdict = "wrong answer";
 
@@ -42,7 +42,8 @@ class Reader {
     if (table.contains("verdict") && mutant.verdict == usual_verdict) {
       fail(table, "verdict", text("'", usual_verdict, "' is understood: leave this line out"));
     }
-    mutant.says = words(table, "says");
+    mutant.likely = table.contains("likely") ? words(table, "likely") : "";
+    mutant.says = mutant.likely.empty() || table.contains("says") ? words(table, "says") : "";
     if (several && (!edits->is_array() || edits->empty())) {
       fail(table, "edit", "edits must be [[mutant.edit]] tables");
     }

@@ -5,6 +5,10 @@
 //   name = "own_value_twice"
 //   verdict = "crash"            what it must be judged; without this line, "wrong answer"
 //   says = "is added 2 times"    words of the reason
+//   likely = "this rank's own value was in the sum already"
+//                                the likely cause, as a student reads it, of an answer that is what
+//                                this mutant gives (grader/course/mistakes_unit.hpp); it is the
+//                                reason, too, so that `says` may be left out
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //
@@ -26,7 +30,9 @@ struct Edit {
 };
 
 struct Mutant {
-  std::string name, verdict, says;
+  std::string name, verdict;
+  std::string says;    // words of the reason; without any, `likely`
+  std::string likely;  // empty: an answer like this mutant's is told in other words
   std::vector<Edit> edits;
 };
 

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "engine/base/nearest.hpp"
 #include "grader/course/quantity.hpp"
 #include "grader/course/text_file.hpp"
@@ -43,7 +44,7 @@ class PredictionTable {
     const json* value = find(key);
     if (value == nullptr) return 0;
     const bool good = value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1;
-    if (!good) refuse(key, text("'", key, "' is not a number from 0 to 1: ", value->dump()));
+    if (!good) refuse(key, text("'", key, "' is not a number from 0 to 1: ", write_json(*value)));
     return value->get<double>();
   }
   std::vector<PredictionTable> tables(const std::string& key) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/course/quiz_rules.hpp"
@@ -60,13 +61,13 @@ const json& key_entry(const json& key, const char* name) {
 
 std::string key_text(const json& key, const char* name) {
   const json& found = key_entry(key, name);
-  if (!found.is_string()) throw BrokenKey(text("'", name, "' is no text: ", found.dump()));
+  if (!found.is_string()) throw BrokenKey(text("'", name, "' is no text: ", write_json(found)));
   return found.get<std::string>();
 }
 
 double key_number(const json& key, const char* name) {
   const json& found = key_entry(key, name);
-  if (!found.is_number()) throw BrokenKey(text("'", name, "' is no number: ", found.dump()));
+  if (!found.is_number()) throw BrokenKey(text("'", name, "' is no number: ", write_json(found)));
   return found.get<double>();
 }
 
@@ -77,7 +78,7 @@ std::vector<AnswerReport> grade_answers(const std::filesystem::path& answers,
   const std::string name = rules.shown.empty() ? answers.string() : rules.shown;
   const std::vector<GivenAnswer> given = reader.answers(read_text(answers), name);
   const json rules_of_all =
-      key.extension() == ".json" ? json::parse(read_text(key)) : quiz_rules(key);
+      key.extension() == ".json" ? read_json(read_text(key)) : quiz_rules(key);
   std::vector<AnswerReport> reports;
   const json& questions =
       judged_by(key, "", [&]() -> const json& { return key_entry(rules_of_all, "question"); });

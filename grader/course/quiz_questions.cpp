@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/course/toml_file.hpp"
 
@@ -65,7 +66,7 @@ std::vector<Question> questions_of(const std::filesystem::path& file) {
       question.text = entry.at("text");
       question.options = entry.value("options", std::vector<std::string>{});
       const auto& answer = entry.at("answer");
-      question.answer = answer.is_string() ? answer.get<std::string>() : answer.dump();
+      question.answer = answer.is_string() ? answer.get<std::string>() : write_json(answer);
     } catch (const nlohmann::json::exception& error) {
       throw UsageError(text("a question of ", file.string(), " is incomplete: ", error.what()));
     }

@@ -54,7 +54,7 @@ struct Places {
   std::filesystem::path judge(const Exercise& e) const {
     return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
   }
-  // A player that contains no part (grader/play/impostor.hpp).
+  // A player that contains no part (grader/impostors/impostor.hpp).
   std::filesystem::path impostor(const std::string& kind) const {
     return build / "bin" / ("impostor-" + kind);
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/editors.hpp"
@@ -210,7 +211,7 @@ Exit check_command(const Lab& lab, const Words& words) {
     }
   }
   if (arguments.flag("json")) {
-    std::cout << (documents.size() == 1 ? documents.front() : documents).dump(2) << "\n";
+    std::cout << write_json(documents.size() == 1 ? documents.front() : documents, 2) << "\n";
   } else if (exercises.size() > 1) {
     std::cout << passed << " of " << exercises.size() << " passed\n";
   }

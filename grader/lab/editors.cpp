@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -23,7 +24,7 @@ void write_compile_commands(const Lab& lab) {
   }
   if (entries.empty()) return;
   const fs::path to = lab.places.root / "work" / "compile_commands.json";
-  const std::string text = entries.dump(1) + "\n";
+  const std::string text = write_json(entries, 1) + "\n";
   if (!fs::exists(to) || read_text(to) != text) write_text(to, text);
 }
 

@@ -1,4 +1,4 @@
-// Shared by the commands of lab-tool: the paths, the course, and the colours of output.
+// Shared by the commands of ./lab: the paths, the course, and the colours of output.
 #pragma once
 
 #include <string>
@@ -33,23 +33,13 @@ Exit watch_command(const Lab& lab, const Words& words);
 Exit overview_command(const Lab& lab, const Words& words);
 Exit next_command(const Lab& lab, const Words& words);
 Exit solution_command(const Lab& lab, const Words& words);
-Exit submit_command(const Lab& lab, const Words& words);
 Exit quiz_command(const Lab& lab, const Words& words);
 Exit predict_command(const Lab& lab, const Words& words);
-Exit myth_command(const Lab& lab, const Words& words);
 Exit hint_command(const Lab& lab, const Words& words);
 Exit list_command(const Lab& lab, const Words& words);
 Exit show_command(const Lab& lab, const Words& words);
 Exit reset_command(const Lab& lab, const Words& words);
 Exit begin_command(const Lab& lab, const Words& words);
-Exit bench_check_command(const Lab& lab, const Words& words);
-Exit compare_command(const Lab& lab, const Words& words);
-Exit trace_command(const Lab& lab, const Words& words);
-Exit debug_command(const Lab& lab, const Words& words);
-Exit train_command(const Lab& lab, const Words& words);
-Exit sim_command(const Lab& lab, const Words& words);
-Exit launch_command(const Lab& lab, const Words& words);
-Exit dev_command(const Lab& lab, const Words& words);
 
 // How an exercise stands:
 //   solved      its file is what passed with full points

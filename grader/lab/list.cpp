@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_text.hpp"
 #include "engine/base/text.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
@@ -159,7 +160,7 @@ Exit list_command(const Lab& lab, const Words& words) {
   if (arguments.flag("json")) {
     auto list = nlohmann::json::array();
     for (const Row& row : rows) list.push_back(json_of(row, rows));
-    std::cout << list.dump(2) << "\n";
+    std::cout << write_json(list, 2) << "\n";
     return Exit::passed;
   }
   std::string out = list_text(lab, rows);

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_text.hpp"
 #include "engine/base/text.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
@@ -169,7 +170,7 @@ Exit overview_command(const Lab& lab, const Words& words) {
   const auto rows = rows_of(lab, progress);
   const Exercise* next = exercise_at_hand(lab, progress);
   if (arguments.flag("json")) {
-    std::cout << overview_json(rows, progress, next).dump(2) << "\n";
+    std::cout << write_json(overview_json(rows, progress, next), 2) << "\n";
   } else {
     std::cout << wrapped(overview_text(lab, progress, rows, next, seconds_now()), lab.columns);
   }
@@ -189,7 +190,7 @@ Exit next_command(const Lab& lab, const Words& words) {
     for (const Row& row : rows) {
       if (row.exercise == next) document = json_of(row, rows);
     }
-    std::cout << document.dump(2) << "\n";
+    std::cout << write_json(document, 2) << "\n";
   } else if (next == nullptr) {
     std::cout << "every exercise is solved; ./lab list shows them\n";
   } else {

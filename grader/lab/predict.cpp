@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
@@ -133,7 +134,7 @@ Exit ask(const Lab& lab, const PredictionRow& row, const std::vector<PredictionR
   const Run& lesson_run = row.predicted.run;
   const bool as_json = arguments.flag("json");
   if (as_json && !arguments.given("answer")) {
-    std::cout << question_json(row).dump(2) << "\n";
+    std::cout << write_json(question_json(row), 2) << "\n";
     return Exit::passed;
   }
   if (!as_json) std::cout << reflowed(asked(lab, row), lab.columns);
@@ -161,8 +162,7 @@ Exit ask(const Lab& lab, const PredictionRow& row, const std::vector<PredictionR
     document["why"] = prediction.why;
     document["output"] = ran.output;
     document["seconds"] = ran.seconds;
-    using Handler = nlohmann::json::error_handler_t;
-    std::cout << document.dump(2, ' ', false, Handler::replace) << "\n";
+    std::cout << write_any_json(document, 2) << "\n";
     return Exit::passed;
   }
   std::cout << "\n" << wrapped(verdict_text(lab, prediction, *yours, seen), lab.columns);
@@ -200,7 +200,7 @@ Exit predict_command(const Lab& lab, const Words& words) {
   if (number == 0) {
     if (arguments.given("answer")) throw UsageError("--answer is for one run: ./lab predict 06.1");
     if (arguments.flag("json")) {
-      std::cout << prediction_list_json(rows).dump(2) << "\n";
+      std::cout << write_json(prediction_list_json(rows), 2) << "\n";
     } else if (rows.empty()) {
       std::cout << (lesson.empty() ? "no lesson asks for predictions\n"
                                    : "lesson " + lesson + " asks for no predictions\n");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
@@ -123,7 +124,7 @@ Exit quiz_command(const Lab& lab, const Words& words) {
   const Exercise& quiz = quiz_named(lab, arguments.words());
   ensure_file(lab, quiz);
   if (arguments.flag("json")) {
-    std::cout << questions_json(lab, quiz).dump(2) << "\n";
+    std::cout << write_json(questions_json(lab, quiz), 2) << "\n";
     return Exit::passed;
   }
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1) {

@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <iostream>
-#include <regex>
 #include <set>
 
 #include "engine/base/error.hpp"
@@ -19,14 +20,28 @@ namespace {
 
 constexpr double shown_deadline_s = 300;
 
+// The names that follow `prefix` in a command.
+std::set<std::string> names_after(const std::string& command, const std::string& prefix) {
+  std::set<std::string> names;
+  for (auto at = command.find(prefix); at != std::string::npos; at = command.find(prefix, at)) {
+    at += prefix.size();
+    const auto end =
+        std::find_if(command.begin() + static_cast<std::ptrdiff_t>(at), command.end(),
+                     [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-'; });
+    const std::string name(command.begin() + static_cast<std::ptrdiff_t>(at), end);
+    if (!name.empty()) names.insert(name);
+  }
+  return names;
+}
+
 // The programs that a lesson's command starts; those that judge parts see to it themselves.
 std::set<std::string> targets_of(const std::string& command) {
   std::set<std::string> targets;
-  const std::regex program(R"(\./lab (train|generate|sim|run)\b|build/release/bin/([\w-]+))");
-  for (std::sregex_iterator at(command.begin(), command.end(), program), end; at != end; ++at) {
-    const std::string engine = (*at)[1].str();
-    targets.insert(engine == "run" ? "lockstep-run" : engine.empty() ? (*at)[2].str() : engine);
+  for (const std::string& name : names_after(command, "./lab ")) {
+    if (name == "run") targets.insert("lockstep-run");
+    if (name == "train" || name == "generate" || name == "sim") targets.insert(name);
   }
+  targets.merge(names_after(command, "build/release/bin/"));
   return targets;
 }
 

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/hint.hpp"
 #include "grader/lab/list.hpp"
@@ -122,7 +123,7 @@ void Watch::take_outcome() {
     nlohmann::json line = outcome->document;
     line["file"] = lab_.places.work(*exercise_).string();
     line["seconds"]["edit_to_verdict"] = total_s;
-    std::cout << line.dump() << std::endl;
+    std::cout << write_json(line) << std::endl;
   } else if (!terminal_) {
     std::cout << verdict_words_ << "  time      " << times_ << "\n" << said << std::endl;
   } else {

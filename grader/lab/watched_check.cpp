@@ -13,6 +13,7 @@
 #include <iostream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/json_text.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/report.hpp"
 
@@ -42,8 +43,7 @@ std::string outcome_of(const Lab& lab, const Exercise& exercise) {
   } catch (const std::exception& error) {
     outcome["failed"] = error.what();
   }
-  using Handler = nlohmann::json::error_handler_t;
-  return outcome.dump(-1, ' ', false, Handler::replace);
+  return write_any_json(outcome);
 }
 
 void write_all(int to, const std::string& words) {
@@ -107,7 +107,7 @@ std::optional<Outcome> WatchedCheck::take() {
     got_.append(buffer, static_cast<std::size_t>(count));
   }
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  const auto outcome = nlohmann::json::parse(got_, nullptr, false);
+  const auto outcome = read_json_or_discard(got_);
   if (outcome.is_discarded()) throw Error("the check ended without a verdict");
   if (outcome.contains("failed")) throw Error(outcome.at("failed").get<std::string>());
   return Outcome{outcome.at("words").get<std::string>(), outcome.at("document")};

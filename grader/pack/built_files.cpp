@@ -44,7 +44,10 @@ fs::path BuiltFiles::built(const fs::path& below_build) const {
 }
 
 void BuiltFiles::copy(const fs::path& file) {
-  const fs::path below = file.lexically_relative(lab_.places.build).lexically_normal();
+  copy(file, file.lexically_relative(lab_.places.build).lexically_normal());
+}
+
+void BuiltFiles::copy(const fs::path& file, const fs::path& below) {
   const fs::path to = to_ / below;
   if (fs::exists(to)) return;
   fs::create_directories(to.parent_path());
@@ -56,12 +59,14 @@ void BuiltFiles::copy(const fs::path& file) {
   copies.insert(to.lexically_relative(folder_));
 }
 
-void BuiltFiles::program(const std::string& name) { copy(built(fs::path("bin") / name)); }
+void BuiltFiles::program(const std::string& name, const std::string& as) {
+  copy(built(fs::path("bin") / name), fs::path("bin") / as);
+}
 
-void BuiltFiles::links(const std::string& name) {
+void BuiltFiles::links(const std::string& name, const std::string& as) {
   const std::string command = last_line_of(
       ran({"ninja", "-C", lab_.places.build.string(), "-t", "commands", name}, lab_.places.root));
-  const fs::path list = to_ / "links" / name;
+  const fs::path list = to_ / "links" / as;
   write_text(list, command + "\n");
   others_.insert(list.lexically_relative(folder_));
   std::istringstream words(command);

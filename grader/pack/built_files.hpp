@@ -15,10 +15,11 @@ class BuiltFiles {
   // Copies into folder/build/release.
   BuiltFiles(const Lab& lab, std::filesystem::path folder);
 
-  void program(const std::string& name);
+  //   as  its name there
+  void program(const std::string& name, const std::string& as);
 
-  // The command that links a program, and all that is linked.
-  void links(const std::string& name);
+  // The command that links a program, and all that is linked; for the program of that name there.
+  void links(const std::string& name, const std::string& as);
 
   // The recipe of a part's player without what GPUs need, and all that it names.
   void recipe(const Exercise& part);
@@ -33,6 +34,7 @@ class BuiltFiles {
  private:
   std::filesystem::path built(const std::filesystem::path& below_build) const;
   void copy(const std::filesystem::path& file);
+  void copy(const std::filesystem::path& file, const std::filesystem::path& below);
   void forget_root(const std::set<std::filesystem::path>& files) const;
   void strip(const std::string& how, const std::set<std::filesystem::path>& files) const;
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/further/submit.hpp"
 #include "grader/lab/lab.hpp"
-#include "grader/lab/submit.hpp"
 
 namespace lockstep::grader {
 

@@ -17,11 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the engine that students start, and lab-tool.
-const std::vector<std::string> programs{"lab-tool", "lockstep-run", "train",
-                                        "generate", "sim",          "smoke"};
+// Those of the engine that students start, and those behind ./lab.
+const std::vector<std::string> programs{"lab-tool", "lab-further", "lockstep-run", "train",
+                                        "generate", "sim",         "smoke"};
 // Those of them that can be linked with other parts.
 const std::vector<std::string> linked{"train", "sim", "smoke"};
+// The trainer with every way to train, which is `train` there: nothing is built when it is asked
+// for.
+const std::string trainer = "train-all";
+std::string built_as(const std::string& name) { return name == "train" ? trainer : name; }
 // The targets with which players of every kind are linked: no programs.
 const std::set<std::string> of_players{"players", "player-shared", "player-sanitized"};
 
@@ -89,6 +93,7 @@ std::set<std::string> targets_of_edition(const Lab& lab) {
   targets.merge(programs_of_lessons(lab));
   targets.merge(myths(lab));
   targets.merge(judges(lab));
+  targets.insert(trainer);
   return targets;
 }
 
@@ -99,9 +104,9 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
   }
   BuiltFiles built(lab, folder);
   for (const std::string& name : targets_of_edition(lab)) {
-    if (!of_players.contains(name)) built.program(name);
+    if (!of_players.contains(name) && name != trainer) built.program(built_as(name), name);
   }
-  for (const std::string& name : linked) built.links(name);
+  for (const std::string& name : linked) built.links(built_as(name), name);
   for (const Exercise& exercise : lab.course.exercises) {
     if (exercise.kind == Kind::code) {
       built.recipe(exercise);

@@ -7,8 +7,8 @@
 #include "engine/data/dataset.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
 #include "grader/play/case_world.hpp"
+#include "grader/play/step_case.hpp"
 
 namespace lockstep::grader {
 

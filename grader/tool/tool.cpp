@@ -3,13 +3,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "engine/base/edition.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
@@ -34,8 +37,16 @@ void complain(const std::string& why) {
                        columns_of_terminal(STDERR_FILENO));
 }
 
-Exit run(Words words, const std::map<std::string, Command>& commands,
-         const std::string& default_command) {
+// Becomes the other program, with this one's command line.
+[[noreturn]] void become(const Lab& lab, const std::string& program, char** argv) {
+  make_targets_ready(lab, {program});
+  const auto path = lab.places.build / "bin" / program;
+  ::execv(path.c_str(), argv);
+  throw Error(text("cannot start ", path.string(), ": ", std::strerror(errno)));
+}
+
+Exit run(char** argv, Words words, const std::map<std::string, Command>& commands,
+         const std::string& default_command, const std::map<std::string, std::string>& elsewhere) {
   Lab lab;
   lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
   if (const auto edition = folder_of_edition()) {
@@ -50,16 +61,19 @@ Exit run(Words words, const std::map<std::string, Command>& commands,
     lab.builds = true;
     words.erase(words.begin());
   }
+  const std::string name = words.empty() ? default_command : words.front();
+  const auto other = elsewhere.find(name);
+  if (other != elsewhere.end()) become(lab, other->second, argv);
   lab.course = read_course(lab.places.manifest());
   lab.paint = paint_of_terminal();
   lab.columns = columns_of_terminal(STDOUT_FILENO);
   lab.sanitized = LOCKSTEP_SANITIZED != 0;
   if (lab.sanitized) lab.limits.memory_bytes = 0;  // sanitizers map terabytes of shadow
-  const std::string name = words.empty() ? default_command : words.front();
   const auto found = commands.find(name);
   if (found == commands.end()) {
     std::vector<std::string> known;
     for (const auto& [command, unused] : commands) known.push_back(command);
+    for (const auto& [command, unused] : elsewhere) known.push_back(command);
     throw UsageError(text("there is no command '", name, "'", did_you_mean(name, known),
                           " (./lab help lists all)"));
   }
@@ -70,9 +84,11 @@ Exit run(Words words, const std::map<std::string, Command>& commands,
 }  // namespace
 
 int run_tool(int argc, char** argv, const std::map<std::string, Command>& commands,
-             const std::string& default_command) {
+             const std::string& default_command,
+             const std::map<std::string, std::string>& elsewhere) {
   try {
-    return static_cast<int>(run(Words(argv + 1, argv + argc), commands, default_command));
+    return static_cast<int>(
+        run(argv, Words(argv + 1, argv + argc), commands, default_command, elsewhere));
   } catch (const UsageError& error) {
     complain(error.what());
     return static_cast<int>(Exit::usage);

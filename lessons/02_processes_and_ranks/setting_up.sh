@@ -15,4 +15,4 @@ run() {  # CASE WHO LATE_MS TIMEOUT_MS
   run rank0 0 1000 5000
   echo "case 3 rank 2 never starts; the deadline is 1.5 seconds"
   run launcher 2 -1 1500
-} | awk -f "$here/setting_up.awk" >"$here/setting_up.svg"
+} | awk -f "$here/../chart.awk" -f "$here/setting_up.awk" >"$here/setting_up.svg"

@@ -11,37 +11,29 @@ $1 == "all" {
   time[runs] = $2; depth[runs] = $3; fan[runs] = $4
   if ($2 > longest) longest = $2
 }
-function x(us) { return left + us * width / top }
-function y(r, rank) { return 56 + (r - 1) * panel + rank * lane }
-function words(px, py, anchor, said) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", px, py, anchor, said
-}
+function row(r, rank) { return 56 + (r - 1) * panel + rank * 19 }
 END {
-  left = 62; width = 650; lane = 19; panel = (last_rank + 1) * lane + 42
+  panel = (last_rank + 1) * 19 + 42
   top = (int(longest / 20) + 1) * 20
+  x_scale(0, 62, top, 712)
   bottom = 34 + runs * panel
-  height = bottom + 26
-  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 %d\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">\n", height
-  printf "<rect width=\"740\" height=\"%d\" fill=\"#ffffff\"/>\n", height
-  for (us = 0; us <= top; us += 20) {
-    printf "<path d=\"M%.1f 30V%d\" stroke=\"#d8dee4\"/>\n", x(us), bottom
-    words(x(us), bottom + 16, "middle", us " µs")
-  }
+  head(740, bottom + 26)
+  for (us = 0; us <= top; us += 20) { down(x(us), 30, bottom, grid); words(x(us), bottom + 16, "middle", us " µs") }
   for (r = 1; r <= runs; r++) {
-    printf "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"20\" fill=\"#ffffff\"/>\n", left - 2, y(r, 0) - 36, width + 4
-    words(left, y(r, 0) - 21, "start", sprintf("<tspan font-weight=\"bold\">%s</tspan>: %d µs, depth %d, fan %d", title[r], time[r], depth[r], fan[r]))
+    rect(60, row(r, 0) - 36, 654, 20, "#ffffff")
+    words(62, row(r, 0) - 21, "start", sprintf("<tspan font-weight=\"bold\">%s</tspan>: %d µs, depth %d, fan %d", title[r], time[r], depth[r], fan[r]))
     for (rank = 0; rank <= last_rank; rank++) {
-      words(left - 8, y(r, rank) + 4, "end", "rank " rank)
+      words(54, row(r, rank) + 4, "end", "rank " rank)
       from = rank == 0 ? 0 : time[r]
       for (m = 1; m <= messages; m++) if (run[m] == r && dst[m] == rank) from = arrived[m]
-      printf "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#d8dee4\" stroke-width=\"3\"/>\n", left, y(r, rank), x(from)
-      printf "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#a8d1ff\" stroke-width=\"7\"/>\n", x(from), y(r, rank), x(time[r])
+      across(62, x(from), row(r, rank), grid, 3)
+      across(x(from), x(time[r]), row(r, rank), "#a8d1ff", 7)
     }
     for (m = 1; m <= messages; m++) {
       if (run[m] != r) continue
-      printf "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#bc4c00\" stroke-width=\"1.4\"/>\n", x(sent[m]), y(r, src[m]), x(arrived[m]), y(r, dst[m])
-      printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" fill=\"#bc4c00\"/>\n", x(arrived[m]), y(r, dst[m])
+      path("M" short(x(sent[m]), 1) " " row(r, src[m]) "L" short(x(arrived[m]), 1) " " row(r, dst[m]), "#bc4c00", 1.4)
+      dot(x(arrived[m]), row(r, dst[m]), 3.2, "#bc4c00")
     }
   }
-  print "</svg>"
+  foot()
 }

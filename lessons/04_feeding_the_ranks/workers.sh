@@ -5,4 +5,4 @@ set -eu
 here=$(cd "${0%/*}" && pwd)
 build=$here/../../build/release
 ninja -C "$build" reading-ahead >/dev/null
-"$build/bin/reading-ahead" | awk -f "$here/workers.awk" >"$here/workers.svg"
+"$build/bin/reading-ahead" | awk -f "$here/../chart.awk" -f "$here/workers.awk" >"$here/workers.svg"

@@ -12,5 +12,5 @@ run() {  # RANKS BATCH-PER-RANK
 run 1 128
 run 2 64
 run 4 32
-awk -f "$here/figure.awk" "label=1 rank × 128" "$logs/1.jsonl" "label=2 ranks × 64" "$logs/2.jsonl" \
-  "label=4 ranks × 32" "$logs/4.jsonl" >"$here/figure.svg"
+awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/figure.awk" "label=1 rank × 128" "$logs/1.jsonl" \
+  "label=2 ranks × 64" "$logs/2.jsonl" "label=4 ranks × 32" "$logs/4.jsonl" >"$here/figure.svg"

@@ -13,7 +13,7 @@ steps() {  # BYTES COLUMNS, then WORDS and NAME of each
     echo "case $1"
     "$build/bin/what-moves" messages "$2" 4 "$bytes"
     shift 2
-  done | awk -v columns="$columns" -v size="$bytes" -f "$here/steps.awk"
+  done | awk -v columns="$columns" -v size="$bytes" -f "$here/../chart.awk" -f "$here/steps.awk"
 }
 steps 40000 4 "ring: six steps, a quarter of the data in each message" ring_all_reduce >"$here/ring.svg"
 steps 40000 5 "tree: four steps, all of the data in each message" tree_all_reduce \
@@ -33,7 +33,7 @@ sizes="4 16 64 256 1024 4096 16384 65536 262144 1048576 4194304 16777216 6710886
   for ranks in 4 8 16 32 64 128 256 512 1024; do
     "$build/bin/crossing" ring tree $ranks | sed "s/.*equal at \([^,]*\),.*/crossing $ranks \1/"
   done
-} | awk -f "$here/choosing.awk" >"$here/choosing.svg"
+} | awk -f "$here/../chart.awk" -f "$here/choosing.awk" >"$here/choosing.svg"
 
 for program in ring_all_reduce tree_all_reduce halving_doubling_all_reduce hierarchical_all_reduce all_reduce; do
   for count in 250 1000 4000 16000 64000 250000 1000000 4000000 16000000 64000000 250000000; do
@@ -42,4 +42,4 @@ for program in ring_all_reduce tree_all_reduce halving_doubling_all_reduce hiera
         /virtual time/ { time = $3; unit = $4 }
         /left a node/ { print name, bytes, time, unit, $(NF - 3) }'
   done
-done | awk -f "$here/nodes.awk" >"$here/nodes.svg"
+done | awk -f "$here/../chart.awk" -f "$here/nodes.awk" >"$here/nodes.svg"

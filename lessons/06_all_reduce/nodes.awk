@@ -2,45 +2,27 @@
 # node; the library's bytes are not counted. Called by figures.sh with lines
 #   NAME BYTES TIME UNIT LEFT     LEFT: bytes that left a node, of all nodes together
 {
-  time[$1, $2] = $3 * ($4 == "s" ? 1 : $4 == "ms" ? 1e-3 : 1e-6)
-  if (!($1 in known)) { known[$1] = 1; name[++shapes] = $1 }
-  if ($1 == name[1]) sizes[++size_count] = $2
+  point($1, $2, $3 * ($4 == "s" ? 1 : $4 == "ms" ? 1e-3 : 1e-6))
   share[$1] = $5 / 8 / $2
 }
-function log10(v) { return log(v) / log(10) }
-function words(px, py, anchor, said, ink) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, ink, said
-}
-function unit(v) { return v >= 1e9 ? v / 1e9 " GB" : v >= 1e6 ? v / 1e6 " MB" : v / 1e3 " kB" }
-function moment(e) { return e >= 0 ? 10 ^ e " s" : e >= -3 ? 10 ^ (e + 3) " ms" : 10 ^ (e + 6) " µs" }
-function x(v) { return 66 + (log10(v) - 3) * 310 / 6.1 }
-function y(v) { return 252 - (log10(v) + 4) * 196 / 3.4 }
 END {
-  colour["ring_all_reduce"] = "#0969da"; colour["tree_all_reduce"] = "#bc4c00"
-  colour["halving_doubling_all_reduce"] = "#1a7f37"; colour["hierarchical_all_reduce"] = "#8250df"
-  said["ring_all_reduce"] = "ring"; said["tree_all_reduce"] = "tree"
-  said["halving_doubling_all_reduce"] = "halving-doubling"; said["hierarchical_all_reduce"] = "hierarchical"
-  colour["all_reduce"] = "#57606a"; said["all_reduce"] = "NCCL's ring, as its own model prices it"
-  dashes["all_reduce"] = " stroke-dasharray=\"5 4\""
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 304\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"304\" fill=\"#ffffff\"/>"
-  words(66, 22, "start", "time on 8 nodes of 8 H100", " font-weight=\"bold\"")
-  for (e = -4; e <= -1; e++) {
-    printf "<path d=\"M66 %.1fH380\" stroke=\"#d8dee4\"/>\n", y(10 ^ e)
-    words(60, y(10 ^ e) + 4, "end", moment(e), "")
-  }
-  for (e = 3; e <= 9; e += 2) words(x(10 ^ e), 272, "middle", unit(10 ^ e), "")
-  words(220, 294, "middle", "bytes of each rank", "")
-  words(452, 22, "start", "bytes that leave a node, over the data", " font-weight=\"bold\"")
-  for (s = 1; s <= shapes; s++) {
-    printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2.2\" stroke-linejoin=\"round\"%s d=\"", colour[name[s]], dashes[name[s]]
-    for (i = 1; i <= size_count; i++) printf "%s%.1f %.1f", i == 1 ? "M" : "L", x(sizes[i]), y(time[name[s], sizes[i]])
-    print "\"/>"
+  split("ring tree halving-doubling hierarchical", said, " ")
+  said[5] = "NCCL's ring, as its own model prices it"
+  split("#0969da #bc4c00 #1a7f37 #8250df #57606a", colour, " ")
+  head(740, 304)
+  words(66, 22, "start", "time on 8 nodes of 8 H100", bold)
+  x_scale(1e3, 66, 10 ^ 9.1, 376, "log"); y_scale(1e-4, 252, 10 ^ -0.6, 56, "log")
+  y_ticks("1e-4=100 µs|1e-3=1 ms|0.01=10 ms|0.1=100 ms", 66, 380)
+  x_ticks("1e3=1 kB|1e5=100 kB|1e7=10 MB|1e9=1 GB", 272)
+  words(220, 294, "middle", "bytes of each rank")
+  words(452, 22, "start", "bytes that leave a node, over the data", bold)
+  for (s = 1; s <= 5; s++) {
+    line(series[s], colour[s], 2.2, s == 5 ? dashed(5, 4) : "")
     top = 14 + 46 * s
-    words(452, top + 4, "start", said[name[s]], "")
-    if (dashes[name[s]] != "") { printf "<path d=\"M452 %dh40\" stroke=\"%s\" stroke-width=\"2.2\"%s/>\n", top + 14, colour[name[s]], dashes[name[s]]; continue }
-    printf "<rect x=\"452\" y=\"%d\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", top + 10, share[name[s]] * 15, colour[name[s]]
-    words(458 + share[name[s]] * 15, top + 24, "start", sprintf("%.2f", share[name[s]]), "")
+    words(452, top + 4, "start", said[s])
+    if (s == 5) { across(452, 492, top + 14, colour[s], 2.2, dashed(5, 4)); continue }
+    rect(452, top + 10, share[series[s]] * 15, 18, colour[s])
+    words(458 + share[series[s]] * 15, top + 24, "start", sprintf("%.2f", share[series[s]]))
   }
-  print "</svg>"
+  foot()
 }

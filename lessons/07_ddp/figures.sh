@@ -24,16 +24,16 @@ timeline() {  # RANK TITLE OPTION…
   timeline 0 "after backward, each gradient by itself" --no-overlap
   timeline 0 "during backward, one bucket" --bucket-mb 1000
   timeline 0 "during backward, buckets of 25 MiB"
-} | awk -f "$here/../trace.awk" -f "$here/overlap.awk" >"$here/overlap.svg"
+} | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/overlap.awk" >"$here/overlap.svg"
 {
   timeline 0 "rank 0, all GPUs alike"
   timeline 0 "rank 0, while GPU 5 needs 1.5 times as long" --slow 5:1.5
   timeline 5 "rank 5, the slow one" --slow 5:1.5
-} | awk -f "$here/../trace.awk" -f "$here/overlap.awk" >"$here/straggler.svg"
+} | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/overlap.awk" >"$here/straggler.svg"
 
 for cluster in ethernet h100; do
   for size in 0.01 1 2 5 10 15 25 35 50 70 100 140 200 400; do
     step $cluster --bucket-mb $size | awk -v cluster=$cluster -v size=$size '
       /^  step/ { print cluster, size, $2, $3 }'
   done
-done | awk -f "$here/bucket_size.awk" >"$here/bucket_size.svg"
+done | awk -f "$here/../chart.awk" -f "$here/bucket_size.awk" >"$here/bucket_size.svg"

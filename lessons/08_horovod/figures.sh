@@ -23,7 +23,7 @@ timeline() {  # FULL_SCALE_MS TITLE CLUSTER OPTION…
   timeline 100 "DDP, Ethernet" ethernet
   timeline 100 "Horovod, Ethernet" ethernet --horovod
   timeline 35 "Horovod, H100 and InfiniBand" h100 --horovod
-} | awk -f "$here/../trace.awk" -f "$here/cycles.awk" >"$here/cycles.svg"
+} | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/cycles.awk" >"$here/cycles.svg"
 
 milliseconds() {
   awk '/^  step/ { print $2 * ($3 == "s" ? 1000 : 1) }'
@@ -33,4 +33,4 @@ for cluster in ethernet h100; do
   for time in 0 1 2 3 4 5 6 8 10 12 15 18 20 23 26 30 35 40 45 50; do
     echo "$cluster $time $(step $cluster --horovod --cycle-time-ms $time | milliseconds)"
   done
-done | awk -f "$here/cycle_time.awk" >"$here/cycle_time.svg"
+done | awk -f "$here/../chart.awk" -f "$here/cycle_time.awk" >"$here/cycle_time.svg"

@@ -20,7 +20,7 @@ histogram() {  # TITLE OPTION…
   histogram "four equal workers, no bound"
   histogram "one worker four times slower, no bound" --slow 3:4
   histogram "one worker four times slower, bound 2" --slow 3:4 --staleness 2
-} | awk -f "$here/staleness.awk" >"$here/staleness.svg"
+} | awk -f "$here/../chart.awk" -f "$here/staleness.awk" >"$here/staleness.svg"
 
 curve() {  # NAME OPTION…
   name=$1; shift
@@ -33,4 +33,4 @@ curve() {  # NAME OPTION…
   curve 8 --staleness 8 --steps 100
   curve inf --staleness inf --steps 207
   curve plain --staleness inf --steps 235 --momentum 0 --lr 0.5
-} | awk -f "$here/loss.awk" >"$here/loss.svg"
+} | awk -f "$here/../chart.awk" -f "$here/loss.awk" >"$here/loss.svg"

@@ -1,47 +1,32 @@
 # Draws loss.svg: the training loss over time, and over the steps of rank 0, a line for each bound on staleness. Called by
 # figures.sh with lines
 #   BOUND STEP LOSS SECONDS      BOUND is plain for a run without a bound and without momentum
-NR == 1 || $1 != last { name[++bounds] = last = $1 }
 {
   n = ++count[$1]
+  loss[$1, n] = $3
   window = n < 12 ? n : 12  # a running mean, for single batches are noisy
-  loss[$1, n] = $3; time[$1, n] = $4
   mean = 0
   for (i = n - window + 1; i <= n; i++) mean += loss[$1, i] / window
-  smooth[$1, n] = mean
-}
-function words(px, py, anchor, said, more) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
-}
-function y(value) { return 262 - (value - 0.4) * 118 }
-function xt(seconds) { return 50 + seconds * 290 / 0.7 }
-function xs(step) { return 414 + step * 310 / 240 }
-function curve(k, panel,  j) {
-  printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\"%s d=\"", colour[k], dashes[k]
-  for (j = 1; j <= count[k] && time[k, j] < 0.7; j++) printf "%s%.1f %.1f", j == 1 ? "M" : "L", panel == 1 ? xt(time[k, j]) : xs(j), y(smooth[k, j])
-  print "\"/>"
+  if (n == 1) bound[++bounds] = $1
+  if ($4 >= 0.7) over[$1] = 1
+  if (!over[$1]) { point($1 "time", $4, mean); point($1 "step", n, mean) }
 }
 END {
-  colour["0"] = "#1f2328"; colour["2"] = "#0969da"; colour["8"] = "#8250df"; colour["inf"] = "#bc4c00"; colour["plain"] = "#1a7f37"
-  dashes["8"] = " stroke-dasharray=\"6 3\""
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 330\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"330\" fill=\"#ffffff\"/>"
-  words(20, 20, "start", "training loss of an MLP, 4 workers, one of them four times slower", " font-weight=\"bold\"")
-  for (t = 0.5; t <= 2.3; t += 0.5) {
-    printf "<path d=\"M44 %.1fH342M408 %.1fH726\" stroke=\"#d8dee4\"/>\n", y(t), y(t)
-    words(40, y(t) + 4, "end", sprintf("%.1f", t), "")
+  split("#1f2328 #0969da #8250df #bc4c00 #1a7f37", colour, " ")
+  said["inf"] = "no bound"; said["plain"] = "no bound, momentum 0"
+  head(740, 330)
+  words(20, 20, "start", "training loss of an MLP, 4 workers, one of them four times slower", bold)
+  y_scale(0.4, 262, 2.4, 26)
+  for (panel = 1; panel <= 2; panel++) {
+    if (panel == 1) x_scale(0, 50, 0.7, 340)
+    else x_scale(0, 414, 240, 724)
+    y_ticks(panel == 1 ? "0.5|1=1.0|1.5|2=2.0" : "0.5=|1=|1.5=|2=", panel == 1 ? 46 : 408, panel == 1 ? 342 : 726)
+    x_ticks(panel == 1 ? "0|0.2=0.2 s|0.4=0.4 s|0.6=0.6 s" : "0|60|120|180|240", 280)
+    words(panel == 1 ? 190 : 565, 298, "middle", panel == 1 ? "time" : "steps of rank 0")
+    for (i = 1; i <= bounds; i++) line(bound[i] (panel == 1 ? "time" : "step"), colour[i], 2, i == 3 ? dashed(6, 3) : "")
   }
-  for (t = 0; t < 0.7; t += 0.2) words(xt(t), 280, "middle", t == 0 ? "0" : sprintf("%.1f s", t), "")
-  words(190, 298, "middle", "time", "")
-  for (t = 0; t <= 240; t += 60) words(xs(t), 280, "middle", t, "")
-  words(565, 298, "middle", "steps of rank 0", "")
-  left = 30
   for (i = 1; i <= bounds; i++) {
-    k = name[i]
-    curve(k, 1); curve(k, 2)
-    printf "<path d=\"M%.1f 318h24\" stroke=\"%s\" stroke-width=\"2.2\"%s/>\n", left, colour[k], dashes[k]
-    words(left + 30, 322, "start", k == "inf" ? "no bound" : k == "plain" ? "no bound, momentum 0" : "bound " k, "")
-    left += 125
+    sample(125 * i - 95, 318, 24, bound[i] in said ? said[bound[i]] : "bound " bound[i], colour[i], 2.2, i == 3 ? dashed(6, 3) : "")
   }
-  print "</svg>"
+  foot()
 }

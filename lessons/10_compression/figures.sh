@@ -21,7 +21,7 @@ for ranks in 2 4 8 16 32 64 128 256 512; do
   done
   "$build/bin/sim" --ranks $ranks --count 1000000 --dtype uint8 --sizes-only all_gather |
     sed -n "s/^  sent *\([0-9]*\) bytes.*/gathered $ranks \1/p"
-done | awk -f "$here/bytes.awk" >"$here/bytes.svg"
+done | awk -f "$here/../chart.awk" -f "$here/bytes.awk" >"$here/bytes.svg"
 
 for place in "ethernet 16" "h100 64"; do
   for how in none fp16 bf16 int8 topk:0.01 topk:0.001 randomk:0.01 powersgd:4; do
@@ -30,10 +30,10 @@ for place in "ethernet 16" "h100 64"; do
       /^  step/ { time = ms($2, $3) }
       /^  communication/ { print place, how, time, ms($(NF - 2), $(NF - 1)) }'
   done
-done | awk -f "$here/steps.awk" >"$here/steps.svg"
+done | awk -f "$here/../chart.awk" -f "$here/steps.awk" >"$here/steps.svg"
 
 for how in none bf16 int8 topk:0.01 topk:0.001 powersgd:4 powersgd:1; do
   "$build/bin/train" --ranks 8 --batch-size 16 --steps 300 --lr-schedule constant --lr 0.02 --backend sim \
     --compress $how --log "$work/loss.jsonl" >/dev/null
   sed -n "s/.*\"step\":\([0-9]*\),\"loss\":\([0-9.e-]*\),.*\"bytes_sent\":\([0-9]*\).*/$how \1 \2 \3/p" "$work/loss.jsonl"
-done | awk -f "$here/loss.awk" >"$here/loss.svg"
+done | awk -f "$here/../chart.awk" -f "$here/loss.awk" >"$here/loss.svg"

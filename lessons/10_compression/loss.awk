@@ -1,50 +1,39 @@
 # Draws loss.svg: the training loss over the steps, and over the bytes that a rank has sent by then. Called by figures.sh
 # with lines
 #   HOW STEP LOSS BYTES_OF_THE_STEP
-$1 != last { name[++ways] = last = $1; bytes = 0; mean = 0 }
 {
   n = ++count[$1]
-  bytes += $4
-  window = n < 15 ? n : 15  # a running mean, for single batches are noisy
+  sent[$1] += $4
   loss[$1, n] = $3
+  window = n < 15 ? n : 15  # a running mean, for single batches are noisy
   mean = 0
   for (i = n - window + 1; i <= n; i++) mean += loss[$1, i] / window
-  smooth[$1, n] = mean; sent[$1, n] = bytes
-  if (n > steps) steps = n
-}
-function words(px, py, anchor, said, more) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
-}
-function y(value) { return 262 - (value - 0.4) * 120 }
-function xs(step) { return 50 + step / steps * 280 }
-function xb(sent) { return 404 + log(sent / 3e5) / log(10) * 100 }
-function curve(k, panel,  j) {
-  printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\"%s d=\"", colour[k], dashes[k]
-  for (j = 1; j <= count[k]; j++) printf "%s%.1f %.1f", j == 1 ? "M" : "L", panel == 1 ? xs(j) : xb(sent[k, j]), y(smooth[k, j])
-  print "\"/>"
+  if (n == 1) name[++ways] = $1
+  point($1 "step", n, mean); point($1 "sent", sent[$1], mean)
+  if (n > last) last = n
 }
 END {
-  colour["none"] = "#1f2328"; colour["bf16"] = "#0969da"; colour["int8"] = "#8250df"
+  colour["none"] = black; colour["bf16"] = "#0969da"; colour["int8"] = "#8250df"
   colour["topk:0.01"] = colour["topk:0.001"] = "#bc4c00"; colour["powersgd:4"] = colour["powersgd:1"] = "#bf3989"
-  dashes["topk:0.001"] = dashes["powersgd:1"] = " stroke-dasharray=\"5 3\""
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 330\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"330\" fill=\"#ffffff\"/>"
-  words(20, 20, "start", "training loss, an MLP on 8 ranks", " font-weight=\"bold\"")
-  for (t = 0.5; t <= 2.3; t += 0.5) {
-    printf "<path d=\"M44 %.1fH334M394 %.1fH726\" stroke=\"#d8dee4\"/>\n", y(t), y(t)
-    words(40, y(t) + 4, "end", sprintf("%.1f", t), "")
-  }
-  for (t = 0; t <= steps; t += 100) words(xs(t), 280, "middle", t, "")
-  words(190, 298, "middle", "steps", "")
-  for (p = 0; p <= 2; p++) words(xb(10 ^ (p + 6)), 280, "middle", 10 ^ p " MB", "")
-  words(560, 298, "middle", "sent by a rank so far", "")
+  more["topk:0.001"] = more["powersgd:1"] = dashed(5, 3)
+  head(740, 330)
+  words(20, 20, "start", "training loss, an MLP on 8 ranks", bold)
+  y_scale(0.4, 262, 2.4, 22)
+  x_scale(0, 50, last, 330)
+  y_ticks("0.5|1=1.0|1.5|2=2.0", 46, 334)
+  x_ticks("0|100|200|300", 280)
+  words(190, 298, "middle", "steps")
+  for (i = 1; i <= ways; i++) line(name[i] "step", colour[name[i]], 1.8, more[name[i]])
+  x_scale(3e5, 404, 3e8, 704, "log")
+  y_ticks("0.5=|1=|1.5=|2=", 394, 726)
+  x_ticks("1e6=1 MB|1e7=10 MB|1e8=100 MB", 280)
+  words(560, 298, "middle", "sent by a rank so far")
   left = 22
   for (i = 1; i <= ways; i++) {
-    k = name[i]
-    curve(k, 1); curve(k, 2)
-    printf "<path d=\"M%.1f 318h20\" stroke=\"%s\" stroke-width=\"2.2\"%s/>\n", left, colour[k], dashes[k]
-    words(left + 25, 322, "start", k == "none" ? "float32" : k, "")
-    left += 40 + 7.2 * length(k == "none" ? "float32" : k)
+    line(name[i] "sent", colour[name[i]], 1.8, more[name[i]])
+    said = name[i] == "none" ? "float32" : name[i]
+    sample(left, 318, 20, said, colour[name[i]], 2.2, more[name[i]])
+    left += 40 + 7.2 * length(said)
   }
-  print "</svg>"
+  foot()
 }

@@ -7,34 +7,27 @@
   n = ++rows[place]
   how[place, n] = $3; step[place, n] = $4; exposed[place, n] = $5
 }
-function words(px, py, anchor, said, more) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
-}
-function bar(left, right, top, colour) {
-  printf "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"16\" fill=\"%s\"/>\n", left, top, right - left, colour
-}
 END {
   title["ethernet 16"] = "16 A100, Ethernet"; title["h100 64"] = "64 H100, InfiniBand"
   longest["ethernet 16"] = 80; longest["h100 64"] = 32
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 268\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"268\" fill=\"#ffffff\"/>"
+  head(740, 268)
   for (p = 1; p <= panels; p++) {
     k = panel[p]
     left = p == 1 ? 110 : 440
-    scale = 220 / longest[k]
-    words(left, 20, "start", title[k], " font-weight=\"bold\"")
+    x_scale(0, left, longest[k], left + 220)
+    words(left, 20, "start", title[k], bold)
     for (n = 1; n <= rows[k]; n++) {
       top = 32 + (n - 1) * 25
-      if (p == 1) words(left - 8, top + 13, "end", how[k, n] == "none" ? "float32" : how[k, n], "")
-      computed = left + (step[k, n] - exposed[k, n]) * scale
-      ends = left + step[k, n] * scale
-      bar(left, computed, top, "#8ec5ff")
-      bar(computed, ends, top, "#bc4c00")
-      words(ends + 6, top + 13, "start", sprintf("%.1f", step[k, n]) (n == 1 ? " ms" : ""), "")
+      if (p == 1) words(left - 8, top + 13, "end", how[k, n] == "none" ? "float32" : how[k, n])
+      computed = x(step[k, n] - exposed[k, n])
+      ends = x(step[k, n])
+      rect(left, top, computed - left, 16, "#8ec5ff")
+      rect(computed, top, ends - computed, 16, "#bc4c00")
+      words(ends + 6, top + 13, "start", sprintf("%.1f", step[k, n]) (n == 1 ? " ms" : ""))
     }
-    printf "<path d=\"M%.1f 28V230\" stroke=\"#1f2328\"/>\n", left
+    down(left, 28, 230, black)
   }
-  bar(110, 128, 244, "#8ec5ff"); words(134, 257, "start", "computation, with what it hides", "")
-  bar(350, 368, 244, "#bc4c00"); words(374, 257, "start", "exposed communication", "")
-  print "</svg>"
+  key(110, 244, 18, 16, "computation, with what it hides", "#8ec5ff")
+  key(350, 244, 18, 16, "exposed communication", "#bc4c00")
+  foot()
 }

@@ -11,14 +11,6 @@ $1 == "case" { way = ++ways; next }
     last[way] = from[way, n]
   }
 }
-function x(ms) { return 72 + ms * 650 / 760 }
-function words(px, py, anchor, said, more) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
-}
-function bar(left, right, top, colour) {
-  printf "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"15\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"0.7\"/>\n", \
-    left, top, right - left, colour
-}
 # The step before the last ends with its last optimizer span.
 function start_of(way,  n, end, start) {
   start = 0
@@ -38,36 +30,31 @@ function usual(way, name, start,  n, m, i, held, sorted) {
   }
   return sorted[int((m + 1) / 2)]
 }
-function draw(way, top,  n, start, count, i, width, pass) {
+function draw(way, top,  n, start, count, i, wide, pass, k) {
   start = start_of(way)
-  pass["forward"] = usual(way, "forward", start); pass["backward"] = usual(way, "backward", start)
-  pass["weight gradient"] = usual(way, "weight gradient", start)
-  words(72, top - 7, "start", said[way] sprintf(": %.0f ms", ends[way] - start), " font-weight=\"bold\"")
-  for (n = 0; n < 4; n++) words(64, top + n * 17 + 12, "end", "stage " n, "")
+  for (k = 1; k <= 3; k++) pass[keys[k]] = usual(way, keys[k], start)
+  words(72, top - 7, "start", said[way] sprintf(": %.0f ms", ends[way] - start), bold)
+  for (n = 0; n < 4; n++) words(64, top + n * 17 + 12, "end", "stage " n)
   for (n = 1; n <= spans[way]; n++) {
     if (from[way, n] < start - 1) continue
     count = named[way, n] == "optimizer" ? 1 : int(long[way, n] / pass[named[way, n]] + 0.4)
     if (count < 1) count = 1
-    width = long[way, n] / count
+    wide = (x(long[way, n]) - x(0)) / count
     for (i = 0; i < count; i++) {
-      bar(x(from[way, n] - start + i * width), x(from[way, n] - start + (i + 1) * width), top + rank[way, n] * 17, \
-        colour[named[way, n]])
+      rect(x(from[way, n] - start) + i * wide, top + rank[way, n] * 17, wide, 15, colour[named[way, n]], \
+        " stroke=\"#ffffff\" stroke-width=\"0.7\"")
     }
   }
 }
 END {
-  said[1] = "GPipe"; said[2] = "1F1B"; said[3] = "interleaved, two chunks"; said[4] = "zero bubble (ZB-H1)"
+  split("GPipe|1F1B|interleaved, two chunks|zero bubble (ZB-H1)", said, "|")
+  split("forward|backward|weight gradient|optimizer", keys, "|"); split("F|B, or I|W|optimizer", label, "|")
   colour["forward"] = "#8ec5ff"; colour["backward"] = "#0969da"; colour["weight gradient"] = "#8250df"; colour["optimizer"] = "#6e7781"
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 456\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"456\" fill=\"#ffffff\"/>"
-  for (t = 0; t <= 750; t += 150) {
-    printf "<path d=\"M%.1f 10V406\" stroke=\"#1f2328\" stroke-opacity=\"0.12\"/>\n", x(t)
-    words(x(t), 420, "middle", t (t == 750 ? " ms" : ""), "")
-  }
+  head(740, 456)
+  x_scale(0, 72, 760, 722)
+  for (t = 0; t <= 750; t += 150) down(x(t), 10, 406, black, 1, " stroke-opacity=\"0.12\"")
+  x_ticks(ticks_to(0, 750, 150, " ms"), 420)
   for (way = 1; way <= ways; way++) draw(way, 26 + (way - 1) * 98)
-  left = 72
-  keys[1] = "forward"; keys[2] = "backward"; keys[3] = "weight gradient"; keys[4] = "optimizer"
-  label["forward"] = "F"; label["backward"] = "B, or I"; label["weight gradient"] = "W"; label["optimizer"] = "optimizer"
-  for (k = 1; k <= 4; k++) { bar(left, left + 18, 433, colour[keys[k]]); words(left + 24, 445, "start", label[keys[k]], ""); left += 110 }
-  print "</svg>"
+  for (k = 1; k <= 4; k++) key(110 * k - 38, 433, 18, 15, label[k], colour[keys[k]])
+  foot()
 }

@@ -21,11 +21,11 @@ trace() {  # NAME MICRO-BATCHES OPTION…
   trace 1f1b 8 --schedule 1f1b
   trace interleaved 8 --schedule interleaved --chunks 2
   trace zero-bubble 8 --schedule zero-bubble
-} | awk -f "$here/../trace.awk" -f "$here/executed.awk" >"$here/executed.svg"
+} | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/executed.awk" >"$here/executed.svg"
 {
   trace gpipe 16 --schedule gpipe
   trace 1f1b 16 --schedule 1f1b
-} | awk -f "$here/../trace.awk" -f "$here/memory.awk" >"$here/memory.svg"
+} | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/memory.awk" >"$here/memory.svg"
 
 "$build/bin/schedules" interleaved 4 8 2 --svg >"$here/interleaved.svg"
 "$build/bin/schedules" zero-bubble 4 8 --svg >"$here/zero_bubble.svg"

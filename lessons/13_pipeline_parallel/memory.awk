@@ -12,40 +12,28 @@ $1 == "case" { way = ++ways; next }
   at[way, field("pid"), n] = field("ts") / 1000
   bytes[way, field("pid"), n] = substr($0, RSTART + RLENGTH) + 0
 }
-function x(ms) { return 60 + ms * 660 / 1400 }
-function y(gb) { return 240 - gb * 220 / 70 }
-function words(px, py, anchor, said, more) {
-  printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", px, py, anchor, more, said
-}
-function line(way, pid, colour, more,  n, ms, begun) {
-  printf "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"%s d=\"", colour, more
+function stairs(way, pid, colour, more,  n, ms, d) {
   for (n = 1; n <= samples[way, pid]; n++) {
     ms = at[way, pid, n] - before[way]
     if (ms < 0 || at[way, pid, n] > ends[way]) continue
-    if (begun) printf "H%.1fV%.1f", x(ms), y(bytes[way, pid, n] / 1e9)
-    else printf "M%.1f %.1f", x(ms), y(bytes[way, pid, n] / 1e9)
-    begun = 1
+    d = d (d == "" ? "M" : "H") short(x(ms), 1) (d == "" ? " " : "V") short(y(bytes[way, pid, n] / 1e9), 1)
   }
-  print "\"/>"
+  path(d, colour, 1.6, more)
 }
 END {
-  print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 740 300\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#1f2328\">"
-  print "<rect width=\"740\" height=\"300\" fill=\"#ffffff\"/>"
-  for (t = 0; t <= 70; t += 10) {
-    printf "<path d=\"M56 %.1fH728\" stroke=\"#d8dee4\"/>\n", y(t)
-    words(50, y(t) + 4, "end", t (t == 70 ? " GB" : ""), "")
-  }
-  for (t = 0; t <= 1400; t += 200) words(x(t), 258, t == 1400 ? "end" : "middle", t (t == 1400 ? " ms" : ""), "")
-  line(1, 3, "#bc4c00", " stroke-dasharray=\"4 3\"")
-  line(1, 0, "#bc4c00", "")
-  line(2, 3, "#0969da", " stroke-dasharray=\"4 3\"")
-  line(2, 0, "#0969da", "")
-  split("#bc4c00 #bc4c00 #0969da #0969da", colours, " ")
+  head(740, 300)
+  x_scale(0, 60, 1400, 720); y_scale(0, 240, 70, 20)
+  y_ticks(ticks_to(0, 70, 10, " GB"), 56, 728)
+  x_ticks(ticks_to(0, 1200, 200), 258)
+  words(x(1400), 258, "end", "1400 ms")
   split("GPipe, stage 0|GPipe, stage 3|1F1B, stage 0|1F1B, stage 3", names, "|")
-  for (k = 1; k <= 4; k++) {
-    printf "<path d=\"M%d 280h26\" stroke=\"%s\" stroke-width=\"2\"%s/>\n", 60 + (k - 1) * 165, colours[k], \
-      k % 2 ? "" : " stroke-dasharray=\"4 3\""
-    words(92 + (k - 1) * 165, 285, "start", names[k], "")
+  split("2 1 4 3", order, " ")
+  for (i = 1; i <= 4; i++) {
+    k = order[i]
+    colour = k > 2 ? "#0969da" : "#bc4c00"
+    more = k % 2 ? "" : dashed(4, 3)
+    stairs(k > 2 ? 2 : 1, k % 2 ? 0 : 3, colour, more)
+    sample(165 * k - 105, 280, 26, names[k], colour, 2, more)
   }
-  print "</svg>"
+  foot()
 }

@@ -2,7 +2,7 @@
 #include "grader/batch/canary.hpp"
 
 #include "engine/base/error.hpp"
-#include "grader/lab/impostors.hpp"
+#include "grader/dev/impostors.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

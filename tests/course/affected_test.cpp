@@ -1,5 +1,5 @@
 // Which tests a change can affect: ./lab test --changed.
-#include "grader/course/affected.hpp"
+#include "grader/dev/affected.hpp"
 
 #include "tests/catch.hpp"
 

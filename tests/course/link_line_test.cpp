@@ -1,4 +1,4 @@
-#include "grader/course/link_line.hpp"
+#include "grader/further/link_line.hpp"
 
 #include "tests/catch.hpp"
 

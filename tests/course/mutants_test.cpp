@@ -40,6 +40,15 @@ TEST_CASE("a mutant: has its name, its reason, and its verdict if that is not th
   CHECK(list.mutants[0].says == "x");
 }
 
+TEST_CASE("a mutant: its likely cause may stand for the words of its reason") {
+  const std::string named = "[[mutant]]\nname = 'm'\nverdict = 'wrong answer'\n";
+  const MutantList list = listed(named + "likely = 'x is y'\n" + change);
+  REQUIRE(list.mutants.size() == 1);
+  CHECK(list.mutants[0].likely == "x is y");
+  CHECK(list.mutants[0].says.empty());
+  CHECK(listed(named + "says = 'x'\nlikely = 'x is y'\n" + change).mutants[0].says == "x");
+}
+
 TEST_CASE("a mutant: exchanges, adds and removes text") {
   const std::string reference = "one\ntwo\nthree\n";
   CHECK(mutated(reference, mutant("find = 'wo'\nput = 'en'\n")) == "one\nten\nthree\n");
@@ -88,6 +97,7 @@ TEST_CASE("mutants: one that is not well written is told with its line, the othe
       {"[[mutant]]\nname = 'm'\nverdict = ''\nsays = 'x'\n" + change, ":3: ", "'verdict' is empty"},
       {"[[mutant]]\nname = 'a/b'\nverdict = 'x'\nsays = 'x'\n" + change,
        ":2: ", "consists of a to z"},
+      {head + "likely = ''\n" + change, ":5: ", "'likely' is empty"},
       {head + "put = 'b'\n", ":1: ", "no 'find'"},
       {head + "find = 'a'\n", ":1: ", "no 'put'"},
       {head + "find = ''\nput = 'b'\n", ":5: ", "'find' is empty"},

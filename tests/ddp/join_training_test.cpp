@@ -75,8 +75,7 @@ Seen run(const Run& wanted) {
     chosen.accumulate = wanted.accumulate;
     chosen.options.limits = {256, 1024};
     chosen.options.unused = wanted.unused;
-    const auto strategy =
-        train::make_ddp_or_plain(group, device, recipe, std::move(chosen));
+    const auto strategy = train::make_ddp_or_plain(group, device, recipe, std::move(chosen));
     train::TrainOptions options;
     options.batch_size = wanted.batch;
     options.accumulate = wanted.accumulate;

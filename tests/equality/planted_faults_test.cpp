@@ -71,7 +71,7 @@ Distance apart_with(Fault fault, Carrier carrier, const BarTask& task) {
     if (fault == Fault::one_use_of_two) {
       part_head(faulty, folder.path() / text(group.rank()), device);
     }
-    const MakeWay engine = carrier == Carrier::ddp ? test::ddp_way(ddp::Unused::refuse, &hook)
+    const MakeWay engine = carrier == Carrier::ddp       ? test::ddp_way(ddp::Unused::refuse, &hook)
                            : carrier == Carrier::horovod ? test::horovod_way(&hook)
                                                          : test::async_way(0);
     // Servers have no hook. To SGD, a scaled rate is a scaled gradient.

@@ -1,28 +1,45 @@
-// Runs a target on every file of the folders that are named, where there is no libFuzzer.
-#include <algorithm>
+// Runs a target on every input of a tar archive, where there is no libFuzzer. The archive is one
+// that GNU tar writes with --format=ustar: blocks of 512 bytes, a header before each file, and a
+// file's size in octal digits at byte 124 of its header.
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "grader/course/text_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-int main(int argc, char** argv) {
-  namespace fs = std::filesystem;
-  int inputs = 0;
-  for (int i = 1; i < argc; ++i) {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(argv[i])) files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-      std::cout << file.filename().string() << std::endl;  // the last one named is the one
-      const std::string content = lockstep::grader::read_text(file);
-      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
-      ++inputs;
+namespace {
+
+constexpr std::size_t block = 512, name_bytes = 100, size_at = 124, type_at = 156;
+
+struct Input {
+  std::string name, content;
+};
+
+std::vector<Input> inputs_in(const std::string& archive) {
+  std::vector<Input> inputs;
+  for (std::size_t at = 0; at + block <= archive.size() && archive[at] != '\0';) {
+    const std::string header = archive.substr(at, block);
+    const std::size_t size = std::stoul(header.substr(size_at, 11), nullptr, 8);
+    if (header[type_at] == '0') {
+      inputs.push_back({header.substr(0, name_bytes).c_str(), archive.substr(at + block, size)});
     }
+    at += block + (size + block - 1) / block * block;
   }
-  std::cout << inputs << " inputs\n";
-  return inputs > 0 ? 0 : 1;
+  return inputs;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::vector<Input> inputs = inputs_in(lockstep::grader::read_text(argv[1]));
+  for (const auto& [name, content] : inputs) {
+    std::cout << name << std::endl;  // the last one named is the one
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
+  }
+  std::cout << inputs.size() << " inputs\n";
+  return inputs.empty() ? 1 : 0;
 }

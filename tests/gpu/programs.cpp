@@ -220,9 +220,7 @@ Results activations(std::int64_t count, DType dtype, Device& device, std::int64_
   const Tensor x = noise({begin + count}, dtype, device).narrow(begin, count);
   const Tensor grad = noise({count}, dtype, device, 1);
   Results out;
-  for (const auto activation :
-       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
-        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+  for (const auto activation : ops::all_activations) {
     out.push_back(ops::activate(x, activation));
     out.push_back(ops::activate_backward(grad, x, activation));
     out.push_back(ops::activate(ops::scale(x, 40), activation));  // flat and steep ends

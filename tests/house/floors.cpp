@@ -14,15 +14,15 @@ bool starts_with(const std::string& text, const std::string& start) {
 // The untrusted side of the grader. In a part's folder that is its adapter, and what its cases look
 // like, which is said once for both sides.
 bool is_played(const std::string& path) {
-  if (starts_with(path, "grader/play/")) return true;
+  if (starts_with(path, "grader/play/") || starts_with(path, "grader/impostors/")) return true;
   return starts_with(path, "grader/parts/") &&
          (path.ends_with("/player.cpp") || path.ends_with("/case.hpp"));
 }
 
-// The trusted side, bottom first.
-const std::vector<std::string> grader_floors{"course", "play",    "judge", "exam",
-                                             "parts",  "sandbox", "lab",   "export",
-                                             "batch",  "pack",    "tool"};
+// Both sides, bottom first.
+const std::vector<std::string> grader_floors{
+    "course", "play", "judge",   "exam",   "parts", "impostors", "sandbox",
+    "lab",    "dev",  "further", "export", "batch", "pack",      "tool"};
 
 std::optional<std::size_t> grader_floor_of(const std::string& path) {
   for (std::size_t floor = 0; floor < grader_floors.size(); ++floor) {
@@ -61,11 +61,10 @@ std::optional<std::string> rule(const Floors& floors, const std::string& path,
   if (starts_with(path, "engine/")) return engine_rule(floors, path, target);
   if (starts_with(path, "solutions/") || starts_with(path, "exercises/")) {
     if (!starts_with(target, "engine/")) return "a part includes only engine/, not " + target;
-  } else if (is_played(path)) {
-    if (!starts_with(target, "engine/") && !is_played(target)) {
+  } else if (starts_with(path, "grader/")) {
+    if (is_played(path) && !starts_with(target, "engine/") && !is_played(target)) {
       return "a player runs student code and may not include " + target;
     }
-  } else if (starts_with(path, "grader/")) {
     return grader_rule(path, target);
   }
   return std::nullopt;

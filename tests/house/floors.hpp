@@ -1,8 +1,8 @@
 // Who may include whom. Inside engine/ the floors of cmake/rooms.cmake decide, and inside a room
 // that has inner floors, these; around it:
 //   solutions, exercises   engine/ only: a part never sees the judge
-//   grader/play, and a part's player.cpp and case.hpp
-//                          engine/ and each other: student code runs beside them
+//   grader/play, grader/impostors, and a part's player.cpp and case.hpp
+//                          engine/ and of the grader only these: student code runs beside them
 //   grader/…               engine/, and folders of the grader that are not above their own
 #pragma once
 

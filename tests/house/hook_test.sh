@@ -7,7 +7,8 @@ for program in git clang-format; do
   command -v $program >/dev/null || { echo "SKIPPED: $program is not installed"; exit 77; }
 done
 clone=$(mktemp -d)
-trap 'rm -rf "$clone"' EXIT
+said=$clone.said
+trap 'rm -rf "$clone" "$said"' EXIT
 cd "$root"
 cp -R --parents .clang-format .gitignore cmake/rooms.cmake docs/gpu.md setup/hooks engine grader solutions \
   exercises tests/house tests/base "$clone"
@@ -20,10 +21,10 @@ git add -A
 git commit -q -m begin
 git config core.hooksPath setup/hooks
 
-fail() { echo "FAILED: $*"; cat said; exit 1; }
-# commits TITLE : what git says is in the file said.
-commits() { git commit -q -a -m "$1" >said 2>&1; }
-says() { grep -qF -- "$1" said || fail "the hook does not say: $1"; }
+fail() { echo "FAILED: $*"; cat "$said"; exit 1; }
+# commits TITLE : what git says is in the file $said.
+commits() { git commit -q -a -m "$1" >"$said" 2>&1; }
+says() { grep -qF -- "$1" "$said" || fail "the hook does not say: $1"; }
 edit() { printf '%s\n' "$2" >>"$1"; }
 
 edit engine/base/text.cpp "// Nothing is built here."
@@ -36,8 +37,8 @@ ln -s "$test_house" build/release/bin/test_house
 edit engine/base/text.cpp "// Staged."
 git add engine/base/text.cpp
 edit engine/base/text.cpp "int   twice( int x ){return 2*x ;}"
-git commit -q -m "what is staged is judged" >said 2>&1 || fail "a good change is refused, or what is not staged is judged"
-! grep -q "floors" said || fail "the floors are skipped although test_house is there"
+git commit -q -m "what is staged is judged" >"$said" 2>&1 || fail "a good change is refused, or what is not staged is judged"
+! grep -q "floors" "$said" || fail "the floors are skipped although test_house is there"
 git checkout -q HEAD -- engine
 
 edit engine/base/text.cpp "int   twice( int x ){return 2*x ;}"

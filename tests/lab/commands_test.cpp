@@ -12,6 +12,18 @@ using namespace lockstep::grader;
 using lockstep::test::Tree;
 namespace fs = std::filesystem;
 
+TEST_CASE("lab-tool: becomes the program of a command that it does not hold") {
+  const Tree tree;
+  for (const char* command : {"compare", "debug", "myth", "submit", "trace"}) {
+    const auto help = tree.lab({command, "--help"});
+    CHECK(help.exit_code == 0);
+    CHECK_THAT(help.output, test::contains(std::string("./lab ") + command));
+  }
+  const auto contributor = tree.lab({"dev", "nothing"});
+  CHECK(contributor.exit_code == 2);
+  CHECK_THAT(contributor.output, test::contains("'nothing' is not one of them"));
+}
+
 TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved") {
   const Tree tree;
   CHECK_THAT(tree.lab({"begin"}).output, test::contains("work/06_all_reduce: "));
@@ -128,6 +140,7 @@ TEST_CASE("lab: wrong usage has exit code 2 and one sentence that helps") {
   CHECK(name.exit_code == 2);
   CHECK_THAT(name.output, test::contains("did you mean ring_all_reduce?"));
   CHECK_THAT(tree.lab({"chek"}).output, test::contains("did you mean check?"));
+  CHECK_THAT(tree.lab({"comapre"}).output, test::contains("did you mean compare?"));
   CHECK(tree.lab({"check", "--sed", "1"}).exit_code == 2);
   CHECK_THAT(tree.lab({"check", "ring_all_reduce"}).output, test::contains("./lab reset"));
   CHECK(tree.lab({"show", "ring_all_reduce", "--hint", "4"}).exit_code == 2);

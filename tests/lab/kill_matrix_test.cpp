@@ -1,5 +1,5 @@
 // The kill matrix: that of an exercise is written from values and read back.
-#include "grader/lab/kill_matrix.hpp"
+#include "grader/dev/kill_matrix.hpp"
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 // What a proof depends on, and that it is proved again when any of it changes.
-#include "grader/lab/proof_memory.hpp"
+#include "grader/dev/proof_memory.hpp"
 
 #include <algorithm>
 #include <chrono>

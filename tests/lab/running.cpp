@@ -13,7 +13,7 @@
 namespace lockstep::test {
 namespace {
 
-constexpr int patience_ms = 60'000;
+constexpr int patience_ms = 300'000;
 
 // Without "\x1b[31m" and its like. An unfinished sequence at the end stays.
 std::string without_escapes(const std::string& printed) {

@@ -18,7 +18,7 @@ class Running {
 
   // Reads until `words` have been printed behind those waited for before, with colours and other
   // escape sequences left out; what was read up to there. Fails the test when the program ends or
-  // a minute passes without them.
+  // gets on no further for five minutes.
   std::string wait_for(const std::string& words);
   void type(const std::string& keys) const;
   void resize(int rows, int columns) const;

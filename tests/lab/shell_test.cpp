@@ -2,11 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/base/text.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
-#include "tests/course/scratch.hpp"
+#include "tests/lab/shell.hpp"
 #include "tests/patience.hpp"
 
 using namespace lockstep;
@@ -15,64 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Programs {
-  Programs() {
-    program("train", "echo train \"$@\"");
-    program("lockstep-run", "echo lockstep-run \"$@\"");
-    program("sim", "echo sim \"$@\"");
-    program("lab-tool", "echo lab-tool \"$@\"");
-  }
-  const fs::path& folder() const { return scratch.path(); }
-  void program(const std::string& name, const std::string& line) const {
-    const fs::path file = folder() / "bin" / name;
-    write_text(file, "#!/bin/sh\n" + line + "\n");
-    fs::permissions(file, fs::perms::owner_all);
-  }
-  CommandResult lab(std::vector<std::string> words) const {
-    words.insert(words.begin(), {LOCKSTEP_ROOT "/lab", "--built", folder().string()});
-    return run_command(words, folder(), lockstep::test::patient);
-  }
-  test::Scratch scratch;
-};
-
-// A root in which nothing is built, with a ninja and a cmake that are scripts.
-struct Root {
-  Root() {
-    program("cmake",
-            "echo \"$*\" >>asked\n" + cache_of("$PWD", "Ninja") + ": >build/release/build.ninja");
-    program("ninja", ":");
-    fs::create_directories(folder());
-  }
-  fs::path folder() const { return scratch.path() / "build/release"; }
-  void program(const std::string& name, const std::string& lines) const {
-    write_text(scratch.path() / name, "#!/bin/sh\n" + lines + "\n");
-    fs::permissions(scratch.path() / name, fs::perms::owner_all);
-  }
-  // The line that writes a cache.
-  static std::string cache_of(const std::string& source, const std::string& generator) {
-    return "printf '%s\\n' CMAKE_GENERATOR:INTERNAL=\"" + generator +
-           "\" CMAKE_HOME_DIRECTORY:INTERNAL=\"" + source + "\" >build/release/CMakeCache.txt\n";
-  }
-  // What setup/build.sh is given before these lines, which use it.
-  CommandResult run(const std::string& lines) const {
-    const std::string root = fs::canonical(scratch.path()).string();
-    return run_command({"sh", "-euc",
-                        "root=" + root + "; PATH=" + root +
-                            ":$PATH; preset=release; as_built=no; say() { echo \"$*\" >&2; }\n"
-                            "fail() { code=$1; shift; say \"lab: $*\"; exit \"$code\"; }\n"
-                            "packages_known() { :; }\n. " LOCKSTEP_ROOT "/setup/build.sh\n" +
-                            lines},
-                       scratch.path(), lockstep::test::patient);
-  }
-  // How cmake was called since this was asked last.
-  std::string asked() const {
-    const fs::path file = scratch.path() / "asked";
-    const std::string all = fs::exists(file) ? read_text(file) : "";
-    fs::remove(file);
-    return all;
-  }
-  test::Scratch scratch;
-};
+using lockstep::test::Programs, lockstep::test::Root;
 
 // build.sh's build(), with a ninja that prints `printed`.
 std::string said_while_building(const std::string& printed) {
@@ -116,6 +60,20 @@ TEST_CASE("lab train, sim, run: without, the program gets the run as it was type
         "lockstep-run --ranks 2 -- any/bin/smoke with work\n");
 }
 
+TEST_CASE("lab train: OpenMP's threads spin briefly, unless somebody chose how they wait") {
+  const Programs programs;
+  programs.program("train", "echo \"${GOMP_SPINCOUNT-unset} ${OMP_WAIT_POLICY-unset}\"");
+  const auto told = [&](const std::string& chosen) {
+    return run_command({"env", "-u", "GOMP_SPINCOUNT", "-u", "OMP_WAIT_POLICY", chosen,
+                        LOCKSTEP_ROOT "/lab", "--built", programs.folder().string(), "train"},
+                       programs.folder(), {.deadline_s = 100})
+        .output;
+  };
+  CHECK(told("OMP_NUM_THREADS=2") == "10000 unset\n");
+  CHECK(told("GOMP_SPINCOUNT=7") == "7 unset\n");
+  CHECK(told("OMP_WAIT_POLICY=active") == "unset active\n");
+}
+
 TEST_CASE("lab train, sim, run --help: is the program's own, also beside other parts") {
   const Programs programs;
   for (const char* program : {"train", "sim"}) {
@@ -126,6 +84,18 @@ TEST_CASE("lab train, sim, run --help: is the program's own, also beside other p
   CHECK(programs.lab({"run", "--help"}).output == "lockstep-run --help\n");
   CHECK(programs.lab({"run", "--", "any/bin/smoke", "--help"}).output ==
         "lockstep-run -- any/bin/smoke --help\n");
+}
+
+TEST_CASE("lab: later commands and those of contributors are programs of their own") {
+  const Programs programs;
+  for (const char* command : {"check", "watch", "list", "quiz", "predict", "solution"}) {
+    CHECK(programs.lab({command, "a b"}).output == text("lab-tool ", command, " a b\n"));
+  }
+  for (const char* command : {"compare", "debug", "myth", "submit", "trace"}) {
+    CHECK(programs.lab({command, "a b"}).output == text("lab-further ", command, " a b\n"));
+  }
+  CHECK(programs.lab({"bench", "check", "a b"}).output == "lab-further bench-check a b\n");
+  CHECK(programs.lab({"dev", "prove", "a b"}).output == "lab-dev dev prove a b\n");
 }
 
 TEST_CASE("lab run: a program of the lab is built before it runs, and only such a one") {

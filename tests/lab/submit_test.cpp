@@ -1,5 +1,5 @@
 // ./lab submit: what is handed in, and that the same work gives the same bytes.
-#include "grader/lab/submit.hpp"
+#include "grader/further/submit.hpp"
 
 #include <nlohmann/json.hpp>
 

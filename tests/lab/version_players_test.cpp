@@ -1,5 +1,5 @@
 // Versions of a file that are compiled together, and those that are not.
-#include "grader/lab/version_players.hpp"
+#include "grader/dev/version_players.hpp"
 
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"

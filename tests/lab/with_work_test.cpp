@@ -1,6 +1,6 @@
 // Which of a student's parts a run of the trainer calls, by what their manifests say; and what the
 // tool says of a command line that is also the trainer's.
-#include "grader/lab/with_work.hpp"
+#include "grader/further/with_work.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

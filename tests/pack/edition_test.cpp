@@ -186,6 +186,8 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
   const CommandResult with_work = edition.lab({"train", "--steps", "2", "--with", "work"});
   CHECK(with_work.exit_code == 0);
   CHECK_THAT(with_work.output, test::contains(" parts that you have not written\n"));
+  // Every way to train is there.
+  CHECK(edition.lab({"train", "--pp", "2", "--data", "synthetic", "--steps", "2"}).exit_code == 0);
   CHECK(edition.lab({"check", "broadcast", "--world", "gloo"}).exit_code == 0);
   const CommandResult nccl = edition.lab({"check", "broadcast", "--world", "nccl", "--paper"});
   CHECK(nccl.exit_code != 0);

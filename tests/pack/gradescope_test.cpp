@@ -58,7 +58,7 @@ const std::string grades =
 
 }  // namespace
 
-TEST_CASE("gradescope: the bundle has both scripts, a seed, the sources and no tests") {
+TEST_CASE("gradescope: the bundle has both scripts, a seed, the sources, mutants and no tests") {
   const Bundle bundle = gradescope_bundle(bundled_lab(), "03,ring_all_reduce", "");
   const auto member = [&](const std::string& path) -> const Member* {
     const auto found = std::ranges::find(bundle.members, path, &Member::path);
@@ -74,12 +74,14 @@ TEST_CASE("gradescope: the bundle has both scripts, a seed, the sources and no t
   CHECK(member("seed")->content.size() == 65);
   CHECK(bundle.seed_sha256.size() == 64);
   for (const char* file : {"lockstep/CMakeLists.txt", "lockstep/cmake/parts.cmake",
-                           "lockstep/solutions/03_collectives/quiz.toml"}) {
+                           "lockstep/solutions/03_collectives/quiz.toml",
+                           "lockstep/tests/exercises/07_ddp/assign_buckets/mutants.toml"}) {
     CHECK(member(file) != nullptr);
   }
   CHECK(std::ranges::none_of(bundle.members, [](const Member& each) {
-    return each.path.starts_with("lockstep/tests/") || each.path.starts_with("lockstep/build/") ||
-           each.path.starts_with("lockstep/.git/");
+    const bool of_tests = each.path.starts_with("lockstep/tests/");
+    return (of_tests && !each.path.ends_with("/mutants.toml")) ||
+           each.path.starts_with("lockstep/build/") || each.path.starts_with("lockstep/.git/");
   }));
   const Bundle other = gradescope_bundle(bundled_lab(), "", "");
   CHECK(other.seed_sha256 != bundle.seed_sha256);

@@ -135,7 +135,7 @@ Draw with_long_weights(std::uint64_t number) {
   return draw;
 }
 
-constexpr int draws = 200;
+constexpr int drawn_plans = 200;
 
 // What a plan says before it runs, and the run.
 void check_memory(const Plan& plan, const pipeline::PassCosts& costs, const Executed& executed) {
@@ -148,7 +148,7 @@ void check_memory(const Plan& plan, const pipeline::PassCosts& costs, const Exec
 }  // namespace
 
 TEST_CASE("pipeline: executed, GPipe and 1F1B take (m+p-1)(tF+tB), and keep what they say") {
-  for (std::uint64_t number = 0; number < draws; ++number) {
+  for (std::uint64_t number = 0; number < drawn_plans; ++number) {
     const Draw draw = drawn(number);
     const int p = draw.stages, m = draw.micro_batches;
     const double expected = (m + p - 1) * (draw.costs.forward_s + draw.costs.backward_s);
@@ -166,7 +166,7 @@ TEST_CASE("pipeline: executed, GPipe and 1F1B take (m+p-1)(tF+tB), and keep what
 }
 
 TEST_CASE("pipeline: executed, interleaved takes (mv+p-1)(tF+tB) where p divides m") {
-  for (std::uint64_t number = 0; number < draws; ++number) {
+  for (std::uint64_t number = 0; number < drawn_plans; ++number) {
     const Draw draw = drawn(number);
     const int p = draw.stages, v = draw.chunks, m = p * (1 + draw.micro_batches % 3);
     const double expected = (m * v + p - 1) * (draw.costs.forward_s + draw.costs.backward_s);
@@ -180,7 +180,7 @@ TEST_CASE("pipeline: executed, interleaved takes (mv+p-1)(tF+tB) where p divides
 }
 
 TEST_CASE("pipeline: executed, ZB-H1 takes m(tF+tI+tW)+(p-1)(tF+tI-tW), and keeps p at most") {
-  for (std::uint64_t number = 0; number < draws; ++number) {
+  for (std::uint64_t number = 0; number < drawn_plans; ++number) {
     const Draw draw = drawn(number);
     const int p = draw.stages, m = draw.micro_batches;
     const auto& [f, b, i, w] = draw.costs;
@@ -200,7 +200,7 @@ TEST_CASE("pipeline: executed, ZB-H1 takes m(tF+tI+tW)+(p-1)(tF+tI-tW), and keep
 }
 
 TEST_CASE("pipeline: executed, ZB-H1 never takes longer than 1F1B, also where W is the longest") {
-  for (std::uint64_t number = 0; number < draws; ++number) {
+  for (std::uint64_t number = 0; number < drawn_plans; ++number) {
     const Draw draw = with_long_weights(number);
     const int p = draw.stages, m = draw.micro_batches;
     const auto& [f, b, i, w] = draw.costs;

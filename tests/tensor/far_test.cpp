@@ -124,9 +124,7 @@ Results element_by_element(DType dtype, Device& device) {
               ops::sum(x),
               ops::sum_rows(x),
               ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3})};
-  for (const auto activation :
-       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
-        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+  for (const auto activation : ops::all_activations) {
     out.push_back(ops::activate(x, activation));
     out.push_back(ops::activate_backward(grad, x, activation));
   }

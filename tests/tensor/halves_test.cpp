@@ -52,8 +52,7 @@ std::vector<Tensor> results(DType half, DType in) {
                           ops::embedding(some({12, 6}, 8), indices),
                           ops::embedding_backward(some({4, 6}, 9), indices, 12),
                           ops::dropout(x, {.rate = 0.4, .seed = 3})};
-  for (const auto kind : {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
-                          ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+  for (const auto kind : ops::all_activations) {
     all.push_back(ops::activate(x, kind));
     all.push_back(ops::activate_backward(y, x, kind));
   }

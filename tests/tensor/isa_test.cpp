@@ -98,9 +98,7 @@ Results element_by_element(const Source& source, std::int64_t count, Device& dev
               ops::sum(x),
               ops::sum_rows(x),
               ops::sum_of_squares(all)};
-  for (const auto activation :
-       {ops::Activation::relu, ops::Activation::gelu, ops::Activation::gelu_exact,
-        ops::Activation::silu, ops::Activation::tanh, ops::Activation::sigmoid}) {
+  for (const auto activation : ops::all_activations) {
     out.push_back(ops::activate(x, activation));
     out.push_back(ops::activate_backward(grad, x, activation));
   }

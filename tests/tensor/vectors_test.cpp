@@ -1,11 +1,13 @@
 // The vector code: the same bits at every width, and how far its functions are from the truth.
-#include "engine/tensor/cpu/vector_functions.hpp"
+#include "engine/tensor/cpu/vectors.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/tensor/cpu/vector_functions.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -89,8 +89,8 @@ std::unique_ptr<data::Dataset> samples_for(const train::Recipe& recipe, std::uin
                          seed == 1 ? 2 : 9);
 }
 
-std::unique_ptr<train::Strategy> make(const Course& course, comm::ProcessGroup& group,
-                                      Device& device) {
+std::unique_ptr<train::Strategy> strategy_of(const Course& course, comm::ProcessGroup& group,
+                                             Device& device) {
   if (course.by == Course::By::plain) {
     return train::make_plain(group, train::make_replica(course.recipe, device), course.clip_norm);
   }
@@ -105,7 +105,7 @@ Left run_with(const Course& course, const std::filesystem::path& folder, const O
   const auto train_set = samples_for(course.recipe, 1), test_set = samples_for(course.recipe, 2);
   test::on_fibers(course.ranks, [&](comm::ProcessGroup& whole) {
     auto [device, group] = make(whole);
-    const auto strategy = make(course, *group, *device);
+    const auto strategy = strategy_of(course, *group, *device);
     train::TrainOptions options{.batch_size = 4, .steps = course.steps, .seed = 5};
     options.accumulate = course.accumulate;
     options.workers = course.workers;

@@ -142,11 +142,24 @@ TEST_CASE("ways: one that says nothing of its slot is refused beside the others 
         "--other and --horovod both say how gradients become one; leave one of them out");
 }
 
+TEST_CASE("ways: the program that a run needs is told from the command line alone") {
+  const auto program = [](const Words& words) {
+    const apps::Trainer trainer = apps::trainer_for(parsed(words));
+    return trainer.program + (trainer.what.empty() ? "" : ": " + trainer.what);
+  };
+  CHECK(program({}) == "train");
+  CHECK(program({"--no-overlap", "--ranks", "2"}) == "train");
+  CHECK(program({"--compress", "none"}) == "train");
+  CHECK(program({"--compress", "topk:0.1"}) == "train-compression: compression");
+  CHECK(program({"--pp", "2"}) == "train-pipeline: pipeline parallelism");
+  CHECK(program({"--backend", "nccl"}) == "train-all: training over NCCL");
+  CHECK(program({"--backend", "nccl", "--horovod"}) ==
+        "train-all: training over NCCL with Horovod");
+}
+
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
   const auto ways = with({axis("one"), axis("two")});
-  const auto ranks = [&](const Words& words) {
-    return apps::ranks_of(parsed(words, ways), ways);
-  };
+  const auto ranks = [&](const Words& words) { return apps::ranks_of(parsed(words, ways), ways); };
   CHECK(train::ranks_of_axes(parsed({"--one", "2", "--two", "3"}, ways), ways) == 6);
   CHECK(ranks({}) == 1);
   CHECK(ranks({"--one", "2", "--two", "3"}) == 6);
@@ -168,7 +181,9 @@ TEST_CASE("ways: docs/training.md shows the options of train as they are declare
 }
 
 TEST_CASE("ways: one that refuses what nobody declares is told so") {
-  const auto ways = with({{.stem = "other", .name = "the other way", .option = "horovod",
+  const auto ways = with({{.stem = "other",
+                           .name = "the other way",
+                           .option = "horovod",
                            .refuses = {{"pipelines", "…"}}}});
   CHECK_THROWS_AS(apps::train_options(ways), ContractError);
   CHECK_THROWS_WITH(apps::train_options(ways), contains("refuses 'pipelines', which is neither"));

@@ -121,8 +121,7 @@ void activate(Isa isa, const Tensor& x, ops::Activation activation, const Tensor
       vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
         vectors::map<at_once<T, F>>(
             registers, x.numel(), y.data<T>().data(),
-            [](auto v) LOCKSTEP_INLINED { return F::value(v); },
-            static_cast<const T*>(x.data<T>().data()));
+            [](auto v) LOCKSTEP_INLINED { return F::value(v); }, x.data<T>().data());
       });
     });
   });
@@ -142,8 +141,7 @@ void activate_backward(Isa isa, const Tensor& grad, const Tensor& x, ops::Activa
               else
                 return g * F::slope(v);
             },
-            static_cast<const T*>(grad.data<T>().data()),
-            static_cast<const T*>(x.data<T>().data()));
+            grad.data<T>().data(), x.data<T>().data());
       });
     });
   });

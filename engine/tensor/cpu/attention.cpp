@@ -13,6 +13,7 @@
 
 #include "engine/tensor/cpu/kernel_table.hpp"
 #include "engine/tensor/cpu/vector_functions.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -69,12 +70,15 @@ void absorb(Isa isa, const HeadSizes& s, const Block& b, T scale, T* scores, T* 
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T* row = scores + i * b.columns;
       const std::int64_t count = seen(b, i);
+      const std::int64_t end = vectors::whole<T>(count, b.columns);
+      vectors::fill_whole(registers, count, end, -std::numeric_limits<T>::infinity(), row);
       const T before = most[i];
-      const T now = std::max(before, scale * vectors::largest(registers, count, row));
+      const T now = std::max(before, scale * vectors::largest(registers, end, row));
       const T added = vectors::map_and_sum(
-          registers, count, row,
+          registers, end, row,
           [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v * scale - now); }, row);
-      std::fill(row + count, row + b.columns, T(0));
+      vectors::fill_whole(registers, count, end, T(0), row);  // NaN where `now` is
+      vectors::fill(registers, b.columns - end, T(0), row + end);
       if (b.first_k == 0) {
         sums[i] = added;
       } else {
@@ -82,8 +86,7 @@ void absorb(Isa isa, const HeadSizes& s, const Block& b, T scale, T* scores, T* 
         sums[i] = sums[i] * shrink + added;
         T* to = out + (b.first_q + i) * s.width;
         vectors::map(
-            registers, s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; },
-            static_cast<const T*>(to));
+            registers, s.head_size, to, [=](auto v) LOCKSTEP_INLINED { return v * shrink; }, to);
       }
       most[i] = now;
     }
@@ -111,8 +114,7 @@ void attend(const Products& products, const HeadSizes& s, const T* q, const T* k
         T* to = out + (first + i) * s.width;
         vectors::map(
             registers, s.head_size, to,
-            [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; },
-            static_cast<const T*>(to));
+            [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
         log_sums[first + i] = most[i] + std::log(sums[i]);
       }
     });
@@ -129,23 +131,31 @@ void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T
       T *p = scores + i * b.columns, *d = slopes + i * b.columns;
       const std::int64_t count = seen(b, i);
       const T log_sum = log_sums[b.first_q + i], dot = dots[i];
+      const std::int64_t end = vectors::whole<T>(count, b.columns);
       vectors::map_to_two(
-          registers, count, p, d,
+          registers, end, p, d,
           [=](auto v, auto dp) LOCKSTEP_INLINED {
             const auto share = vectors::exp(v * scale - log_sum);
             return vectors::Two<decltype(v)>{share, share * ((dp - dot) * scale)};
           },
           p, d);
-      std::fill(p + count, p + b.columns, T(0));
-      std::fill(d + count, d + b.columns, T(0));
+      for (T* row : {p, d}) {
+        vectors::fill_whole(registers, count, end, T(0), row);
+        vectors::fill(registers, b.columns - end, T(0), row + end);
+      }
     }
   });
+}
+
+// Several query blocks see the same keys, whose gradients are their sum: zero on entry then.
+Into into_of_keys(const HeadSizes& s) {
+  return s.tokens <= query_block ? Into::replace : Into::add;
 }
 
 template <typename T>
 struct Head {
   const T *q, *k, *v, *out, *grad, *log_sums;
-  T *dq, *dk, *dv;  // zero on entry
+  T *dq, *dk, *dv;
 };
 
 template <typename T>
@@ -153,6 +163,7 @@ void attend_backward(const Products& products, const HeadSizes& s, const Head<T>
                      T* slopes) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
   const std::int64_t row = 3 * s.width, D = s.head_size;
+  const Into keys = into_of_keys(s);
   T dots[query_block];
   for (std::int64_t first = 0; first < s.tokens; first += query_block) {
     const std::int64_t rows = std::min(query_block, s.tokens - first);
@@ -170,23 +181,35 @@ void attend_backward(const Products& products, const HeadSizes& s, const Head<T>
       products({b.rows, b.columns, D, no, yes, s.width, row, b.columns}, grad,
                h.v + b.first_k * row, slopes);
       slope(products.isa, b, scale, h.log_sums, dots, scores, slopes);
-      products({b.columns, D, b.rows, yes, no, b.columns, s.width, row, Into::add}, scores, grad,
+      products({b.columns, D, b.rows, yes, no, b.columns, s.width, row, keys}, scores, grad,
                h.dv + b.first_k * row);
-      products({b.rows, D, b.columns, no, no, b.columns, row, row, Into::add}, slopes,
+      const Into queries = b.first_k == 0 ? Into::replace : Into::add;
+      products({b.rows, D, b.columns, no, no, b.columns, row, row, queries}, slopes,
                h.k + b.first_k * row, h.dq + first * row);
-      products({b.columns, D, b.rows, yes, no, b.columns, row, row, Into::add}, slopes,
+      products({b.columns, D, b.rows, yes, no, b.columns, row, row, keys}, slopes,
                h.q + first * row, h.dk + b.first_k * row);
     });
   }
 }
 
-// Scores of a query block against a key block.
+// Scores of a query block against a key block, some times. Vectors of a row that begins where a
+// cache line does lie in one line each.
 template <typename T>
-std::unique_ptr<T[]> scratch(const HeadSizes& s, int blocks) {
-  const std::int64_t columns = std::min(key_block, s.tokens);
-  return std::make_unique_for_overwrite<T[]>(
-      static_cast<std::size_t>(blocks * query_block * columns));
-}
+class Scratch {
+ public:
+  Scratch(const HeadSizes& s, int blocks)
+      : block_(query_block * std::min(key_block, s.tokens)),
+        lines_(std::make_unique_for_overwrite<Line[]>(
+            static_cast<std::size_t>(blocks * block_) * sizeof(T) / sizeof(Line) + 1)) {}
+  T* block(int number) const { return reinterpret_cast<T*>(lines_.get()) + number * block_; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::int64_t block_;
+  std::unique_ptr<Line[]> lines_;
+};
 
 }  // namespace
 
@@ -194,13 +217,13 @@ void causal_attention(const Products& products, const Tensor& qkv, std::int64_t 
                       const Tensor& output, const Tensor& log_sums) {
   const HeadSizes s = sizes_of(qkv, heads);
   visit_real(qkv, [&]<typename T>() {
-    const auto scores = scratch<T>(s, 1);
+    const Scratch<T> scores(s, 1);
     for (std::int64_t b = 0; b < s.batch; ++b) {
       for (std::int64_t h = 0; h < heads; ++h) {
         const T* q = qkv.data<T>().data() + b * s.tokens * 3 * s.width + h * s.head_size;
         attend(products, s, q, q + s.width, q + 2 * s.width,
                output.data<T>().data() + b * s.tokens * s.width + h * s.head_size,
-               log_sums.data<T>().data() + (b * heads + h) * s.tokens, scores.get());
+               log_sums.data<T>().data() + (b * heads + h) * s.tokens, scores.block(0));
       }
     }
   });
@@ -210,10 +233,14 @@ void causal_attention_backward(const Products& products, const Tensor& grad, con
                                const Tensor& output, const Tensor& log_sums, std::int64_t heads,
                                const Tensor& out) {
   const HeadSizes s = sizes_of(qkv, heads);
-  std::ranges::fill(out.raw_bytes(), std::byte{0});
   visit_real(qkv, [&]<typename T>() {
-    const std::int64_t columns = std::min(key_block, s.tokens);
-    const auto blocks = scratch<T>(s, 2);
+    if (into_of_keys(s) == Into::add) {
+      T* row = out.data<T>().data();
+      for (std::int64_t i = 0; i < s.batch * s.tokens; ++i, row += 3 * s.width) {
+        std::fill_n(row + s.width, 2 * s.width, T(0));
+      }
+    }
+    const Scratch<T> blocks(s, 2);
     for (std::int64_t b = 0; b < s.batch; ++b) {
       for (std::int64_t h = 0; h < heads; ++h) {
         const std::int64_t at = b * s.tokens * 3 * s.width + h * s.head_size;
@@ -229,7 +256,7 @@ void causal_attention_backward(const Products& products, const Tensor& grad, con
                            dq,
                            dq + s.width,
                            dq + 2 * s.width};
-        attend_backward(products, s, head, blocks.get(), blocks.get() + query_block * columns);
+        attend_backward(products, s, head, blocks.block(0), blocks.block(1));
       }
     }
   });

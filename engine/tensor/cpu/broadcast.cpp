@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -119,7 +119,7 @@ void scaled(Isa isa, const Tensor& x, double factor, const Tensor& y) {
       vectors::map(
           registers, x.numel(), y.data<T>().data(),
           [by = static_cast<T>(factor)](auto v) LOCKSTEP_INLINED { return v * by; },
-          static_cast<const T*>(x.data<T>().data()));
+          x.data<T>().data());
     });
   });
 }
@@ -137,8 +137,7 @@ void sum_to(Isa isa, const Tensor& x, const Tensor& total) {
              const auto same = [](auto a) LOCKSTEP_INLINED { return a; };
              const T* run = from + at;
              if (step == 1) {
-               vectors::map(registers, count, to + at_to, plus, static_cast<const T*>(to + at_to),
-                            run);
+               vectors::map(registers, count, to + at_to, plus, to + at_to, run);
              } else {
                to[at_to] += vectors::sum(registers, count, same, run);
              }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
-#include "engine/tensor/cpu/vectors.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -116,11 +116,11 @@ void norm_backward(Isa isa, const Tensor& grad, const Tensor& x, const Tensor& w
         vectors::map(
             registers, columns, dw,
             [=](auto sum, auto gi, auto xi) LOCKSTEP_INLINED { return sum + gi * ((xi - m) * s); },
-            static_cast<const T*>(dw), g, from);
+            dw, g, from);
         if (centred) {
           vectors::map(
               registers, columns, db, [](auto sum, auto gi) LOCKSTEP_INLINED { return sum + gi; },
-              static_cast<const T*>(db), g);
+              db, g);
         }
       }
     });

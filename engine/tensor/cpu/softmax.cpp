@@ -4,6 +4,7 @@
 
 #include "engine/tensor/cpu/kernel_table.hpp"
 #include "engine/tensor/cpu/vector_functions.hpp"
+#include "engine/tensor/cpu/vector_sums.hpp"
 #include "engine/tensor/cpu/visit_real.hpp"
 
 namespace lockstep::kernels {
@@ -21,8 +22,7 @@ template <int bytes, typename T>
 LOCKSTEP_INLINED inline void multiply(vectors::Registers<bytes> registers, std::int64_t count, T* y,
                                       T factor) {
   vectors::map(
-      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; },
-      static_cast<const T*>(y));
+      registers, count, y, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, y);
 }
 
 // The factor of a row's term.

@@ -13,6 +13,12 @@
 
 namespace lockstep::vectors {
 
+template <typename V, typename Function>
+LOCKSTEP_INLINED inline V lane_by_lane(V x, const Function& function) {
+  for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = function(x[i]);
+  return x;
+}
+
 // e^x; 0 below -87.3 (no subnormals), infinity above 88.72, NaN of NaN.
 template <typename V>
 LOCKSTEP_INLINED inline V exp_of_floats(V x) {
@@ -46,8 +52,7 @@ LOCKSTEP_INLINED inline V exp(V x) {
   if constexpr (std::is_same_v<Element<V>, float>) {
     return exp_of_floats(x);
   } else {
-    for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::exp(x[i]);
-    return x;
+    return lane_by_lane(x, [](auto lane) LOCKSTEP_INLINED { return std::exp(lane); });
   }
 }
 
@@ -76,16 +81,14 @@ LOCKSTEP_INLINED inline V tanh(V x) {
   if constexpr (std::is_same_v<Element<V>, float>) {
     return tanh_of_floats(x);
   } else {
-    for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::tanh(x[i]);
-    return x;
+    return lane_by_lane(x, [](auto lane) LOCKSTEP_INLINED { return std::tanh(lane); });
   }
 }
 
-// The C library's error function, lane by lane.
+// The C library's error function.
 template <typename V>
 LOCKSTEP_INLINED inline V erf(V x) {
-  for (std::int64_t i = 0; i < lanes_of<V>; ++i) x[i] = std::erf(x[i]);
-  return x;
+  return lane_by_lane(x, [](auto lane) LOCKSTEP_INLINED { return std::erf(lane); });
 }
 
 }  // namespace lockstep::vectors

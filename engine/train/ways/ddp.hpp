@@ -18,9 +18,10 @@ inline Way ddp_way() {
         .exclude({"find-unused", "static-graph"},
                  "both say what may be unused: in each step anew, or always the same; pass only "
                  "one")
-        .choice("join", {"initial", "live"}, "",
-                "deal the samples out without padding; ranks that run out shadow the rest. Sums of\n"
-                "gradients are divided by the initial ranks, or by the live ones")
+        .choice(
+            "join", {"initial", "live"}, "",
+            "deal the samples out without padding; ranks that run out shadow the rest. Sums of\n"
+            "gradients are divided by the initial ranks, or by the live ones")
         .exclude({"join", "static-graph"},
                  "do not combine: a rank that has run out uses no parameter; pass only one")
         .only_if({"find-unused", "join"}, needs_numbers, has_numbers)

@@ -75,8 +75,7 @@ class PipelineMaker final : public WayMaker {
     return uneven.empty() ? "" : uneven + "\n";
   }
   void check_memory(const Arguments& arguments, const Recipe& recipe,
-                    std::span<const std::int64_t> batches,
-                    const DeviceRoom& room) const override {
+                    std::span<const std::int64_t> batches, const DeviceRoom& room) const override {
     train::check_memory(options_of(arguments), recipe, batches, room);
   }
 };

@@ -18,10 +18,9 @@ inline Way pipeline_way() {
         .option("chunks", "",
                 "--schedule interleaved: parts of the model on each stage (default 2)")
         .only_with({"dp", "schedule", "micro-batches", "chunks"}, "--pp")
-        .only_if({"chunks"}, "belongs to --schedule interleaved; leave it out",
-                 [](const Arguments& arguments) {
-                   return arguments.has("--schedule interleaved");
-                 });
+        .only_if(
+            {"chunks"}, "belongs to --schedule interleaved; leave it out",
+            [](const Arguments& arguments) { return arguments.has("--schedule interleaved"); });
   };
   const auto ranks = [](const Arguments& arguments) {
     const std::int64_t stages = arguments.integer("pp", 1);
@@ -38,7 +37,10 @@ inline Way pipeline_way() {
       .slot = Slot::execution,
       .option = "pp",
       .declare = declare,
-      .refuses = {{"plain", whole}, {"ddp", whole}, {"compression", whole}, {"horovod", whole},
+      .refuses = {{"plain", whole},
+                  {"ddp", whole},
+                  {"compression", whole},
+                  {"horovod", whole},
                   {"async", whole}},
       .reads = {"accumulate", "bucket-mb"},
       .ranks = ranks,

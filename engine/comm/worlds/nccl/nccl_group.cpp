@@ -273,16 +273,6 @@ std::unique_ptr<ProcessGroup> NcclGroup::start_split(int color, int key, const W
 
 }  // namespace
 
-void NcclPairs::add(Pair pair) {
-  const std::scoped_lock lock(mutex_);
-  pairs_.push_back(pair);
-}
-
-std::vector<NcclPairs::Pair> NcclPairs::all() const {
-  const std::scoped_lock lock(mutex_);
-  return pairs_;
-}
-
 std::unique_ptr<ProcessGroup> make_nccl_group(Store& store, Device& gpu,
                                               std::unique_ptr<ProcessGroup> host,
                                               const NcclOptions& options) {

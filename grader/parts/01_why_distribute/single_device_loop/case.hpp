@@ -2,8 +2,8 @@
 // judge serves batches: it alone has the samples, and sees which epochs are read, and how far.
 #pragma once
 
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
 #include "grader/play/served_dataset.hpp"
+#include "grader/play/step_case.hpp"
 
 namespace lockstep::grader {
 

@@ -1,7 +1,7 @@
 // The exam of data_parallel_step: ten steps on different data must equal one device that is given
 // all samples as one batch, with momentum and with Adam, with and without clipping. The judge
 // trains that one device itself.
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+#include "grader/play/step_case.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grader/exam/members.hpp"
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+#include "grader/play/step_case.hpp"
 
 namespace lockstep::grader::data_parallel_step {
 

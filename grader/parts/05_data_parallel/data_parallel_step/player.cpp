@@ -1,5 +1,5 @@
 // Plays data_parallel_step: some steps of training on this rank's own samples.
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
+#include "grader/play/step_case.hpp"
 
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 #include "grader/play/ranks_play.hpp"

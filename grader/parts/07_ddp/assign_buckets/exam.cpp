@@ -1,16 +1,23 @@
 // The exam of assign_buckets: the plans that PyTorch makes, and plans of random parameters, which
-// the judge works out kind by kind. A wrong plan is told by the usual way to misread the contract,
-// or by the first place that differs.
+// the judge works out kind by kind. A wrong plan is told by the known mistake that gives it, or by
+// the first place that differs.
 #include "grader/parts/07_ddp/assign_buckets/case.hpp"
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "grader/exam/function_exam.hpp"
+#include "grader/exam/known_mistakes.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/07_ddp/assign_buckets/misreadings.hpp"
 
 namespace lockstep::grader::assign_buckets {
+
+using Part = decltype(ddp::assign_buckets);
+
+// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
+std::vector<KnownMistake<Part>> known_mistakes();
+
 namespace {
 
 using collectives::BucketPlan;
@@ -67,37 +74,38 @@ std::string text_of_question(const BucketQuestion& question) {
               grouped(question.limits.cap_bytes), " bytes");
 }
 
+// What is wrong with a plan, and what is said of it where no known mistake gives it.
+struct Fault {
+  std::string message;
+  Cause cause;
+};
+
 // Every parameter in exactly one bucket, and no bucket without any.
-std::optional<Failure> broken(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
-  const BucketQuestion& question = asked.back();
+std::optional<Fault> fault_of_form(const BucketQuestion& question, const BucketPlan& seen) {
   std::vector<int> times(question.parameters.size());
   for (std::size_t b = 0; b < seen.buckets.size(); ++b) {
     if (seen.buckets[b].empty()) {
-      return because({"empty_bucket",
-                      "a bucket is opened when the one before is closed; open it when its first "
-                      "parameter comes"},
-                     {.message = text("bucket ", b, " of the plan has no parameter")});
+      return Fault{text("bucket ", b, " of the plan has no parameter"),
+                   {"empty_bucket", "no bucket of a plan is empty"}};
     }
     for (const std::size_t i : seen.buckets[b]) {
       if (i < times.size()) {
         ++times[i];
         continue;
       }
-      return because({"no_parameter", "a plan holds places in the list, counted from 0"},
-                     {.message = text("bucket ", b, " holds parameter ", i, ", but there are ",
-                                      times.size())});
+      return Fault{text("bucket ", b, " holds parameter ", i, ", but there are ", times.size()),
+                   {"no_parameter", "a plan holds places in the list, counted from 0"}};
     }
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i] == 1) continue;
-    Cause cause{"twice", "a parameter goes into one bucket, even if it closes that bucket"};
     if (times[i] == 0) {
-      cause =
-          misreading_of(asked, seen).value_or(Cause{"lost", "its gradient would never be reduced"});
+      return Fault{text("parameter ", i, " is in no bucket"),
+                   {"lost", "its gradient would never be reduced"}};
     }
-    return because(cause, {.message = text(
-                               "parameter ", i,
-                               times[i] == 0 ? " is in no bucket" : " is in more than one place")});
+    if (times[i] > 1) {
+      return Fault{text("parameter ", i, " is in more than one place"),
+                   {"twice", "a parameter goes into one bucket, even if it closes that bucket"}};
+    }
   }
   return std::nullopt;
 }
@@ -116,28 +124,26 @@ std::string difference(const BucketPlan& seen, const BucketPlan& right) {
               "; it should ", held(right, "hold ", "not exist"));
 }
 
-std::optional<Failure> wrong(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
-  const BucketQuestion& question = asked.back();
-  const BucketPlan right = right_plan(question);
+std::optional<Failure> wrong(MistakeFinder<Part>& mistakes, std::span<const BucketQuestion> asked,
+                             const BucketPlan& seen) {
+  const BucketPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
-  std::optional<Failure> failure = broken(asked, seen);
-  if (!failure) {
-    auto cause = misreading_of(asked, seen);
-    if (seen.buckets.size() == 1 && !cause) {
-      cause = {"one_bucket",
-               "everything in one bucket can only be sent when backward is over; close a bucket "
-               "at its limit"};
-    }
-    if (!cause && asked.size() > 1 && seen == right_plan(asked[asked.size() - 2])) {
-      cause = {"stale", "this is the plan of the question before; something is kept between calls"};
-    }
-    Failure found{.message = difference(seen, right)};
-    failure =
-        cause ? because(*cause, found)
-              : because({"other_plan", "follow the list by hand, one parameter at a time"}, found);
+  std::vector<BucketPlan> given = earlier_answers(asked, right_plan);
+  Fault fault{difference(seen, right),
+              {"other_plan", "follow the list by hand, one parameter at a time"}};
+  if (!given.empty() && seen == given.back()) {
+    fault.cause = {"stale",
+                   "this is the plan of the question before; something is kept between calls"};
   }
-  failure->expected = text_of(right);
-  failure->seen = text_of(seen);
+  fault = fault_of_form(asked.back(), seen).value_or(fault);
+  given.push_back(seen);
+  const auto known =
+      mistakes.cause_of(asked, given, [](Part& program, const BucketQuestion& question) {
+        return program(question.parameters, question.limits);
+      });
+  Failure failure = because(known.value_or(fault.cause), {.message = fault.message});
+  failure.expected = text_of(right);
+  failure.seen = text_of(seen);
   return failure;
 }
 
@@ -159,8 +165,13 @@ std::vector<BucketQuestion> smaller(const BucketQuestion& question) {
   return offered;
 }
 
-const FunctionContract<BucketQuestion, BucketPlan> contract{
-    .text_of = text_of_question, .wrong = wrong, .smaller = smaller};
+FunctionContract<BucketQuestion, BucketPlan> contract_with(
+    const std::shared_ptr<MistakeFinder<Part>>& mistakes) {
+  return {.text_of = text_of_question,
+          .wrong = [mistakes](std::span<const BucketQuestion> asked,
+                              const BucketPlan& seen) { return wrong(*mistakes, asked, seen); },
+          .smaller = smaller};
+}
 
 std::vector<ParamInfo> of_type(DType dtype, const std::vector<std::int64_t>& counts) {
   std::vector<ParamInfo> infos;
@@ -266,17 +277,22 @@ std::vector<BucketQuestion> beyond_32_bits() {
 }  // namespace
 
 Exam exam() {
+  const auto contract = contract_with(std::make_shared<MistakeFinder<Part>>(known_mistakes()));
   return {
       {"PyTorch's own cases, and four and ten linear layers, give PyTorch's buckets",
-       [](CaseRunner& runner) { judge(runner, contract, "PyTorch's buckets", pytorchs()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "PyTorch's buckets", pytorchs());
+       }},
       {"parameters of one type fill buckets in their order, and the last bucket is kept",
-       [](CaseRunner& runner) {
+       [contract](CaseRunner& runner) {
          judge(runner, contract, "one type", random_plans(runner, 24, 1, 1));
        }},
       {"a limit closes a bucket when it is reached, and the parameter that reaches it is inside",
-       [](CaseRunner& runner) { judge(runner, contract, "around the limits", overshoots()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "around the limits", overshoots());
+       }},
       {"each type on each device fills buckets of its own, with a first bucket of its own",
-       [](CaseRunner& runner) {
+       [contract](CaseRunner& runner) {
          auto questions = random_plans(runner, 12, 3, 1);
          for (const auto& [dtypes, devices] : {std::pair{1, 3}, {4, 2}}) {
            for (auto& more : random_plans(runner, 12, dtypes, devices)) {
@@ -286,9 +302,11 @@ Exam exam() {
          judge(runner, contract, "types and devices", questions);
        }},
       {"no parameters, parameters without elements, and limits of 0",
-       [](CaseRunner& runner) { judge(runner, contract, "nothing in it", nothing_at_all()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "nothing in it", nothing_at_all());
+       }},
       {"counts and bytes beyond 32 bits",
-       [](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
+       [contract](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
   };
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/base/dtype.hpp"
-#include "grader/parts/05_data_parallel/data_parallel_step/case.hpp"
 #include "grader/play/part.hpp"
+#include "grader/play/step_case.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader {

@@ -1,0 +1,240 @@
+// How the kill matrix is written: an exercise's own page, which is read back, and that of all.
+#include "grader/dev/kill_matrix.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+constexpr std::string_view fails_mark = "●", holds_mark = "·";
+constexpr std::string_view kills_heading = "# Kills of ", accepted = "Accepted: ";
+const std::string nothing_done = "*returns at once*";
+
+// Names are file names: words joined by underscores.
+std::string spoken(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+std::string written(std::string words) {
+  std::replace(words.begin(), words.end(), ' ', '_');
+  return words;
+}
+
+std::string row_of(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row += " " + cell + " |";
+  return row + "\n";
+}
+
+// The cells of a row; a bar inside a cell is written \|.
+std::vector<std::string> cells_of(std::string_view row) {
+  std::vector<std::string> cells;
+  std::string cell;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    if (row[i] == '|' && row[i - 1] != '\\') {
+      cells.push_back(cell.size() >= 2 ? cell.substr(1, cell.size() - 2) : "");
+      cell.clear();
+    } else {
+      cell += row[i];
+    }
+  }
+  return cells;
+}
+
+std::string escaped(const std::string& sentence) {
+  std::string safe;
+  for (const char c : sentence) {
+    if (c == '|' || c == '<' || c == '*' || c == '_') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+std::string unescaped(const std::string& cell) {
+  std::string plain;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell[i] == '\\' && i + 1 < cell.size()) ++i;
+    plain += cell[i];
+  }
+  return plain;
+}
+
+std::string checks_table(const ExerciseKills& kills) {
+  std::string table = "|   | check | kills | first |\n|--:|:------|--:|--:|\n";
+  for (std::size_t c = 0; c < kills.checks.size(); ++c) {
+    table += row_of({text(c + 1), escaped(kills.checks[c]), text(kills.kills_of(c)),
+                     text(kills.first_kills_of(c))});
+  }
+  return table;
+}
+
+std::string mutants_table(const ExerciseKills& kills) {
+  std::vector<std::string> head{"mutant", "verdict", "cause"};
+  std::string line = "|:-------|:--------|:------|";
+  for (std::size_t c = 0; c < kills.checks.size(); ++c) {
+    head.push_back(text(c + 1));
+    line += ":-:|";
+  }
+  std::string table = row_of(head) + line + "\n";
+  const auto add = [&table](std::vector<std::string> cells, const std::vector<bool>& all) {
+    for (const bool fails : all) cells.emplace_back(fails ? fails_mark : holds_mark);
+    table += row_of(cells);
+  };
+  if (!kills.fails_nothing_done.empty()) add({nothing_done, "", ""}, kills.fails_nothing_done);
+  for (const MutantRow& mutant : kills.mutants) {
+    add({spoken(mutant.name), mutant.verdict, spoken(mutant.cause)}, mutant.fails);
+  }
+  return table;
+}
+
+std::string tables_of(const ExerciseKills& kills) {
+  std::string names;
+  for (const std::string& name : kills.alternatives) {
+    names += (names.empty() ? "" : ", ") + spoken(name);
+  }
+  return text(checks_table(kills), "\n", mutants_table(kills), "\n", accepted, names, ".\n");
+}
+
+std::string overview_of(const std::vector<ExerciseKills>& all) {
+  std::string table =
+      "| exercise | checks | with a kill | mutants | killed | alternatives |\n"
+      "|:---------|--:|--:|--:|--:|--:|\n";
+  for (const ExerciseKills& kills : all) {
+    const KillTotals t = totals_of({kills});
+    table += row_of({escaped(kills.handle), text(t.checks), text(t.checks_with_kill),
+                     text(t.mutants), text(t.killed), text(t.alternatives)});
+  }
+  return table;
+}
+
+// "" or a list under a title.
+std::string checks_where(const std::string& title, const std::vector<ExerciseKills>& all,
+                         bool (*holds)(const ExerciseKills&, std::size_t)) {
+  std::string list;
+  for (const ExerciseKills& kills : all) {
+    for (std::size_t c = 0; c < kills.checks.size(); ++c) {
+      if (holds(kills, c)) {
+        list += text("- ", escaped(kills.handle), ": ", escaped(kills.checks[c]), "\n");
+      }
+    }
+  }
+  return list.empty() ? "" : title + "\n\n" + list + "\n";
+}
+
+std::string weak_checks(const std::vector<ExerciseKills>& all) {
+  return checks_where("Checks that no mutant fails:", all,
+                      [](const ExerciseKills& k, std::size_t c) { return k.kills_of(c) == 0; }) +
+         checks_where("Checks that are never the first to fail:", all,
+                      [](const ExerciseKills& k, std::size_t c) {
+                        return k.kills_of(c) > 0 && k.first_kills_of(c) == 0;
+                      });
+}
+
+std::string not_known(const std::vector<std::string>& unproved) {
+  std::string names;
+  for (const std::string& name : unproved) names += (names.empty() ? "" : ", ") + escaped(name);
+  return names.empty() ? "" : text("Not proved here yet (`./lab dev prove`): ", names, ".\n\n");
+}
+
+// Reads what kills_text wrote, line by line.
+class Reader {
+ public:
+  explicit Reader(std::string_view file) : lines_(std::string(file)) {}
+
+  ExerciseKills read() {
+    std::string line;
+    while (std::getline(lines_, line)) {
+      ++number_;
+      if (number_ == 1 && line.rfind(kills_heading, 0) != 0) fail();
+      if (number_ == 1) {
+        kills_.handle = line.substr(kills_heading.size());
+      } else {
+        take(line);
+      }
+    }
+    if (number_ == 0) fail();
+    return std::move(kills_);
+  }
+
+ private:
+  void take(const std::string& line) {
+    if (line.rfind("| mutant |", 0) == 0) in_mutants_ = true;
+    const bool head = line.rfind("|   |", 0) == 0 || line.rfind("| mutant |", 0) == 0;
+    if (line.rfind("| ", 0) == 0 && !head) {
+      in_mutants_ ? take_mutant(cells_of(line)) : take_check(cells_of(line));
+    } else if (line.rfind(accepted, 0) == 0 && line.size() > accepted.size() + 1) {
+      take_alternatives(line.substr(accepted.size(), line.size() - accepted.size() - 1));
+    }
+  }
+
+  void take_check(const std::vector<std::string>& cells) {
+    if (cells.size() != 4) fail();
+    kills_.checks.push_back(unescaped(cells[1]));
+  }
+
+  void take_mutant(const std::vector<std::string>& cells) {
+    if (cells.size() != kills_.checks.size() + 3) fail();
+    std::vector<bool> fails;
+    for (std::size_t i = 3; i < cells.size(); ++i) fails.push_back(cells[i] == fails_mark);
+    if (cells[0] == nothing_done) {
+      kills_.fails_nothing_done = std::move(fails);
+    } else {
+      kills_.mutants.push_back({written(cells[0]), cells[1], written(cells[2]), fails});
+    }
+  }
+
+  void take_alternatives(const std::string& names) {
+    std::size_t start = 0;
+    while (start < names.size()) {
+      const std::size_t end = std::min(names.find(", ", start), names.size());
+      kills_.alternatives.push_back(written(names.substr(start, end - start)));
+      start = end + 2;
+    }
+  }
+
+  [[noreturn]] void fail() const { throw UsageError(text("line ", number_, " is malformed")); }
+
+  std::istringstream lines_;
+  int number_ = 0;
+  bool in_mutants_ = false;
+  ExerciseKills kills_;
+};
+
+}  // namespace
+
+std::string kills_text(const ExerciseKills& kills) {
+  return text(kills_heading, kills.handle,
+              "\n\nWhich check fails (●) which mutant. Every check runs on every mutant.\n\n",
+              tables_of(kills));
+}
+
+ExerciseKills read_kills(std::string_view page) { return Reader(page).read(); }
+
+std::string kill_page(const std::vector<ExerciseKills>& all,
+                      const std::vector<std::string>& unproved) {
+  const KillTotals totals = totals_of(all);
+  std::string page = text(
+      "# The kill matrix\n\n**",
+      all.empty() ? "Nothing is proved here yet: `./lab dev prove` does it." : sentence_of(totals),
+      "**\n\n"
+      "A check that rejects no wrong answer proves nothing. So every exercise has *mutants*, wrong "
+      "answers\nthat a student might write, and *alternatives*, right answers that differ from the "
+      "reference. Every\ncheck ran on every mutant, even after another check had failed. ● means "
+      "that the check fails and\n*kills* the mutant; · means that it holds. Verdict and cause are "
+      "what a student would read.\n*First* counts the mutants that a check is the first to kill:\n",
+      totals.checks_first, " of the ", totals.checks,
+      " checks are the first for at least one. The first row, if present, is not a mutant\nbut the "
+      "part with an empty body, made from the stub. Mutants are in `tests/exercises/`. The proof "
+      "of\nan exercise (`./lab dev prove`) demands that each mutant is rejected for its stated "
+      "reason, and\nthat every check kills at least one.\n\n",
+      overview_of(all), "\n", weak_checks(all), not_known(unproved));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    page += text(i ? "\n" : "", "## ", all[i].handle, "\n\n", tables_of(all[i]));
+  }
+  return page;
+}
+
+}  // namespace lockstep::grader

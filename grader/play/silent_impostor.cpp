@@ -1,7 +1,0 @@
-#include "grader/play/impostor.hpp"
-
-namespace lockstep::grader {
-
-Bytes impostors_result(std::span<const std::byte>, Dice&) { return {}; }
-
-}  // namespace lockstep::grader

@@ -1,0 +1,136 @@
+// What exercises add to building and testing, and the budget that they have.
+#include "grader/dev/exercise_budget.hpp"
+
+#include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using lockstep::test::contains;
+
+namespace {
+
+// On a machine that is as fast as the usual one, or slower by a factor.
+ExerciseCost cost_of(double building_s, double proving_s, int mutants = 10, int alone = 0,
+                     double slower = 1) {
+  return {"06_x/toy",
+          0.0,
+          {.mutants = mutants,
+           .alone = alone,
+           .compiling_s = building_s * slower,
+           .judging_s = proving_s * slower,
+           .yardstick_s = yardstick_usual_s * slower}};
+}
+
+std::string complaints_of(const ExerciseCost& cost, const std::string& exceptions = "") {
+  std::string all;
+  for (const std::string& one : budget_complaints({cost}, read_exceptions(exceptions, "list"))) {
+    all += one + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("budget: a new exercise that builds or proves too long is told so, with both numbers") {
+  CHECK(complaints_of(cost_of(8, 6)) == "");
+  CHECK(complaints_of(cost_of(10.5, 6)) ==
+        "06_x/toy: building takes 10.5 s of a processor, and may take 8.0\n");
+  CHECK(complaints_of(cost_of(8, 7.6)) ==
+        "06_x/toy: proving takes 7.6 s of a processor, and may take 6.0\n");
+}
+
+TEST_CASE("budget: a slow or busy machine is no failure, and a fast one no excuse") {
+  for (const double slower : {0.4, 1.0, 3.0}) {
+    CAPTURE(slower);
+    CHECK(complaints_of(cost_of(8, 6, 10, 0, slower)) == "");
+    CHECK_THAT(complaints_of(cost_of(11, 6, 10, 0, slower)), contains("building takes 11.0 s"));
+  }
+}
+
+TEST_CASE("budget: what is a little over it is shown, and fails nothing") {
+  CHECK(complaints_of(cost_of(8.4, 6.5)) == "");
+  CHECK(over_budget({cost_of(8.4, 6.5)}) ==
+        std::vector<std::string>{"06_x/toy building 8.4 proving 6.5"});
+  CHECK(over_budget({cost_of(8, 6)}).empty());
+}
+
+TEST_CASE("budget: more than twenty mutants are for those that show the worth of a check alone") {
+  CHECK(complaints_of(cost_of(1, 1, 20)) == "");
+  CHECK(complaints_of(cost_of(1, 1, 23, 3)) == "");
+  CHECK_THAT(complaints_of(cost_of(1, 1, 23, 2)), contains("06_x/toy has 23 mutants; 21 of them"));
+  ExerciseCost quiz = cost_of(1, 1, 40);
+  quiz.address = "06_x/quiz";
+  CHECK(complaints_of(quiz) == "");
+}
+
+TEST_CASE("budget: an exception allows its number and no more, and goes when it is not needed") {
+  const std::string listed = "# older\n06_x/toy building 12 proving 9 mutants 24\n";
+  CHECK(complaints_of(cost_of(12, 9, 24), listed) == "");
+  CHECK_THAT(complaints_of(cost_of(15.5, 9, 24), listed),
+             contains("building takes 15.5 s of a processor, and may take 12.0"));
+  CHECK_THAT(complaints_of(cost_of(12, 9, 25), listed), contains("24; it may only shrink"));
+  CHECK_THAT(complaints_of(cost_of(12, 9, 22), listed), contains("24; make it so many"));
+  CHECK_THAT(complaints_of(cost_of(5, 4, 20), listed),
+             contains("building takes 5.0 s of a processor, so it needs no exception") &&
+                 contains("proving takes 4.0 s") && contains("its 20 mutants need no exception"));
+  // Without the exam's compiling nothing shows that the exception is not needed.
+  ExerciseCost in_part = cost_of(5, 9, 24);
+  in_part.objects_s.reset();
+  CHECK(complaints_of(in_part, listed) == "");
+}
+
+TEST_CASE("budget: an exception that cannot be read is told with its line") {
+  CHECK_THROWS_WITH(read_exceptions("\n06_x/toy bulding 9\n", "list.txt"),
+                    contains("list.txt:2: 'bulding': expected building, proving or mutants"));
+  CHECK_THROWS_WITH(read_exceptions("06_x/toy mutants 2.5", "list.txt"), contains("list.txt:1"));
+  CHECK_THROWS_WITH(read_exceptions("a building 9\na proving 7", "l"), contains("l:2: a is there"));
+}
+
+// Take an exercise out when it keeps to the budget, and lower these; never raise them.
+TEST_CASE("budget: the list of exceptions only shrinks") {
+  const auto exceptions =
+      read_exceptions(read_text(LOCKSTEP_ROOT "/tests/exercises/over_budget.txt"), "list");
+  int mutants = 0;
+  for (const auto& [address, allowed] : exceptions) mutants += allowed.mutants.value_or(0);
+  CHECK(exceptions.size() <= 36);
+  CHECK(mutants <= 1037);
+}
+
+TEST_CASE("costs: what a shell tells of its children is read") {
+  CHECK(seconds_of_children("0m1.500000s 0m0.250000s") == 1.75);
+  CHECK(seconds_of_children("2m1.5s 0m0s") == 121.5);
+}
+
+TEST_CASE("costs: what is noted comes back, with the objects' seconds, shared by length") {
+  const test::Scratch scratch;
+  Lab lab;
+  lab.places = {scratch.path(), scratch.path() / "build"};
+  Exercise exercise;
+  exercise.name = "toy";
+  exercise.lesson = "06_x";
+  lab.course.exercises = {exercise};
+  CHECK(noted_costs(lab).empty());
+  note_cost(lab, exercise,
+            {.mutants = 22, .alone = 1, .compiling_s = 2, .judging_s = 3, .yardstick_s = 0.02});
+  CHECK_FALSE(noted_costs(lab).at(0).objects_s.has_value());
+  CHECK_THAT(table_of(noted_costs(lab)), contains("compiling was not measured"));
+
+  const auto exam = scratch.path() / "grader/parts/06_x/toy/exam.cpp";
+  const auto other = scratch.path() / "grader/parts/06_x/other/exam.cpp";
+  write_text(exam, std::string(100, ' '));
+  write_text(other, std::string(300, ' '));
+  write_text(lab.places.build / "unit.cxx",
+             "#include \"" + exam.string() + "\"\n#include \"" + other.string() + "\"\n");
+  const std::string own = "0m0.01s 0m0.01s\n";
+  write_text(lab.places.build / "times/judge-06/unit.cxx.o", own + "0m8s 0m0s\nunit.cxx.o\n");
+  write_text(lab.places.build / "times/player_toy/player.cpp.o", own + "0m1s 0m0.5s\nplayer.o\n");
+  const ExerciseCost cost = noted_costs(lab).at(0);
+  CHECK(cost.objects_s == 8.0 / 4 + 1.5);
+  CHECK(cost.building_s() == 5.5);
+  CHECK(cost.proving_s() == 3);
+  CHECK(cost.proof.mutants == 22);
+  CHECK_THAT(table_of({cost}), contains("06_x/toy ") && contains("5.5      3.0       22\n"));
+}

@@ -1,0 +1,65 @@
+// What ./lab test prints beside what ctest does: setup/test.sh is given ctest's lines.
+#include "grader/course/command.hpp"
+#include "grader/course/text_file.hpp"
+#include "tests/catch.hpp"
+#include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+const std::string end_of_run =
+    "\n92% tests passed, 1 tests failed out of 12\n\nTotal Test time (real) =  97.10 sec\n"
+    "Errors while running CTest";
+
+// With a lab-dev that says what it was asked for.
+std::string shown(const std::string& printed) {
+  const test::Scratch scratch;
+  const auto program = scratch.path() / "build/release/bin/lab-dev";
+  write_text(program, "#!/bin/sh\necho \"lab-dev $*\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  write_text(scratch.path() / "printed", printed);
+  return run_command({"sh", "-euc",
+                      "root=$1; preset=release; . \"$2/setup/test.sh\"; show_tests <\"$1/printed\"",
+                      "sh", scratch.path().string(), LOCKSTEP_ROOT},
+                     scratch.path(), test::patient)
+      .output;
+}
+
+std::string line_of(int number, const std::string& name, const std::string& how) {
+  return " " + std::to_string(number) + "/12 Test  #" + std::to_string(number) + ": " + name + " " +
+         how + " sec\n";
+}
+
+std::string run_of_twelve(const std::string& first) {
+  std::string lines = line_of(1, first, ".......   Passed   31.50");
+  for (int i = 2; i <= 11; ++i) {
+    lines +=
+        line_of(i, "test no. " + std::to_string(i), "...   Passed    0.0" + std::to_string(i % 10));
+  }
+  return lines + line_of(12, "a ring: it is sound", "....***Failed   65.40");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "lab test: the slowest ten tests stand before ctest's closing lines, which stay the last") {
+  const std::string all = run_of_twelve("the first... of all");
+  const std::string said = shown(all + end_of_run);
+  CHECK(said.starts_with(all));
+  CHECK(said.ends_with(end_of_run));
+  CHECK_THAT(said,
+             test::contains("\n      65.4  a ring: it is sound\n      31.5  the first... of all\n"
+                            "       0.1  test no. 9\n"));
+  CHECK_THAT(said, !test::contains("  test no. 10\n"));
+  CHECK_THAT(said, !test::contains("lab-dev"));
+}
+
+TEST_CASE("lab test: a run with proofs shows what exercises cost, and a run of few tests nothing") {
+  CHECK_THAT(shown(run_of_twelve("proof of 06_x/toy") + end_of_run),
+             test::contains("lab-dev dev costs\n"));
+  const std::string few = line_of(1, "one", "...   Passed    0.01") + end_of_run;
+  CHECK(shown(few) == few);
+}
