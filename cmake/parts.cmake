@@ -332,7 +332,8 @@ function(lockstep_mistakes target reference mutants function namespace)
     COMMAND mistakes-unit ${reference} ${mutants} ${function} ${namespace} ${unit}
     DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${function}")
   add_library(${target} OBJECT ${unit})
-  target_compile_options(${target} PRIVATE -O1 -w -include engine/base/quiet_checks.hpp)
+  target_compile_options(${target} PRIVATE -O1 -w)
+  target_compile_definitions(${target} PRIVATE LOCKSTEP_QUIET_CHECKS)
   target_link_libraries(${target} PRIVATE lockstep_flags)
 endfunction()
 

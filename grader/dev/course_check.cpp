@@ -5,6 +5,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "grader/course/mutants.hpp"
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
