@@ -30,13 +30,13 @@ Outcome outcome_of(const StoreServer& server, int rank, int size, int attempt, d
 std::vector<Outcome> run(const StoreServer& server, const std::vector<int>& who, int size,
                          int attempt, double timeout_s) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(size));
-  std::vector<std::thread> ranks;
+  std::vector<std::thread> threads;
   for (const int rank : who) {
-    ranks.emplace_back([&, rank] {
+    threads.emplace_back([&, rank] {
       outcomes[static_cast<std::size_t>(rank)] = outcome_of(server, rank, size, attempt, timeout_s);
     });
   }
-  for (auto& rank : ranks) rank.join();
+  for (auto& thread : threads) thread.join();
   return outcomes;
 }
 

@@ -7,14 +7,14 @@ using namespace lockstep::grader;
 
 namespace {
 
-const std::string reference = "#include \"p.hpp\"\n\nnamespace a::b {\nint f() { return 1; }\n}\n";
+const std::string one_function = "#include \"p.hpp\"\n\nnamespace a::b {\nint f() { return 1; }\n}\n";
 
 Mutant mutant(const std::string& name, const std::string& find, const std::string& put) {
-  return {name, "wrong answer", "", "a \"likely\" cause", {{find, "", put, "", "mutants.toml:7"}}};
+  return {name, "wrong answer", "", "a \"likely\" cause", {{find, "", put, "mutants.toml:7"}}};
 }
 
 std::string unit(const std::vector<Mutant>& mutants) {
-  return mistakes_unit(reference, mutants, "a::b::f", "judge::f");
+  return mistakes_unit(one_function, mutants, "a::b::f", "judge::f");
 }
 
 }  // namespace

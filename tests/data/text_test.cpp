@@ -115,7 +115,8 @@ TEST_CASE("text: every tenth block of lines is the test, and no line is lost or 
 
 TEST_CASE("text: a text of few lines, or of one, still has something to test on") {
   CHECK(data::part_of(std::string(20, 'x'), data::Split::test).size() == 2);
-  CHECK(data::part_of(std::string(19, 'x') + "\n", data::Split::train).size() == 18);
+  const std::string line = std::string(19, 'x').append(1, '\n');
+  CHECK(data::part_of(line, data::Split::train).size() == 18);
   CHECK(data::part_of("x", data::Split::train) == "x");
   CHECK(data::part_of("", data::Split::train).empty());
   CHECK(data::part_of("", data::Split::test).empty());
