@@ -96,7 +96,7 @@ std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& cost
   for (const ExerciseCost& cost : costs) {
     const auto found = exceptions.find(cost.address);
     const Allowed allowed = found == exceptions.end() ? Allowed{} : found->second;
-    // What was measured in part can be over the budget, but not shown to be within it.
+    // A cost that was measured in part can be over the budget, but not shown to be within it.
     if (cost.objects_s || !allowed.building_s) {
       check_seconds(cost.address, "building", cost.building_s(), building_max_s, allowed.building_s,
                     complaints);

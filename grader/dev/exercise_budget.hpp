@@ -16,7 +16,7 @@
 namespace lockstep::grader {
 
 inline constexpr double building_max_s = 8, proving_max_s = 6;
-// Of those that are not alone in being rejected first by some check.
+// The limit of those mutants that are not alone in being rejected first by some check.
 inline constexpr int mutants_max = 20;
 
 struct Allowed {
@@ -33,7 +33,8 @@ Exceptions read_exceptions(const std::string& text, const std::string& shown);
 std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& costs,
                                            const Exceptions& exceptions);
 
-// What is over the budget at all, however little, as a line of the list of exceptions.
+// The exercises that are over the budget at all, however little, each as a line of the list of
+// exceptions.
 std::vector<std::string> over_budget(const std::vector<ExerciseCost>& costs);
 
 // ./lab dev costs [--hold]: prints all; with --hold, fails when there are complaints.

@@ -74,7 +74,7 @@ std::string text_of_question(const BucketQuestion& question) {
               grouped(question.limits.cap_bytes), " bytes");
 }
 
-// What is wrong with a plan, and what is said of it where no known mistake gives it.
+// A fault of a plan, with the sentence for it if no known mistake gives it.
 struct Fault {
   std::string message;
   Cause cause;
