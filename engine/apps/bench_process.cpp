@@ -23,7 +23,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// One thread; and what holds a peer and its libraries to the instructions that ours keep to.
+// Variables for one thread, and for a peer and its libraries to keep to the instructions of ours.
 Words environment_of(kernels::Isa isa) {
   Words set{"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"};
   if (isa == kernels::widest_isa()) return set;

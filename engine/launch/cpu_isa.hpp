@@ -1,6 +1,6 @@
-// Which vector instructions this process computes with: LOCKSTEP_CPU_ISA, or the widest that the
-// processor has. A narrower choice gives the same bits more slowly; it shows on one machine what
-// another one runs, and how fast.
+// LOCKSTEP_CPU_ISA chooses the vector instructions that a process computes with; without it they
+// are the widest that the processor has. A narrower choice gives the same bits more slowly; it
+// shows on one machine what another one runs, and how fast.
 #pragma once
 
 #include "engine/launch/environment.hpp"

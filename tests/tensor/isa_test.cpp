@@ -32,7 +32,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
                                      : std::ranges::equal(a.data<double>(), b.data<double>(), same);
 }
 
-void check_same(const std::string& what, const Program& program) {
+void check_same_bits(const std::string& what, const Program& program) {
   INFO(what);
   CpuDevice baseline(kernels::portable_products(Isa::baseline));
   const Results wanted = program(baseline);
@@ -165,10 +165,10 @@ void check_all(const char* what, Kernels kernels, const std::vector<std::int64_t
     for (const Values values : {Values::ordinary, Values::extreme}) {
       for (const std::int64_t count : counts) {
         const bool extreme = values == Values::extreme;
-        check_same(text(what, " of ", count, extreme ? " extreme " : " ", name_of(dtype)),
-                   [&](Device& device) {
-                     return kernels(Source{values, dtype}, count, device);
-                   });
+        check_same_bits(text(what, " of ", count, extreme ? " extreme " : " ", name_of(dtype)),
+                        [&](Device& device) {
+                          return kernels(Source{values, dtype}, count, device);
+                        });
       }
     }
   }

@@ -147,7 +147,8 @@ void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T
   });
 }
 
-// Several query blocks see the same keys, whose gradients are their sum: zero on entry then.
+// Query blocks that see the same keys add to their gradients, which are zero before the first;
+// a single one writes them.
 Into into_of_keys(const HeadSizes& s) {
   return s.tokens <= query_block ? Into::replace : Into::add;
 }
@@ -192,8 +193,8 @@ void attend_backward(const Products& products, const HeadSizes& s, const Head<T>
   }
 }
 
-// Scores of a query block against a key block, some times. Vectors of a row that begins where a
-// cache line does lie in one line each.
+// Memory for `blocks` blocks of scores. It begins where a cache line does, so that a vector of a
+// row lies in one line.
 template <typename T>
 class Scratch {
  public:

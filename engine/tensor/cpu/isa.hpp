@@ -1,6 +1,6 @@
-// Which vector instructions the CPU's kernels use. Every kernel that computes is compiled for each
-// of them and gives the same bits with each (docs/decisions/0010, 0050): the choice changes the
-// speed and nothing else.
+// The vector instructions that the CPU's kernels use. Every kernel that computes is compiled for
+// each of them and gives the same bits with each (docs/decisions/0010, 0050): the choice changes
+// the speed and nothing else.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ LOCKSTEP_INLINED inline void set(Lanes<T, bytes, held>& x, T value) {
   }
 }
 
-// The first `count` < width elements, and `rest`.
+// Holds the first `count` < width elements, and `rest` in the other places.
 template <typename T>
 struct Padded {
   LOCKSTEP_INLINED inline Padded(const T* from, std::int64_t count, T rest) {
@@ -64,7 +64,7 @@ LOCKSTEP_INLINED inline void join_halves(Lanes<T, bytes, held>& low,
   }
 }
 
-// The lanes joined to one: halves onto halves.
+// Joins the lanes to one, halves onto halves.
 template <typename T, int bytes, int held, typename Join>
 LOCKSTEP_INLINED inline T joined(Lanes<T, bytes, held> x, const Join& join) {
   if constexpr (held > bytes) {

@@ -24,7 +24,7 @@
 
 namespace lockstep::vectors {
 
-// How a body is told the width of its registers.
+// Tells a body the width of its registers.
 template <int bytes>
 struct Registers {};
 
@@ -89,7 +89,7 @@ LOCKSTEP_INLINED inline Register<T, bytes> all(Registers<bytes>, T value) {
   return all<Register<T, bytes>>(value);
 }
 
-// The first `count` < lanes elements, in pieces of fixed lengths: no call of memcpy.
+// Copies the first `count` < lanes elements in pieces of fixed lengths, without a call of memcpy.
 template <std::int64_t lanes, typename T>
 LOCKSTEP_INLINED inline void copy_part(const T* from, std::int64_t count, T* to) {
   if constexpr (lanes > 1) {
@@ -99,7 +99,7 @@ LOCKSTEP_INLINED inline void copy_part(const T* from, std::int64_t count, T* to)
     copy_part<half>(more ? from + half : from, count, more ? to + half : to);
   }
 }
-// The first `count` lanes; 0 in the others.
+// Reads `count` elements into the first lanes; the others are 0.
 template <typename V>
 LOCKSTEP_INLINED inline V load_part(const Element<V>* from, std::int64_t count) {
   Element<V> part[lanes_of<V>] = {};
@@ -117,7 +117,7 @@ template <typename V, typename Each, typename... From>
 LOCKSTEP_INLINED inline auto each_at(std::int64_t i, const Each& each, const From*... from) {
   return each(load<V>(from + i)...);
 }
-// As many registers as the sequence is long, side by side: all are computed before one is stored,
+// Maps as many registers as the sequence is long. All are computed before one is stored,
 // so that their chains of instructions overlap although `to` may be one of the operands.
 template <typename V, std::int64_t... k, typename Each, typename... From>
 LOCKSTEP_INLINED inline void map_block(std::integer_sequence<std::int64_t, k...>, Element<V>* to,
@@ -177,18 +177,18 @@ LOCKSTEP_INLINED inline void map_to_two(Registers<bytes>, std::int64_t count, T*
   }
 }
 
-// The elements of 64 bytes.
+// `width` elements are 64 bytes.
 template <typename T>
 constexpr std::int64_t width = 64 / static_cast<std::int64_t>(sizeof(T));
 
-// Where the last whole vector ends that has one of the first `count` elements, or `count` where
-// there is no room for it. Whoever has room in a row spares itself parts of vectors.
+// Rounds `count` up to whole vectors, if there is `room` for the last one. Kernels that have room
+// in a row compute whole vectors, which is much faster than a part of one, and mask the end.
 template <typename T>
 constexpr std::int64_t whole(std::int64_t count, std::int64_t room) {
   const std::int64_t end = (count + width<T> - 1) / width<T> * width<T>;
   return end <= room ? end : count;
 }
-// x[i] = value from `count` to `end`, which is whole(count).
+// Sets x[count] to x[end - 1], where `end` is whole(count).
 template <int bytes, typename T>
 LOCKSTEP_INLINED inline void fill_whole(Registers<bytes>, std::int64_t count, std::int64_t end,
                                         T value, T* x) {
