@@ -16,7 +16,7 @@
 namespace lockstep::grader {
 
 inline constexpr double building_max_s = 8, proving_max_s = 6;
-// Of those that are not alone in being rejected first by some check.
+// The most mutants that an exercise has beside those that some check alone is the first to reject.
 inline constexpr int mutants_max = 20;
 
 struct Allowed {
@@ -28,12 +28,14 @@ using Exceptions = std::map<std::string, Allowed>;  // by address
 //   Throws  UsageError with `shown` and the line when the text is malformed
 Exceptions read_exceptions(const std::string& text, const std::string& shown);
 
-// One sentence for what is over the budget by more than measuring differs, and for an exception
-// that is larger than it must be. Exceptions of exercises that were not proved are left alone.
+// Gives one sentence for what is over the budget by more than measuring differs, and for an
+// exception that is larger than it must be. Exceptions of exercises that were not proved are left
+// alone.
 std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& costs,
                                            const Exceptions& exceptions);
 
-// What is over the budget at all, however little, as a line of the list of exceptions.
+// Gives every exercise that is over the budget, however little, as a line of the list of
+// exceptions.
 std::vector<std::string> over_budget(const std::vector<ExerciseCost>& costs);
 
 // ./lab dev costs [--hold]: prints all; with --hold, fails when there are complaints.
