@@ -111,7 +111,7 @@ class Prover {
     }
   }
 
-  // Whether a mutant fails the check when it is compiled as a student's file is: among others it
+  // True if a mutant fails the check when it is compiled as a student's file is. Among others, it
   // may read what they left in memory.
   bool is_killed_alone(std::size_t check) {
     return std::ranges::any_of(proof_.kills.mutants, [&](MutantRow& row) {
