@@ -34,7 +34,7 @@ HeadSizes sizes_of(const Tensor& qkv, std::int64_t heads) {
 }
 
 // One block of scores: queries [first_q, first_q + rows), keys [first_k, first_k + columns).
-struct Block {
+struct ScoreBlock {
   std::int64_t first_q, rows, first_k, columns;
 };
 
@@ -43,19 +43,19 @@ template <typename Each>
 void for_key_blocks(std::int64_t first_q, std::int64_t rows, const Each& each) {
   const std::int64_t end = first_q + rows;  // the last row sees keys before this
   for (std::int64_t first = 0; first < end; first += key_block) {
-    each(Block{first_q, rows, first, std::min(key_block, end - first)});
+    each(ScoreBlock{first_q, rows, first, std::min(key_block, end - first)});
   }
 }
 
 // Keys of the block that row i sees.
-std::int64_t seen(const Block& block, std::int64_t i) {
+std::int64_t seen(const ScoreBlock& block, std::int64_t i) {
   return std::clamp<std::int64_t>(block.first_q + i + 1 - block.first_k, 0, block.columns);
 }
 
 // scores [rows][columns] = q·kᵀ, unscaled.
 template <typename T>
-void score(const Products& products, const HeadSizes& s, const Block& b, const T* q, const T* k,
-           T* scores) {
+void score(const Products& products, const HeadSizes& s, const ScoreBlock& b, const T* q,
+           const T* k, T* scores) {
   const std::int64_t row = 3 * s.width;
   products({b.rows, b.columns, s.head_size, Transpose::no, Transpose::yes, row, row, b.columns},
            q + b.first_q * row, k + b.first_k * row, scores);
@@ -64,7 +64,7 @@ void score(const Products& products, const HeadSizes& s, const Block& b, const T
 // Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
 // the rows' statistics and outputs to the new maximum.
 template <typename T>
-void absorb(Isa isa, const HeadSizes& s, const Block& b, T scale, T* scores, T* most, T* sums,
+void absorb(Isa isa, const HeadSizes& s, const ScoreBlock& b, T scale, T* scores, T* most, T* sums,
             T* out) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
@@ -102,7 +102,7 @@ void attend(const Products& products, const HeadSizes& s, const T* q, const T* k
   for (std::int64_t first = 0; first < s.tokens; first += query_block) {
     const std::int64_t rows = std::min(query_block, s.tokens - first);
     std::fill_n(most, rows, -std::numeric_limits<T>::infinity());
-    for_key_blocks(first, rows, [&](const Block& b) {
+    for_key_blocks(first, rows, [&](const ScoreBlock& b) {
       score(products, s, b, q, k, scores);
       absorb(products.isa, s, b, scale, scores, most, sums, out);
       products({b.rows, s.head_size, b.columns, Transpose::no, Transpose::no, b.columns,
@@ -124,7 +124,7 @@ void attend(const Products& products, const HeadSizes& s, const T* q, const T* k
 // The scores' gradient: with p = exp(scale·score - log_sum) and dp = grad·vᵀ,
 //   p  goes to `scores`, and  p·(dp - Σ grad·out)·scale  to `slopes`.
 template <typename T>
-void slope(Isa isa, const Block& b, T scale, const T* log_sums, const T* dots, T* scores,
+void slope(Isa isa, const ScoreBlock& b, T scale, const T* log_sums, const T* dots, T* scores,
            T* slopes) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
@@ -176,7 +176,7 @@ void attend_backward(const Products& products, const HeadSizes& s, const Head<T>
             h.out + (first + i) * s.width);
       }
     });
-    for_key_blocks(first, rows, [&](const Block& b) {
+    for_key_blocks(first, rows, [&](const ScoreBlock& b) {
       using enum Transpose;
       score(products, s, b, h.q, h.k, scores);
       products({b.rows, b.columns, D, no, yes, s.width, row, b.columns}, grad,
