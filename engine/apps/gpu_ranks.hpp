@@ -14,7 +14,8 @@ Seat seat_of_process();
 //   Throws  Lacking, with the ways out
 void check_gpus(const Arguments& arguments, int ranks);
 
-// True if this program is linked with what connects GPUs (gpu_ranks.cpp, or no_gpu_ranks.cpp).
+// True if this program is linked with gpu_ranks.cpp, which connects GPUs; with no_gpu_ranks.cpp, it
+// is not.
 bool connects_gpus();
 
 // The ranks that a launcher started, or this process alone: `gpu` is this rank's, and outlives what

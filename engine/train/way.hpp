@@ -48,8 +48,8 @@ struct Way {
   std::vector<std::string> reads{};  // options of ways it refuses that mean the same with it
   // The ranks that its options ask for, where --ranks is not given; without: one.
   std::function<std::int64_t(const Arguments&)> ranks = nullptr;
-  // The program in which the way is built: every trainer, or one of its own when the way is first
-  // asked for. The line of CMake says so.
+  // A way is built into every trainer, or into a program of its own when it is first asked for. The
+  // line of CMake says which.
   enum class Built : std::uint8_t { always, when_asked } built = Built::when_asked;
 
   bool chosen(const Arguments& arguments) const {

@@ -43,7 +43,7 @@ NameSet tests_of_programs(const std::string& path) {
   if (begins(path, "grader/")) return {"tests/hostile", "tests/lab"};
   return {"tests/apps", "tests/bench", "tests/hostile", "tests/lab", "tests/launch", "tests/train"};
 }
-// The files that the GPU's tests open without an #include line.
+// The GPU's tests open these sources, which are in no #include line of theirs.
 NameSet tests_that_open(const std::string& path) {
   const bool opened = begins(path, "engine/gpu/") || begins(path, "engine/paper/");
   const bool source = is_cpp(path) || path.ends_with(".cu") || path.ends_with(".cuh");
@@ -111,7 +111,7 @@ class Graph {
     const std::string solution = "solutions/" + exercise.address();
     const std::string part = "grader/parts/" + exercise.address();
     roots.insert({solution, part + "/exam", part + "/player", "grader/play/player_main"});
-    // A file that calls a part includes its header, and is linked with the reference.
+    // A unit that calls a part includes its header, and is linked with the reference.
     users_[solution].insert(unit_of(exercise.header));
   }
 
@@ -151,7 +151,7 @@ IncludeLines include_lines(const fs::path& root) {
   for (const char* tree : {"engine", "grader", "solutions", "tests"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / tree)) {
       const std::string path = entry.path().lexically_relative(root).generic_string();
-      // The lab builds the files of tests/exercises and tests/hostile/answers one by one.
+      // The lab builds the files of tests/exercises and tests/hostile/answers, one by one.
       const bool answer =
           begins(path, "tests/exercises/") || begins(path, "tests/hostile/answers/");
       if (!entry.is_regular_file() || !is_cpp(path) || answer) continue;

@@ -96,14 +96,14 @@ std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& cost
   for (const ExerciseCost& cost : costs) {
     const auto found = exceptions.find(cost.address);
     const Allowed allowed = found == exceptions.end() ? Allowed{} : found->second;
-    // A cost that was measured in part can be over the budget, but not shown to be within it.
+    // A figure that was measured in part can be over the budget, but not shown to be within it.
     if (cost.objects_s || !allowed.building_s) {
       check_seconds(cost.address, "building", cost.building_s(), building_max_s, allowed.building_s,
                     complaints);
     }
     check_seconds(cost.address, "proving", cost.proving_s(), proving_max_s, allowed.proving_s,
                   complaints);
-    // Those of a quiz follow from its questions.
+    // The mutants of a quiz follow from its questions.
     if (!cost.is_quiz()) check_mutants(cost.address, cost.proof, allowed.mutants, complaints);
   }
   return complaints;

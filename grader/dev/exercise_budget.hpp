@@ -16,7 +16,7 @@
 namespace lockstep::grader {
 
 inline constexpr double building_max_s = 8, proving_max_s = 6;
-// The limit of those mutants that are not alone in being rejected first by some check.
+// The most mutants that an exercise has beside those that some check alone is the first to reject.
 inline constexpr int mutants_max = 20;
 
 struct Allowed {
@@ -28,12 +28,13 @@ using Exceptions = std::map<std::string, Allowed>;  // by address
 //   Throws  UsageError with `shown` and the line when the text is malformed
 Exceptions read_exceptions(const std::string& text, const std::string& shown);
 
-// One sentence for what is over the budget by more than measuring differs, and for an exception
-// that is larger than it must be. Exceptions of exercises that were not proved are left alone.
+// Gives one sentence for what is over the budget by more than measuring differs, and for an
+// exception that is larger than it must be. Exceptions of exercises that were not proved are left
+// alone.
 std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& costs,
                                            const Exceptions& exceptions);
 
-// The exercises that are over the budget at all, however little, each as a line of the list of
+// Gives every exercise that is over the budget, however little, as a line of the list of
 // exceptions.
 std::vector<std::string> over_budget(const std::vector<ExerciseCost>& costs);
 

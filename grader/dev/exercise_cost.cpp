@@ -35,7 +35,7 @@ std::vector<fs::path> notes_in(const fs::path& folder) {
   return files;
 }
 
-// The notes of cmake/measured.sh on an object.
+// The note that cmake/measured.sh made of an object.
 struct Measured {
   double seconds = 0;
   std::string object;  // from the build's folder

@@ -1,4 +1,4 @@
-// The processor seconds that an exercise adds to a build of everything and to its tests. Each proof
+// An exercise adds processor seconds to a build of everything and to its tests. Each proof
 // notes its own in build/<preset>/proofs/NN_lesson/part.cost, and cmake/measured.sh those of a
 // part's objects in build/<preset>/times/. A build with a compiler cache measures no objects.
 //
@@ -17,7 +17,7 @@ namespace lockstep::grader {
 
 inline constexpr double yardstick_usual_s = 0.02;
 
-// The cost that a proof notes.
+// This is what a proof notes.
 struct ProofCost {
   int mutants = 0;
   int alone = 0;           // mutants without which some check would reject none before the others
@@ -39,14 +39,14 @@ struct ExerciseCost {
   double usual(double seconds) const { return seconds * yardstick_usual_s / proof.yardstick_s; }
 };
 
-// Processor seconds of this process and of all that it has waited for.
+// Gives the processor seconds of this process and of all that it has waited for.
 double processor_seconds_used();
-// Those of a fixed piece of work, which is done for it.
+// Does a fixed piece of work, and gives its processor seconds.
 double yardstick_seconds();
 
 void note_cost(const Lab& lab, const Exercise& exercise, const ProofCost& cost);
 
-// The costs of all exercises that have been proved in this build.
+// Gives the costs of all exercises that have been proved in this build.
 std::vector<ExerciseCost> noted_costs(const Lab& lab);
 
 // The sum of what `times` of a shell tells of its children: "0m1.5s 0m0.25s" is 1.75.

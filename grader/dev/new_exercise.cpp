@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The room in which the parts of a family stand unless --room says otherwise, and the values that
-// their templates take.
+// The room in which the parts of a family stand unless --room says otherwise, and what their
+// templates take.
 struct Family {
   std::string room, rooms, parameters, cases;
 };

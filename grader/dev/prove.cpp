@@ -107,7 +107,7 @@ int single_first_kills(const ExerciseKills& kills) {
   return checks;
 }
 
-// Notes what one proof took that had this process to itself.
+// Notes the seconds of one proof that had this process to itself.
 void note_cost_of(const Lab& lab, const Exercise& exercise, const Proof& proof, double seconds) {
   if (proof.kills.mutants.empty()) return;  // it was remembered, or did not come so far
   note_cost(lab, exercise,

@@ -18,7 +18,7 @@ namespace {
 
 using Holds = std::function<bool(std::size_t)>;
 
-// A child's answer on a trial: one byte.
+// A child answers for each trial with one byte.
 constexpr char holds_said = 'y', fails_said = 'n';
 
 void limit(__rlimit_resource resource, rlim_t value) {
@@ -96,7 +96,7 @@ class Child {
 
   bool runs() const { return pid_ >= 0; }
 
-  // Returns its answer on its next trial; nothing if it has ended, or is silent for so long.
+  // The answer for its next trial; none when it has ended, or is silent for so long.
   std::optional<char> heard(double silence_s) const {
     pollfd events{from_, POLLIN, 0};
     int ready = 0;

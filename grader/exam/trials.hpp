@@ -15,7 +15,7 @@ namespace lockstep::grader {
 struct TrialLimits {
   double processor_s = 0.1;                           // of one trial, so that load changes nothing
   double silence_s = 10;                              // of one that waits without computing
-  std::size_t memory_bytes = std::size_t{512} << 20;  // besides what the caller has
+  std::size_t memory_bytes = std::size_t{128} << 20;  // besides what the caller has
 };
 
 class Trials {

@@ -23,7 +23,7 @@ struct StepCase {
   std::vector<std::int64_t> labels;  // [steps · batch]
 };
 
-// The state of a rank after its steps.
+// A rank's state after its steps.
 struct StepReport {
   std::vector<double> losses;       // by step
   bool first_has_gradient = false;  // the first parameter, which may be the unused one

@@ -48,7 +48,7 @@ struct Term {
       return read_text(repository / "solutions" / (lesson + file));
     };
     const std::string rate = solution("scale_learning_rate.cpp"),
-                      mean = solution("average_gradients.cpp"), quiz = answered_quiz(key());
+                      mean = solution("average_gradients.cpp"), answered = answered_quiz(key());
     const std::vector<std::string> rates{
         rate,
         rate,
@@ -57,7 +57,7 @@ struct Term {
         rate + "int broken = ;\n",
         read_text(repository / "exercises" / (lesson + "scale_learning_rate.cpp"))};
     const std::vector<std::string> means{mean, with_line(mean, "return;\n"), mean + "// mine\n"};
-    const std::vector<std::string> answers{quiz, quiz + "# mine\n"};
+    const std::vector<std::string> answers{answered, answered + "# mine\n"};
     std::string list = "student,name,submitted at\n";
     for (int i = 1; i <= students_count; ++i) {
       const std::string name = name_of_student(i);
@@ -173,12 +173,12 @@ void check_lateness(const Played& played) {
   for (int i = 1; i <= students_count; ++i) {
     const std::string name = name_of_student(i);
     INFO(name);
-    const nlohmann::json quiz = played.row(name, 2);
-    const int judged = quiz.at("judged_points");
+    const nlohmann::json row = played.row(name, 2);
+    const int judged = row.at("judged_points");
     const bool loses = i <= late_count && name != "s003";
-    CHECK(quiz.at("days_late") == (loses ? 2 : 0));
-    CHECK(quiz.at("points") == judged - (loses ? judged * 20 / 100 : 0));
-    late += quiz.at("days_late") > 0 ? 1 : 0;
+    CHECK(row.at("days_late") == (loses ? 2 : 0));
+    CHECK(row.at("points") == judged - (loses ? judged * 20 / 100 : 0));
+    late += row.at("days_late") > 0 ? 1 : 0;
   }
   CHECK(late == late_count - 1);
 }

@@ -60,20 +60,6 @@ TEST_CASE("lab train, sim, run: without, the program gets the run as it was type
         "lockstep-run --ranks 2 -- any/bin/smoke with work\n");
 }
 
-TEST_CASE("lab train: OpenMP's threads spin briefly, unless somebody chose how they wait") {
-  const Programs programs;
-  programs.program("train", "echo \"${GOMP_SPINCOUNT-unset} ${OMP_WAIT_POLICY-unset}\"");
-  const auto told = [&](const std::string& chosen) {
-    return run_command({"env", "-u", "GOMP_SPINCOUNT", "-u", "OMP_WAIT_POLICY", chosen,
-                        LOCKSTEP_ROOT "/lab", "--built", programs.folder().string(), "train"},
-                       programs.folder(), {.deadline_s = 100})
-        .output;
-  };
-  CHECK(told("OMP_NUM_THREADS=2") == "10000 unset\n");
-  CHECK(told("GOMP_SPINCOUNT=7") == "7 unset\n");
-  CHECK(told("OMP_WAIT_POLICY=active") == "unset active\n");
-}
-
 TEST_CASE("lab train, sim, run --help: is the program's own, also beside other parts") {
   const Programs programs;
   for (const char* program : {"train", "sim"}) {

@@ -219,9 +219,9 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
   // Of a quiz only what students see.
   const auto quizzes = files_named(edition.folder() / "exercises", "quiz.toml");
   CHECK(quizzes.size() >= 11);
-  for (const std::string& quiz : quizzes) {
-    INFO(quiz);
-    const std::string words = read_text(edition.folder() / "exercises" / quiz);
+  for (const std::string& copy : quizzes) {
+    INFO(copy);
+    const std::string words = read_text(edition.folder() / "exercises" / copy);
     CHECK_THAT(words, test::contains("\nanswer = \"\"") && !test::contains("because =") &&
                           !test::contains("otherwise =") && !test::contains("wrong]"));
   }

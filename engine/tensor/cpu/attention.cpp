@@ -54,8 +54,8 @@ std::int64_t seen(const ScoreBlock& block, std::int64_t i) {
 
 // scores [rows][columns] = q·kᵀ, unscaled.
 template <typename T>
-void score(const Products& products, const HeadSizes& s, const ScoreBlock& b, const T* q, const T* k,
-           T* scores) {
+void score(const Products& products, const HeadSizes& s, const ScoreBlock& b, const T* q,
+           const T* k, T* scores) {
   const std::int64_t row = 3 * s.width;
   products({b.rows, b.columns, s.head_size, Transpose::no, Transpose::yes, row, row, b.columns},
            q + b.first_q * row, k + b.first_k * row, scores);

@@ -104,7 +104,7 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
 
 // Checks the parameter that forward does not use, which stands in front of all others.
 void check_unused(CaseRunner& runner, const Played& played, int rank,
-                  std::vector<double>& parameters, bool has_gradient) {
+                  std::vector<double>& parameters, const StepReport& report) {
   constexpr std::ptrdiff_t count = 6;
   const std::string where = text("rank ", rank, ", the parameter that no rank used");
   const auto end = parameters.begin() + std::min(count, std::ssize(parameters));
@@ -118,7 +118,7 @@ void check_unused(CaseRunner& runner, const Played& played, int rank,
                          .where = where});
   }
   parameters.erase(parameters.begin(), end);
-  if (!has_gradient) return;
+  if (!report.first_has_gradient) return;
   runner.fail(played,
               {.cause = "gradient_invented",
                .message = text("the parameter that no rank used has a gradient on rank ", rank,
@@ -170,7 +170,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const StepReport& report = reports[static_cast<std::size_t>(rank)];
     std::vector<double> seen = as_doubles(p.dtype, report.parameters);
-    if (p.unused) check_unused(runner, played, rank, seen, report.first_has_gradient);
+    if (p.unused) check_unused(runner, played, rank, seen, report);
     if (rank == 0) rank_zero = seen;
     check_same_bits(runner, played, rank, seen, rank_zero);
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {

@@ -13,10 +13,10 @@
 
 namespace lockstep::grader::assign_buckets {
 
-using Part = decltype(ddp::assign_buckets);
+using AssignBuckets = decltype(ddp::assign_buckets);
 
 // The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<Part>> known_mistakes();
+std::vector<KnownMistake<AssignBuckets>> known_mistakes();
 
 namespace {
 
@@ -74,7 +74,7 @@ std::string text_of_question(const BucketQuestion& question) {
               grouped(question.limits.cap_bytes), " bytes");
 }
 
-// A fault of a plan, with the sentence for it if no known mistake gives it.
+// A fault of a plan, with the sentence for a plan that no known mistake gives.
 struct Fault {
   std::string message;
   Cause cause;
@@ -124,8 +124,8 @@ std::string difference(const BucketPlan& seen, const BucketPlan& right) {
               "; it should ", held(right, "hold ", "not exist"));
 }
 
-std::optional<Failure> wrong(MistakeFinder<Part>& mistakes, std::span<const BucketQuestion> asked,
-                             const BucketPlan& seen) {
+std::optional<Failure> wrong(MistakeFinder<AssignBuckets>& mistakes,
+                             std::span<const BucketQuestion> asked, const BucketPlan& seen) {
   const BucketPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
   std::vector<BucketPlan> given = earlier_answers(asked, right_plan);
@@ -138,7 +138,7 @@ std::optional<Failure> wrong(MistakeFinder<Part>& mistakes, std::span<const Buck
   fault = fault_of_form(asked.back(), seen).value_or(fault);
   given.push_back(seen);
   const auto known =
-      mistakes.cause_of(asked, given, [](Part& program, const BucketQuestion& question) {
+      mistakes.cause_of(asked, given, [](AssignBuckets& program, const BucketQuestion& question) {
         return program(question.parameters, question.limits);
       });
   Failure failure = because(known.value_or(fault.cause), {.message = fault.message});
@@ -166,7 +166,7 @@ std::vector<BucketQuestion> smaller(const BucketQuestion& question) {
 }
 
 FunctionContract<BucketQuestion, BucketPlan> contract_with(
-    const std::shared_ptr<MistakeFinder<Part>>& mistakes) {
+    const std::shared_ptr<MistakeFinder<AssignBuckets>>& mistakes) {
   return {.text_of = text_of_question,
           .wrong = [mistakes](std::span<const BucketQuestion> asked,
                               const BucketPlan& seen) { return wrong(*mistakes, asked, seen); },
@@ -277,7 +277,8 @@ std::vector<BucketQuestion> beyond_32_bits() {
 }  // namespace
 
 Exam exam() {
-  const auto contract = contract_with(std::make_shared<MistakeFinder<Part>>(known_mistakes()));
+  const auto contract =
+      contract_with(std::make_shared<MistakeFinder<AssignBuckets>>(known_mistakes()));
   return {
       {"PyTorch's own cases, and four and ten linear layers, give PyTorch's buckets",
        [contract](CaseRunner& runner) {
