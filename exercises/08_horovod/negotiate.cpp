@@ -1,9 +1,9 @@
 // Task: one round of negotiation. Every rank tells rank 0 which gradients are ready there. Rank 0
 // finds those that are ready on all ranks, and decides what is reduced, in which order, what is
 // refused, and what has stalled. It tells every rank, so that all return the same list. The
-// contract is in engine/parallel/horovod/negotiate.hpp. engine/parallel/horovod/ready_list.hpp turns
-// lists into bytes, and reasons into sentences; bytes_of_ranks.hpp beside it carries bytes to and
-// from rank 0.
+// contract is in engine/parallel/horovod/negotiate.hpp. engine/parallel/horovod/ready_list.hpp
+// turns lists into bytes, and reasons into sentences; bytes_of_ranks.hpp beside it carries bytes to
+// and from rank 0.
 #include "engine/parallel/horovod/negotiate.hpp"
 
 #include <algorithm>

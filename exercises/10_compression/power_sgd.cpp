@@ -11,8 +11,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/random.hpp"
-#include "engine/parallel/compress/low_rank.hpp"
 #include "engine/parallel/compress/continuation.hpp"
+#include "engine/parallel/compress/low_rank.hpp"
 #include "engine/tensor/broadcast.hpp"
 #include "engine/tensor/matmul.hpp"
 

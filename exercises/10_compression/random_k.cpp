@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/continuation.hpp"
+#include "engine/parallel/compress/entries.hpp"
 #include "engine/tensor/gather.hpp"
 
 namespace lockstep::compress {

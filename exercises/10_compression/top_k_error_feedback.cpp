@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/parallel/compress/entries.hpp"
 #include "engine/parallel/compress/continuation.hpp"
+#include "engine/parallel/compress/entries.hpp"
 
 namespace lockstep::compress {
 

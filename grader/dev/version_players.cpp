@@ -6,8 +6,8 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
 #include "grader/course/shared_unit.hpp"
+#include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -1,8 +1,8 @@
 // As a part would that returns at once, where the case is one of buffers or gradients; elsewhere
 // the bytes of the input.
+#include "grader/impostors/impostor.hpp"
 #include "grader/parts/05_data_parallel/average_gradients/case.hpp"
 #include "grader/play/collective_case.hpp"
-#include "grader/impostors/impostor.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {

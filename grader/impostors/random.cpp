@@ -1,6 +1,7 @@
 // Random bytes hold no check up for long. A result that has the right form, with numbers that might
 // be right, comes further: for each kind of case there is one below. A case of reports (a loader,
 // a rendezvous) has no result to guess.
+#include "grader/impostors/impostor.hpp"
 #include "grader/parts/01_why_distribute/model_memory/case.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/case.hpp"
 #include "grader/parts/01_why_distribute/training_time/case.hpp"
@@ -17,7 +18,6 @@
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 #include "grader/parts/06_all_reduce/choose_all_reduce/case.hpp"
 #include "grader/play/collective_case.hpp"
-#include "grader/impostors/impostor.hpp"
 #include "grader/play/lost_peer.hpp"
 
 namespace lockstep::grader {

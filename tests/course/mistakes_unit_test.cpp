@@ -7,7 +7,8 @@ using namespace lockstep::grader;
 
 namespace {
 
-const std::string one_function = "#include \"p.hpp\"\n\nnamespace a::b {\nint f() { return 1; }\n}\n";
+const std::string one_function =
+    "#include \"p.hpp\"\n\nnamespace a::b {\nint f() { return 1; }\n}\n";
 
 Mutant mutant(const std::string& name, const std::string& find, const std::string& put) {
   return {name, "wrong answer", "", "a \"likely\" cause", {{find, "", put, "mutants.toml:7"}}};
