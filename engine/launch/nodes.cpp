@@ -121,7 +121,8 @@ std::unique_ptr<Nodes> meet_nodes(const LaunchOptions& options) {
   if (nodes.count == 1) return lead_alone(options);
   if (nodes.rank == 0) return lead(options, listen_for_nodes(nodes.endpoint));
   if (!nodes.rank) {
-    // Whoever can listen at the endpoint is node 0; for the others it is in use, or not theirs.
+    // The node that can listen at the endpoint is node 0; for the others it is in use, or not
+    // theirs.
     std::optional<Listener> listener;
     try {
       listener = listen_for_nodes(nodes.endpoint);

@@ -171,17 +171,17 @@ Complaints taken_house_words(const std::vector<Source>& sources, const HouseWord
   return found;
 }
 
-std::size_t comments_that_open_as_fragments(const std::vector<Source>& sources) {
-  std::size_t count = 0;
-  for (const Source& source : sources) {
-    bool goes_on = false;
-    for (const std::string& line : source.lines) {
-      const bool comment = is_comment(line);
-      if (comment && !goes_on && opens_as_fragment(line)) ++count;
-      goes_on = comment;
+Complaints fragment_comments(const Source& source) {
+  Complaints found;
+  bool goes_on = false;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const bool comment = is_comment(source.lines[i]);
+    if (comment && !goes_on && opens_as_fragment(source.lines[i])) {
+      found.push_back(complaint(source, i, "the comment opens as a fragment: name its subject"));
     }
+    goes_on = comment;
   }
-  return count;
+  return found;
 }
 
 }  // namespace lockstep::house

@@ -38,7 +38,8 @@ using HouseWords = std::map<std::string, std::string>;
 Complaints taken_house_words(const std::vector<Source>& sources, const HouseWords& words,
                              const std::vector<std::string>& exceptions);
 
-// Comments of their own lines that open with Of, What, Whether, Where or Who, as fragments do.
-std::size_t comments_that_open_as_fragments(const std::vector<Source>& sources);
+// One complaint for each comment on lines of its own that opens with Of, What, Whether, Where or
+// Who, as fragments do: "Of all ranks." Name the subject: "The names of all ranks."
+Complaints fragment_comments(const Source& source);
 
 }  // namespace lockstep::house

@@ -92,11 +92,14 @@ TEST_CASE(
         Complaints{"grader/batch/a.hpp Unit: an exception that nothing needs"});
 }
 
-TEST_CASE("names: comments that open as fragments are counted once, by the word they open with") {
-  const auto count = [](const std::string& text) {
-    return comments_that_open_as_fragments({source_of("engine/comm/x.hpp", text)});
+TEST_CASE("names: a comment that opens as a fragment is told with its line, once a comment") {
+  const auto told = [](const std::string& text) {
+    return fragment_comments(source_of("engine/comm/x.hpp", text));
   };
-  CHECK(count("// What a rank calls.\n// Of all ranks.\nint a;\n  // Whether it ends.\n") == 2);
-  CHECK(count("// Whatever it is.\nint a;  // of a rank\n// The rank, and what it calls.\n") == 0);
-  CHECK(count("//   Where it is.\n\n// Who calls.\n") == 2);
+  CHECK(told("// What a rank calls.\n// Of all ranks.\nint a;\n  // Whether it ends.\n") ==
+        Complaints{"engine/comm/x.hpp:1: the comment opens as a fragment: name its subject",
+                   "engine/comm/x.hpp:4: the comment opens as a fragment: name its subject"});
+  CHECK(told("// Whatever it is.\nint a;  // of a rank\n// The rank, and what it calls.\n") ==
+        Complaints{});
+  CHECK(told("//   Where it is.\n\n// Who calls.\n").size() == 2);
 }
