@@ -23,7 +23,7 @@ build_trainer() {
   needed=$("$bin/train" --needed-program "$@" 2>/dev/null) || return 0   # it refuses the options itself
   [ -n "$needed" ] || return 0
   [ -x "$bin/${needed%% *}" ] || [ "$as_built" = yes ] ||
-    say "${needed#* } is built once, when it is first used"
+    say "the trainer with ${needed#* } is built once, when it is first used"
   build "${needed%% *}"
   [ ! -x "$bin/${needed%% *}" ] || trainer=${needed%% *}
 }

@@ -33,8 +33,9 @@ void become_trainer(const Arguments& arguments, const char* const* argv) {
                       : of_other < std::filesystem::last_write_time(self) ? "is out of date"
                                                                           : nullptr;
   if (state != nullptr) {
-    throw UsageError(text(needed.what, " is built when it is first used, and ", other.string(), " ",
-                          state, "; start the run by ./lab train or ./lab run, which builds it"));
+    throw UsageError(text("the trainer with ", needed.what, " is built when it is first used, and ",
+                          other.string(), " ", state,
+                          "; start the run by ./lab train or ./lab run, which builds it"));
   }
   ::execv(other.c_str(), const_cast<char* const*>(argv));
   throw Error(text("cannot start ", other.string(), ": ", std::strerror(errno)));

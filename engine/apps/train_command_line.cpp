@@ -194,8 +194,8 @@ Trainer trainer_for(const Arguments& arguments, std::span<const train::Way> ways
   const bool nccl = arguments.has("--backend nccl");
   if (asked.empty() && !nccl) return {};
   if (asked.size() == 1 && !nccl) return {"train-" + asked.front()->stem, asked.front()->name};
-  std::string what = nccl ? "training over NCCL" : "";
-  for (const train::Way* way : asked) what += (what.empty() ? "" : " with ") + way->name;
+  std::string what = nccl ? "NCCL" : "";
+  for (const train::Way* way : asked) what += (what.empty() ? "" : " and ") + way->name;
   return {"train-all", what};
 }
 

@@ -30,9 +30,9 @@ TEST_CASE("lab train: such a program is built when it is first used, and a line 
     return said + "built: " + all;
   };
   CHECK(built("--steps 2") == "train\nbuilt: train\n");
-  CHECK(
-      built("--other") ==
-      "another way is built once, when it is first used\ntrain-other\nbuilt: train\ntrain-other\n");
+  CHECK(built("--other") ==
+        "the trainer with another way is built once, when it is first used\ntrain-other\nbuilt: "
+        "train\ntrain-other\n");
   CHECK(built("--other") == "train-other\nbuilt: train\ntrain-other\n");
 }
 

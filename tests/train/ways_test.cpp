@@ -152,9 +152,8 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
   CHECK(program({"--compress", "none"}) == "train");
   CHECK(program({"--compress", "topk:0.1"}) == "train-compression: compression");
   CHECK(program({"--pp", "2"}) == "train-pipeline: pipeline parallelism");
-  CHECK(program({"--backend", "nccl"}) == "train-all: training over NCCL");
-  CHECK(program({"--backend", "nccl", "--horovod"}) ==
-        "train-all: training over NCCL with Horovod");
+  CHECK(program({"--backend", "nccl"}) == "train-all: NCCL");
+  CHECK(program({"--backend", "nccl", "--horovod"}) == "train-all: NCCL and Horovod");
 }
 
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
