@@ -41,7 +41,7 @@ TEST_CASE("a mutant: has its name, its reason, and its verdict if that is not th
 }
 
 TEST_CASE("a mutant: its likely cause may stand for the words of its reason") {
-  const std::string named = "[[mutant]]\nname = 'm'\nverdict = 'wrong answer'\n";
+  const std::string named = "[[mutant]]\nname = 'm'\n";
   const MutantList list = listed(named + "likely = 'x is y'\n" + change);
   REQUIRE(list.mutants.size() == 1);
   CHECK(list.mutants[0].likely == "x is y");

@@ -11,7 +11,9 @@ namespace fs = std::filesystem;
 TEST_CASE("lab train: OpenMP's threads spin briefly, unless somebody chose how they wait") {
   const test::Scratch scratch;
   const fs::path train = scratch.path() / "bin" / "train";
-  write_text(train, "#!/bin/sh\necho \"${GOMP_SPINCOUNT-unset} ${OMP_WAIT_POLICY-unset}\"\n");
+  write_text(train,
+             "#!/bin/sh\n[ \"$1\" != --needed-program ] || { echo train; exit; }\necho "
+             "\"${GOMP_SPINCOUNT-unset} ${OMP_WAIT_POLICY-unset}\"\n");
   fs::permissions(train, fs::perms::owner_all);
   const auto told = [&](const std::string& chosen) {
     return run_command({"env", "-u", "GOMP_SPINCOUNT", "-u", "OMP_WAIT_POLICY", chosen,
