@@ -32,7 +32,7 @@ engine_train() {
   ! wants_help "$@" || exec "$bin/train" --help   # it exists: help_without_build has returned
   if other_parts "$@"; then hand_over "train lab-tool $(gpu_library "$@")" lab-tool $building train "$@"; fi
   build_trainer "$@"
-  exec "$bin/$trainer" "$@"
+  become "$trainer" "$@"
 }
 
 engine_generate() {
