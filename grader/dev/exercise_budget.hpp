@@ -3,7 +3,7 @@
 //
 //   06_all_reduce/ring_all_reduce building 9 proving 7 mutants 24
 //
-// Seconds are measured, so they fail a test when they are half over; mutants are counted.
+// Seconds are measured, so they fail a test when they are twice as many; mutants are counted.
 #pragma once
 
 #include <map>
