@@ -165,6 +165,8 @@ site_layout() {
     case $page in glossary | sources) ;; *) tab "$page" "$(title_of "$text")" ;; esac
   done
   tab kill_matrix "$(title_of "$made/kill_matrix.md")"
+  tab CONTRIBUTING "$(title_of CONTRIBUTING.md)"
+  tab CHANGELOG "$(title_of CHANGELOG.md)"
   group decisions Decisions
   for decision in docs/decisions/0*.md; do
     number=${decision##*/}
