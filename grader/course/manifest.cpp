@@ -101,6 +101,8 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.header = entry.need<std::string>("header");
   exercise.symbols = entry.need<Words>("symbols");
   exercise.family = entry.need<std::string>("family");
+  exercise.battery = entry.get("battery", exercise.family);
+  exercise.not_asked = entry.get("not_asked", std::map<std::string, std::string>{});
   exercise.rooms = entry.need<Words>("rooms");
   exercise.may_use = entry.get("may_use", Words{});
   entry.get("judge_uses", Words{});  // for the build alone

@@ -50,6 +50,9 @@ struct Exercise {
   std::string family;                  // the kind of exam
   std::vector<std::string> rooms;      // what its player is linked with, besides comm
   std::vector<std::string> may_use;    // other parts whose references are linked into its player
+  std::string battery;                 // the situations that its exam asks; as a rule its family's
+  // Situations that its exam does not ask; and why.
+  std::map<std::string, std::string> not_asked;
   bool mistakes = false;               // its judge names the mutant that gives an answer
   std::vector<int> cases;              // that each check plays at least
   std::map<int, std::string> trivial;  // checks, from 1, that an impostor may pass; and why

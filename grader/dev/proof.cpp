@@ -9,6 +9,7 @@
 #include "engine/base/units.hpp"
 #include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/dev/battery.hpp"
 #include "grader/dev/exercise_cost.hpp"
 #include "grader/dev/quiz_proof.hpp"
 #include "grader/dev/version_players.hpp"
@@ -51,6 +52,7 @@ class Prover {
     expect("the stub", lab_.places.stub(exercise_), Verdict::unsolved, "");
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
+    for (const std::string& hole : holes_of_battery(exercise_, report_)) complain(hole);
     options_.battery = Battery::whole;
     reject_nothing_done();
     int mutants = 0, alternatives = 0;

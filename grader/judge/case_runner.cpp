@@ -105,9 +105,11 @@ CaseRunner::CaseRunner(std::string exercise, std::string player, const JudgeOpti
       options_(options),
       kept_run_(options.timeline) {}
 
-std::optional<Played> CaseRunner::ask(const std::string& description, Bytes input) {
+std::optional<Played> CaseRunner::ask(const std::string& description, Bytes input,
+                                      std::vector<Situation> situations) {
   CaseSetup setup;
   setup.description = description;
+  setup.situations = std::move(situations);
   setup.inputs.push_back(std::move(input));
   return play(setup);
 }
@@ -189,6 +191,7 @@ std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
   const CaseAddress at{next_case_++, way_};
   if (!trying_) {
     ++played_;
+    for (const Situation situation : setup.situations) ++situations_[situation];
     for (const Bytes& input : setup.inputs) inputs_ = inputs_ * 31 + checksum_of(input);
   }
   const int ranks = static_cast<int>(setup.inputs.size());

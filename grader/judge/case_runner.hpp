@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/sim/core/core.hpp"
@@ -15,6 +16,7 @@
 #include "grader/judge/judge.hpp"
 #include "grader/judge/kept_run.hpp"
 #include "grader/judge/results.hpp"
+#include "grader/judge/situation.hpp"
 
 namespace lockstep::grader {
 
@@ -55,6 +57,7 @@ struct CaseSetup {
   std::vector<sim::Service*> services;
   sim::Faults faults{};  // a rank that dies has no result
   Players players = Players::kept;
+  std::vector<Situation> situations{};  // that the case puts the part into
 };
 
 struct Played {
@@ -74,7 +77,8 @@ class CaseRunner {
   // …).
   std::optional<Played> play(const CaseSetup& setup);
   // The same for a part that is a pure function: one rank, which talks to nobody.
-  std::optional<Played> ask(const std::string& description, Bytes input);
+  std::optional<Played> ask(const std::string& description, Bytes input,
+                            std::vector<Situation> situations = {});
 
   // True if play() will give the next case to the players. Work for one that is not played can be
   // spared.
@@ -108,6 +112,8 @@ class CaseRunner {
   // How many cases were asked for, and how many of them were played (one at most with --case).
   int cases() const { return next_case_ - 1; }
   int played() const { return played_; }
+  // The situations of the cases that were played since the last call.
+  SituationCounts take_situations() { return std::exchange(situations_, {}); }
   // The output of the ranks in the last case in which one printed, and which case that was.
   const Played& printed() const { return printed_; }
   // A digest of what the ranks were given in the cases that were played.
@@ -152,9 +158,10 @@ class CaseRunner {
   std::unique_ptr<sim::ProcessHost> host_;
   int next_case_ = 1;
   int played_ = 0;
-  bool counting_ = false;   // cases are counted, none is played
-  bool trying_ = false;     // play() plays a variant of a failing case
-  std::vector<int> way_{};  // to the variant that it plays
+  SituationCounts situations_{};  // of cases that were played
+  bool counting_ = false;         // cases are counted, none is played
+  bool trying_ = false;           // play() plays a variant of a failing case
+  std::vector<int> way_{};        // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;
   Played last_, printed_;             // without their results

@@ -146,6 +146,7 @@ class Judgement {
     const auto failure = runner_.failure_of([&] { checks_[i].run(runner_); });
     line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.cases = runner_.played() - played_before;
+    line.situations = runner_.take_situations();
     if (failure) {
       uncounted_.push_back({i, began_at});
       return note(*failure, line);

@@ -12,6 +12,7 @@
 #include "engine/trace/timeline.hpp"
 #include "grader/judge/case_address.hpp"
 #include "grader/judge/par.hpp"
+#include "grader/judge/situation.hpp"
 #include "grader/judge/verdict.hpp"
 
 namespace lockstep::grader {
@@ -29,6 +30,7 @@ struct CheckReport {
   bool skipped = false;  // what it builds on failed, or --case chose none of this one's cases
   int cases = 0;         // played, those in which a failing case was made smaller not counted
   double seconds = 0;    // wall time
+  SituationCounts situations{};  // of those cases
 };
 
 struct Report {
