@@ -25,14 +25,14 @@ std::size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 bool is_comment(std::string_view line) { return line.substr(indent_of(line)).starts_with("//"); }
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !in_name(text[at - 1]);
-    if (begins && (end == text.size() || !in_name(text[end]))) return true;
+    const bool begins = at == 0 || !in_identifier(text[at - 1]);
+    if (begins && (end == text.size() || !in_identifier(text[end]))) return true;
   }
   return false;
 }
@@ -40,7 +40,7 @@ bool has_word(std::string_view text, std::string_view word) {
 // The name that ends before `end`.
 std::string name_before(std::string_view text, std::size_t end) {
   std::size_t begin = end;
-  while (begin > 0 && in_name(text[begin - 1])) --begin;
+  while (begin > 0 && in_identifier(text[begin - 1])) --begin;
   return std::string(text.substr(begin, end - begin));
 }
 
@@ -75,8 +75,8 @@ struct Paragraph {
 
 // Where the words begin behind the key, or 0 where only the block's other lines tell.
 std::size_t words_behind_key(const std::string& comment) {
-  const std::size_t gap = comment.find("  ", key_column);
-  return gap == std::string::npos ? 0 : comment.find_first_not_of(' ', gap);
+  const std::size_t words = comment.find_first_not_of(' ', comment.find("  ", key_column));
+  return words == std::string::npos ? 0 : words;
 }
 
 bool begins_with_key(const std::string& comment) { return indent_of(comment) == key_column; }
