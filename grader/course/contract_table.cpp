@@ -47,22 +47,22 @@ std::vector<std::string> holes_of_table(const ContractTable& table,
                        address, "\" = [\"part of the name of a check that breaks without it\"]; ",
                        "or, under [unchecked], why nothing can check it"));
   }
-  const auto look_up = [&](const std::string& address, bool tells, const char* lacks) {
+  const auto look_up = [&](const std::string& address, const std::string& lacks) {
     const std::string where = text(places.table, ": \"", address, "\"");
     if (std::ranges::count(addresses, address) == 0) {
       holes.push_back(text(where, " is no sentence of ", places.header,
                            did_you_mean(address, addresses), "; after a change of the contract, ",
                            "look at the numbers of the others, too"));
-    } else if (!tells) {
-      holes.push_back(text(where, lacks));
+    } else if (!lacks.empty()) {
+      holes.push_back(where + lacks);
     }
   };
   for (const auto& [address, names] : table.checks) {
     const bool named = !names.empty() && std::ranges::count(names, "") == 0;
-    look_up(address, named, " names no check");
+    look_up(address, named ? "" : " names no check");
   }
   for (const auto& [address, reason] : table.unchecked) {
-    look_up(address, !reason.empty(), " has no reason");
+    look_up(address, reason.empty() ? " has no reason" : "");
   }
   return holes;
 }

@@ -19,7 +19,7 @@
 
 namespace lockstep::grader {
 
-// By the address of a sentence.
+// Both lists are by the address of a sentence.
 struct ContractTable {
   std::map<std::string, std::vector<std::string>> checks;
   std::map<std::string, std::string> unchecked;
@@ -28,7 +28,7 @@ struct ContractTable {
 //   Throws  UsageError when the file is missing or has something else in it
 ContractTable read_contract_table(const std::filesystem::path& file);
 
-// Where a header and its table are, as messages name them.
+// A header and its table, as messages name them.
 struct ContractPlaces {
   std::string header, table;
 };

@@ -7,15 +7,17 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::grader {
 namespace {
 
-using Lines = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 constexpr std::string_view prose = "Does";
 constexpr std::size_t key_column = 3;  // behind the slashes, as in "//   Ensures  …"
 
-Lines lines_of(const std::string& text) {
-  Lines lines;
+Strings lines_of(const std::string& text) {
+  Strings lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
@@ -44,13 +46,8 @@ std::string name_before(std::string_view text, std::size_t end) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// "lockstep::ddp::end_join(…)" → "end_join"
-std::string name_of_symbol(const std::string& symbol) {
-  return name_before(symbol, symbol.find_first_of("(["));
-}
-
-// What the line declares, up to its end or its body.
-std::string declaration_at(const Lines& lines, std::size_t at) {
+// The declaration that begins on this line, up to its end or its body.
+std::string declaration_at(const Strings& lines, std::size_t at) {
   std::string all;
   for (; at < lines.size() && all.find_first_of(";{") == std::string::npos; ++at) {
     all += lines[at].substr(0, lines[at].find("//")) + " ";
@@ -73,7 +70,7 @@ struct Paragraph {
   std::string words;
 };
 
-// Where the words begin behind the key, or 0 where only the block's other lines tell.
+// The column of the words behind the key, or 0 where only the comment's other lines tell.
 std::size_t words_behind_key(const std::string& comment) {
   const std::size_t words = comment.find_first_not_of(' ', comment.find("  ", key_column));
   return words == std::string::npos ? 0 : words;
@@ -82,10 +79,10 @@ std::size_t words_behind_key(const std::string& comment) {
 bool begins_with_key(const std::string& comment) { return indent_of(comment) == key_column; }
 
 // The comment that ends before line `end`, without its slashes.
-std::vector<Paragraph> paragraphs_before(const Lines& lines, std::size_t end) {
+std::vector<Paragraph> paragraphs_before(const Strings& lines, std::size_t end) {
   std::size_t begin = end;
   while (begin > 0 && is_comment(lines[begin - 1])) --begin;
-  Lines comments;
+  Strings comments;
   std::size_t column = 0;
   for (std::size_t at = begin; at < end; ++at) {
     comments.push_back(lines[at].substr(indent_of(lines[at]) + 2));
@@ -115,8 +112,8 @@ std::vector<Paragraph> paragraphs_before(const Lines& lines, std::size_t end) {
 }
 
 // "a; b. C" → "a", "b", "C"
-Lines split(const std::string& words) {
-  Lines sentences;
+Strings split(const std::string& words) {
+  Strings sentences;
   std::size_t start = 0;
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     const char next = words[i + 2];
@@ -139,7 +136,9 @@ class Reading {
  public:
   Reading(const std::string& header, const std::vector<std::string>& symbols)
       : lines_(lines_of(header)) {
-    for (const std::string& symbol : symbols) names_.push_back(name_of_symbol(symbol));
+    for (const std::string& symbol : symbols) {  // "lockstep::ddp::end_join(…)"
+      names_.push_back(name_before(symbol, symbol.find_first_of("([")));
+    }
   }
 
   std::vector<ContractSentence> read() {
@@ -162,11 +161,10 @@ class Reading {
   void read_interface(const std::string& declaration) {
     const std::string owner = "std::unique_ptr<";
     if (!declaration.starts_with(owner)) return;
-    const std::string opening = "class " + name_before(declaration, declaration.find('>'));
+    const std::string opening =
+        text("class ", name_before(declaration, declaration.find('>')), " ");
     for (std::size_t at = 0; at < lines_.size(); ++at) {
-      const bool opens = lines_[at].starts_with(opening) && has_word(lines_[at], opening) &&
-                         lines_[at].ends_with('{');
-      if (!opens) continue;
+      if (!lines_[at].starts_with(opening)) continue;
       for (++at; at < lines_.size() && lines_[at] != "};"; ++at) {
         if (!is_comment(lines_[at]) && is_comment(lines_[at - 1])) add(at);
       }
@@ -185,13 +183,12 @@ class Reading {
         const bool says_where = words.starts_with("A part: ") || words.starts_with("Two parts in ");
         if (key == prose && (says_where || !std::exchange(opened, true))) continue;
         const std::string of = name + " " + key;
-        const int number = ++numbers_[of];
-        sentences_.push_back({of + " " + std::to_string(number), words, paragraph.line});
+        sentences_.push_back({text(of, " ", ++numbers_[of]), words, paragraph.line});
       }
     }
   }
 
-  Lines lines_, names_;
+  Strings lines_, names_;
   std::map<std::string, int> numbers_;
   std::vector<ContractSentence> sentences_;
 };

@@ -1,4 +1,4 @@
-// Whether an exam asks what its battery holds (judge/situation.hpp): each situation is asked, or
+// The situations that an exam asks, beside its battery (judge/situation.hpp): each is asked, or
 // excepted with a reason by the manifest, and never both.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Which checks break when a sentence of an exercise's contract is ignored, by its own table
-// (course/contract_table.hpp).
+// The sentences of an exercise's contract and its table (course/contract_table.hpp) beside what its
+// exam has told: which checks break when a sentence is ignored.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lockstep::grader {
 
-// What is wrong between the contract and the table, without an exam.
+// The holes of the table (holes_of_table), which need no exam.
 std::vector<std::string> holes_of_contract(const Lab& lab, const Exercise& exercise);
 
 struct ContractRows {

@@ -42,7 +42,7 @@ struct ExerciseKills {
   std::vector<std::string> alternatives;  // names of those that passed
   // For each check, true if it fails the part that returns at once; empty if that does not compile.
   std::vector<bool> fails_nothing_done;
-  // Of code: what its exam asks, and of what.
+  // A quiz has neither.
   std::vector<SituationRow> situations{};
   std::vector<SentenceRow> sentences{};
 
