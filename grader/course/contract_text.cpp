@@ -182,7 +182,7 @@ class Reading {
       for (const std::string& words : split(paragraph.words)) {
         const bool says_where = words.starts_with("A part: ") || words.starts_with("Two parts in ");
         if (key == prose && (says_where || !std::exchange(opened, true))) continue;
-        const std::string of = name + " " + key;
+        const std::string of = text(name, " ", key);
         sentences_.push_back({text(of, " ", ++numbers_[of]), words, paragraph.line});
       }
     }
