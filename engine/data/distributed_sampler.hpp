@@ -22,7 +22,7 @@ struct SamplerOptions {
 };
 
 // The indices of rank `rank`, in the order it reads them.
-//   Ensures   every rank gets equally many: ⌈length/ranks⌉ (pad), ⌊length/ranks⌋ (drop)
+//   Ensures   every rank gets equally many: ⌈length/ranks⌉ (pad), ⌊length/ranks⌋ (drop);
 //             the order is random_permutation(length, seed + epoch) or 0, 1, 2, …; it is padded
 //             with its own head (several times if needed) or truncated; then positions rank,
 //             rank + ranks, …

@@ -41,4 +41,13 @@ std::vector<std::string> holes_of_battery(const Exercise& exercise, const Report
   return holes;
 }
 
+std::vector<SituationRow> situation_rows(const Exercise& exercise, const Report& report) {
+  std::vector<SituationRow> rows;
+  for (const auto& [situation, cases] : situations_asked(report)) {
+    rows.push_back({std::string(name_of(situation)), cases, {}});
+  }
+  for (const auto& [name, why] : exercise.not_asked) rows.push_back({name, 0, why});
+  return rows;
+}
+
 }  // namespace lockstep::grader

@@ -1,4 +1,4 @@
-// Whether an exam asks what its battery holds (judge/situation.hpp): each situation is asked, or
+// The situations that an exam asks, beside its battery (judge/situation.hpp): each is asked, or
 // excepted with a reason by the manifest, and never both.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grader/course/manifest.hpp"
+#include "grader/dev/kill_matrix.hpp"
 #include "grader/judge/judge.hpp"
 
 namespace lockstep::grader {
@@ -17,5 +18,8 @@ SituationCounts situations_asked(const Report& report);
 //   Returns  a sentence for each situation that is neither asked nor excepted, or that is both, and
 //            for each exception that names no situation of the battery or gives no reason
 std::vector<std::string> holes_of_battery(const Exercise& exercise, const Report& report);
+
+// Those that are asked, then those that the manifest excepts.
+std::vector<SituationRow> situation_rows(const Exercise& exercise, const Report& report);
 
 }  // namespace lockstep::grader

@@ -10,6 +10,7 @@
 #include "grader/course/stub.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/dev/contract_rows.hpp"
 #include "grader/dev/proof.hpp"
 #include "grader/judge/verdict.hpp"
 
@@ -136,6 +137,16 @@ void check_code(const Lab& lab, const Exercise& exercise, Problems& problems) {
   }
 }
 
+void check_contract(const Lab& lab, const Exercise& exercise, Problems& problems) {
+  if (!fs::exists(lab.places.root / exercise.header)) return;
+  try {
+    const auto holes = holes_of_contract(lab, exercise);
+    problems.insert(problems.end(), holes.begin(), holes.end());
+  } catch (const Error& error) {
+    problems.emplace_back(error.what());
+  }
+}
+
 void check_quiz(const fs::path& file, Problems& problems) {
   if (!fs::exists(file)) return;
   try {
@@ -155,6 +166,7 @@ void check_exercise(const Lab& lab, const Exercise& exercise, Problems& problems
   need(places.stub(exercise), places, problems);
   need(places.root / "tests" / "exercises" / exercise.address(), places, problems);
   check_code(lab, exercise, problems);
+  check_contract(lab, exercise, problems);
   if (!fs::exists(places.solution(exercise)) || !fs::exists(places.stub(exercise))) return;
   if (read_text(places.stub(exercise)) != fresh_stub(lab, exercise)) {
     problems.push_back(places.shown(places.stub(exercise)) +

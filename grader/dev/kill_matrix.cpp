@@ -29,6 +29,9 @@ KillTotals totals_of(const std::vector<ExerciseKills>& all) {
       t.checks_with_kill += kills.kills_of(c) > 0;
       t.checks_first += kills.first_kills_of(c) > 0;
     }
+    for (const SituationRow& s : kills.situations) ++(s.because.empty() ? t.asked : t.excepted);
+    for (const SentenceRow& s : kills.sentences) t.unchecked += s.unchecked.empty() ? 0 : 1;
+    t.sentences += static_cast<int>(kills.sentences.size());
     for (const MutantRow& m : kills.mutants) {
       t.killed += std::find(m.fails.begin(), m.fails.end(), true) != m.fails.end();
     }

@@ -17,6 +17,24 @@ struct MutantRow {
   bool operator==(const MutantRow&) const = default;
 };
 
+// A situation of the exercise's battery (judge/situation.hpp).
+struct SituationRow {
+  std::string name;     // "not_a_number"
+  int cases = 0;        // in which the reference was put into it
+  std::string because;  // why the exam does not ask it, or nothing
+
+  bool operator==(const SituationRow&) const = default;
+};
+
+// A sentence of the contract (course/contract_table.hpp).
+struct SentenceRow {
+  std::string address, words;
+  std::vector<int> checks;  // that break when it is ignored, from 1
+  std::string unchecked;    // why nothing can check it, or nothing
+
+  bool operator==(const SentenceRow&) const = default;
+};
+
 struct ExerciseKills {
   std::string handle;               // "ring_all_reduce", "06_all_reduce/quiz"
   std::vector<std::string> checks;  // sentences; a quiz's questions
@@ -24,6 +42,9 @@ struct ExerciseKills {
   std::vector<std::string> alternatives;  // names of those that passed
   // For each check, true if it fails the part that returns at once; empty if that does not compile.
   std::vector<bool> fails_nothing_done;
+  // A quiz has neither.
+  std::vector<SituationRow> situations{};
+  std::vector<SentenceRow> sentences{};
 
   int kills_of(std::size_t check) const;
   int first_kills_of(std::size_t check) const;  // of mutants that all checks before it let pass
@@ -39,9 +60,11 @@ ExerciseKills read_kills(std::string_view page);
 
 struct KillTotals {
   int exercises = 0, checks = 0, mutants = 0, alternatives = 0;
-  int killed = 0;            // mutants that some check rejects
-  int checks_with_kill = 0;  // checks that reject some mutant
-  int checks_first = 0;      // checks without which some mutant would come further
+  int killed = 0;                    // mutants that some check rejects
+  int checks_with_kill = 0;          // checks that reject some mutant
+  int checks_first = 0;              // checks without which some mutant would come further
+  int asked = 0, excepted = 0;       // situations, of all exercises
+  int sentences = 0, unchecked = 0;  // all, and those among them that nothing can check
 };
 KillTotals totals_of(const std::vector<ExerciseKills>& all);
 

@@ -11,6 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 constexpr std::string_view fails_mark = "●", holds_mark = "·";
+constexpr std::string_view no_check = "none: ";
 constexpr std::string_view kills_heading = "# Kills of ", accepted = "Accepted: ";
 const std::string nothing_done = "*returns at once*";
 
@@ -90,22 +91,48 @@ std::string mutants_table(const ExerciseKills& kills) {
   return table;
 }
 
+// "" for a quiz.
+std::string situations_table(const ExerciseKills& kills) {
+  if (kills.situations.empty()) return "";
+  std::string table = "\n| situation | cases | not asked |\n|:----------|--:|:------|\n";
+  for (const SituationRow& situation : kills.situations) {
+    table += row_of({spoken(situation.name), text(situation.cases), escaped(situation.because)});
+  }
+  return table;
+}
+
+// The same.
+std::string sentences_table(const ExerciseKills& kills) {
+  if (kills.sentences.empty()) return "";
+  std::string table = "\n| of the contract | sentence | checks |\n|:------|:------|:------|\n";
+  for (const SentenceRow& sentence : kills.sentences) {
+    std::string checks;
+    for (const int check : sentence.checks) checks += text(checks.empty() ? "" : ", ", check);
+    if (checks.empty()) checks = text(no_check, escaped(sentence.unchecked));
+    table += row_of({escaped(sentence.address), escaped(sentence.words), checks});
+  }
+  return table;
+}
+
 std::string tables_of(const ExerciseKills& kills) {
   std::string names;
   for (const std::string& name : kills.alternatives) {
     names += (names.empty() ? "" : ", ") + spoken(name);
   }
-  return text(checks_table(kills), "\n", mutants_table(kills), "\n", accepted, names, ".\n");
+  return text(checks_table(kills), "\n", mutants_table(kills), "\n", accepted, names, ".\n",
+              situations_table(kills), sentences_table(kills));
 }
 
 std::string overview_of(const std::vector<ExerciseKills>& all) {
   std::string table =
-      "| exercise | checks | with a kill | mutants | killed | alternatives |\n"
-      "|:---------|--:|--:|--:|--:|--:|\n";
+      "| exercise | checks | with a kill | mutants | killed | alternatives | situations asked | "
+      "excepted | sentences | unchecked |\n"
+      "|:---------|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   for (const ExerciseKills& kills : all) {
     const KillTotals t = totals_of({kills});
     table += row_of({escaped(kills.handle), text(t.checks), text(t.checks_with_kill),
-                     text(t.mutants), text(t.killed), text(t.alternatives)});
+                     text(t.mutants), text(t.killed), text(t.alternatives), text(t.asked),
+                     text(t.excepted), text(t.sentences), text(t.unchecked)});
   }
   return table;
 }
@@ -160,11 +187,21 @@ class Reader {
   }
 
  private:
+  using Rows = void (Reader::*)(const std::vector<std::string>&);
+
   void take(const std::string& line) {
-    if (line.rfind("| mutant |", 0) == 0) in_mutants_ = true;
-    const bool head = line.rfind("|   |", 0) == 0 || line.rfind("| mutant |", 0) == 0;
-    if (line.rfind("| ", 0) == 0 && !head) {
-      in_mutants_ ? take_mutant(cells_of(line)) : take_check(cells_of(line));
+    static const std::vector<std::pair<std::string_view, Rows>> heads{
+        {"|   |", &Reader::take_check},
+        {"| mutant |", &Reader::take_mutant},
+        {"| situation |", &Reader::take_situation},
+        {"| of the contract |", &Reader::take_sentence}};
+    for (const auto& [head, rows] : heads) {
+      if (!line.starts_with(head)) continue;
+      rows_ = rows;
+      return;
+    }
+    if (line.starts_with("| ")) {
+      (this->*rows_)(cells_of(line));
     } else if (line.rfind(accepted, 0) == 0 && line.size() > accepted.size() + 1) {
       take_alternatives(line.substr(accepted.size(), line.size() - accepted.size() - 1));
     }
@@ -186,6 +223,29 @@ class Reader {
     }
   }
 
+  void take_situation(const std::vector<std::string>& cells) {
+    if (cells.size() != 3) fail();
+    kills_.situations.push_back({written(cells[0]), number(cells[1]), unescaped(cells[2])});
+  }
+
+  void take_sentence(const std::vector<std::string>& cells) {
+    if (cells.size() != 3) fail();
+    SentenceRow row{unescaped(cells[0]), unescaped(cells[1]), {}, {}};
+    if (cells[2].starts_with(no_check)) {
+      row.unchecked = unescaped(cells[2].substr(no_check.size()));
+    } else {
+      std::istringstream checks(cells[2]);
+      for (std::string one; std::getline(checks, one, ',');) row.checks.push_back(number(one));
+    }
+    kills_.sentences.push_back(std::move(row));
+  }
+
+  int number(const std::string& words) const {
+    int value = 0;
+    if (!(std::istringstream(words) >> value)) fail();
+    return value;
+  }
+
   void take_alternatives(const std::string& names) {
     std::size_t start = 0;
     while (start < names.size()) {
@@ -199,7 +259,7 @@ class Reader {
 
   std::istringstream lines_;
   int number_ = 0;
-  bool in_mutants_ = false;
+  Rows rows_ = &Reader::take_check;
   ExerciseKills kills_;
 };
 
@@ -229,7 +289,14 @@ std::string kill_page(const std::vector<ExerciseKills>& all,
       " checks are the first for at least one. The first row, if present, is not a mutant\nbut the "
       "part with an empty body, made from the stub. Mutants are in `tests/exercises/`. The proof "
       "of\nan exercise (`./lab dev prove`) demands that each mutant is rejected for its stated "
-      "reason, and\nthat every check kills at least one.\n\n",
+      "reason, and\nthat every check kills at least one.\n\n"
+      "An exam asks the situations of its kind (`grader/judge/situation.hpp`), or its manifest "
+      "says "
+      "why it\ndoes not: ",
+      totals.asked, " are asked, ", totals.excepted,
+      " excepted. The last table of an exercise has the sentences of\nits contract, and the checks "
+      "that break when a sentence is ignored (`contract.toml` beside the\nmutants): ",
+      totals.sentences, " sentences, ", totals.unchecked, " of which nothing can check.\n\n",
       overview_of(all), "\n", weak_checks(all), not_known(unproved));
   for (std::size_t i = 0; i < all.size(); ++i) {
     page += text(i ? "\n" : "", "## ", all[i].handle, "\n\n", tables_of(all[i]));

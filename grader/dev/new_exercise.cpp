@@ -149,7 +149,9 @@ Exit new_command(const Lab& lab, const Words& words) {
   for (const std::string file : {"exam.cpp", "player.cpp", "case.hpp"}) {
     add(part + file, kind + "/" + file + ".in");
   }
-  add("tests/exercises/" + of_lesson + "/mutants.toml", "mutants.toml.in");
+  for (const std::string file : {"mutants.toml", "contract.toml"}) {
+    add("tests/exercises/" + of_lesson + "/" + file, file + ".in");
+  }
   files["exercises/" + of_lesson + ".cpp"] =
       stub_of(files.at("solutions/" + of_lesson + ".cpp"), name);
   for (const auto& [path, content] : files) {
@@ -162,7 +164,7 @@ Exit new_command(const Lab& lab, const Words& words) {
   std::cout << "It builds and is unsolved: ./lab check " << name
             << " --from exercises\nNext: the contract, the reference, the exam, and wrong answers "
                "in tests/exercises/"
-            << of_lesson << "; ./lab dev prove " << name << " says what is missing\n";
+            << of_lesson << "; ./lab dev course and ./lab dev prove " << name << " say what is missing\n";
   return Exit::passed;
 }
 

@@ -10,6 +10,7 @@
 #include "grader/course/mutants.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/dev/battery.hpp"
+#include "grader/dev/contract_rows.hpp"
 #include "grader/dev/exercise_cost.hpp"
 #include "grader/dev/quiz_proof.hpp"
 #include "grader/dev/version_players.hpp"
@@ -52,7 +53,7 @@ class Prover {
     expect("the stub", lab_.places.stub(exercise_), Verdict::unsolved, "");
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
-    for (const std::string& hole : holes_of_battery(exercise_, report_)) complain(hole);
+    look_at_what_is_asked();
     options_.battery = Battery::whole;
     reject_nothing_done();
     int mutants = 0, alternatives = 0;
@@ -103,6 +104,15 @@ class Prover {
   }
 
   fs::path file_of(const std::string& name) const { return scratch_ / name / exercise_.file(); }
+
+  // report_ is of the reference.
+  void look_at_what_is_asked() {
+    for (const std::string& hole : holes_of_battery(exercise_, report_)) complain(hole);
+    proof_.kills.situations = situation_rows(exercise_, report_);
+    ContractRows contract = contract_rows(lab_, exercise_, report_);
+    for (const std::string& hole : contract.holes) complain(hole);
+    proof_.kills.sentences = std::move(contract.rows);
+  }
 
   // A check that no wrong answer fails proves nothing.
   void need_kills() {

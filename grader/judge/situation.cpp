@@ -43,13 +43,13 @@ constexpr std::array<Words, situation_count> words{{
     {"rounded_once", "a result that may be rounded once is compared to the bit"},
 }};
 
-struct Battery {
+struct KindBattery {
   std::string_view kind;
   std::vector<Situation> asks;
 };
 
-const std::vector<Battery>& batteries() {
-  static const std::vector<Battery> all{
+const std::vector<KindBattery>& batteries() {
+  static const std::vector<KindBattery> all{
       {"function", {}}, {"schedules", {}}, {"collective", {}}, {"lossy", {}},
       {"ranks", {}},    {"driven", {}},    {"services", {}},
   };
@@ -70,7 +70,7 @@ std::optional<Situation> situation_named(std::string_view name) {
 }
 
 std::optional<std::span<const Situation>> battery_of(std::string_view kind) {
-  const auto found = std::ranges::find(batteries(), kind, &Battery::kind);
+  const auto found = std::ranges::find(batteries(), kind, &KindBattery::kind);
   if (found == batteries().end()) return std::nullopt;
   return found->asks;
 }

@@ -14,7 +14,10 @@ ExerciseKills ring_kills() {
                       {"turns", "efficiency", "too_many_messages", {false, true, false}},
                       {"survives", "pass", "", {false, false, false}}},
           .alternatives = {"left_wards", "all_at_once"},
-          .fails_nothing_done = {true, false, false}};
+          .fails_nothing_done = {true, false, false},
+          .situations = {{"not_a_number", 3, ""}, {"every_dtype", 0, "it *holds* | bytes"}},
+          .sentences = {{"ring Comm 1", "2(N-1) steps | of data_size", {1, 3}, ""},
+                        {"ring push, S > 0 1", "`bytes`", {}, "no *check* sees it"}}};
 }
 
 }  // namespace
@@ -24,6 +27,8 @@ TEST_CASE("kill matrix: an exercise's page is read back as it was written") {
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
   quiz.fails_nothing_done.clear();
+  quiz.situations.clear();
+  quiz.sentences.clear();
   for (const ExerciseKills& kills : {ring_kills(), quiz}) {
     CHECK(read_kills(kills_text(kills)) == kills);
   }
@@ -40,11 +45,18 @@ TEST_CASE("kill matrix: kills are counted by check, and those that it is the fir
   CHECK(totals.killed == 2);
   CHECK(totals.checks_with_kill == 2);
   CHECK(totals.checks_first == 2);
+  CHECK(totals.asked == 1);
+  CHECK(totals.excepted == 1);
+  CHECK(totals.sentences == 2);
+  CHECK(totals.unchecked == 1);
 }
 
 TEST_CASE("kill matrix: a check without a kill and a mutant that survives are told, not hidden") {
   const std::string page = kill_page({ring_kills()}, {"06_all_reduce/tree"});
   CHECK(page.find("2 are rejected, 2 checks kill at least one") != std::string::npos);
+  CHECK(page.find("| ring | 3 | 2 | 3 | 2 | 2 | 1 | 1 | 2 | 1 |\n") != std::string::npos);
+  CHECK(page.find("| ring Comm 1 | 2(N-1) steps \\| of data\\_size | 1, 3 |\n") !=
+        std::string::npos);
   CHECK(page.find("- ring: never fails\n") != std::string::npos);
   CHECK(page.find("(`./lab dev prove`): 06\\_all\\_reduce/tree.\n") != std::string::npos);
   CHECK(kill_page({}, {"a"}).find("**Nothing is proved here yet") != std::string::npos);
@@ -56,6 +68,9 @@ TEST_CASE("kill matrix: a page that was edited by hand is refused, with its line
   CHECK_THROWS_WITH(read_kills(file), test::contains("line 14 is malformed"));
   CHECK_THROWS_WITH(read_kills("nothing\n"), test::contains("line 1 "));
   CHECK_THROWS_AS(read_kills(""), UsageError);
+  file = kills_text(ring_kills());
+  file.replace(file.find("| 1, 3 |"), 8, "| one  |");
+  CHECK_THROWS_WITH(read_kills(file), test::contains("is malformed"));
 }
 
 }  // namespace lockstep::grader

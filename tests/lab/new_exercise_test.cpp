@@ -68,7 +68,9 @@ TEST_CASE("dev new: an exercise of each family is read by the manifest and compi
     CHECK(exercise.family == family);
     CHECK(exercise.place > std::exchange(place, exercise.place));
     CHECK(fs::exists(tree.root() / exercise.header));
-    CHECK(fs::exists(tree.root() / "tests/exercises" / exercise.address() / "mutants.toml"));
+    for (const char* file : {"mutants.toml", "contract.toml"}) {
+      CHECK(fs::exists(tree.root() / "tests/exercises" / exercise.address() / file));
+    }
     const CommandResult built = compiled(tree.root(), name);
     CHECK(built.output == "");
     CHECK(built.exit_code == 0);
