@@ -12,7 +12,7 @@ namespace lockstep::grader {
 
 struct ClassBook {
   nlohmann::json grades;                // grades_of() in batch/grades.hpp
-  std::vector<nlohmann::json> reports;  // student_report() of each student, in the same order
+  std::vector<nlohmann::json> reports;  // StudentReports of each student, in the same order
   std::map<std::string, std::string> lesson_titles;  // by folder
 };
 
