@@ -19,8 +19,8 @@ struct DateTime {
 //   Returns        nothing when it is none of the forms above, or no such day exists
 std::optional<DateTime> date_time_in(const std::string& written, int zone_minutes = 0);
 
-// A year that a course can have. A date of another year is a slip of the pen: a deadline in the year
-// 0 makes everybody late, and one in 2926 nobody.
+// A year that a course can have. A date of another year is a slip of the pen: a deadline in the
+// year 0 makes everybody late, and one in 2926 nobody.
 bool is_plausible(const DateTime& moment);
 inline constexpr const char* plausible_years = "a year from 2000 to 2099";
 

@@ -119,6 +119,7 @@ void write_grades(const Output& output, const std::vector<json>& records, const 
                        ? under_pseudonyms(out, records, grades)
                        : ClassBook{grades, reports_of(grades, records), {}};
   for (const Lesson& lesson : course.lessons) book.lesson_titles[lesson.folder] = lesson.title;
+  book.cases = output.cases;
   std::set<fs::path> written;
   for (const BookFile& file : files_in(output.formats, book)) {
     const fs::path path = out / file.path;

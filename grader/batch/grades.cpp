@@ -176,8 +176,8 @@ json StudentReports::of(const json& student) const {
   const auto planned = planned_.find(student.at("student"));
   if (planned == planned_.end()) return report;
   for (json& row : report.at("rows")) {
-    const json answer = planned->second->at("answers")
-                            .value(row.at("exercise").get<std::string>(), json::object());
+    const json answer =
+        planned->second->at("answers").value(row.at("exercise").get<std::string>(), json::object());
     if (answer.contains("reason")) row["message"] = answer.at("reason");
     if (!answer.contains("sha256")) continue;
     row["sha256"] = answer.at("sha256");

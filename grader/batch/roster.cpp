@@ -103,8 +103,8 @@ Roster read_roster(const std::string& bytes, const std::string& column) {
     add_student(roster, rows[i], student);
   }
   if (roster.students.size() > roster_students_max) {
-    throw UsageError(text("the roster names ", roster.students.size(),
-                          " students, more than the ", roster_students_max,
+    throw UsageError(text("the roster names ", roster.students.size(), " students, more than the ",
+                          roster_students_max,
                           " that one ./lab grade takes: grade parts of them, each with its --out"));
   }
   if (roster.students.empty()) {

@@ -11,8 +11,8 @@ namespace {
 // A spreadsheet computes what begins with one of these. The last four are = + - @ in full width,
 // which keyboards for East Asian scripts type.
 bool begins_formula(std::string_view rest) {
-  constexpr std::array<std::string_view, 8> signs{
-      "=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  constexpr std::array<std::string_view, 8> signs{"=",      "+",      "-",      "@",
+                                                  "\uff1d", "\uff0b", "\uff0d", "\uff20"};
   return std::ranges::any_of(signs, [&](auto sign) { return rest.starts_with(sign); });
 }
 

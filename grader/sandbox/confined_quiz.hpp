@@ -15,8 +15,8 @@ class ConfinedQuizReader final : public QuizReader {
   // The files to be read are put into `folder`.
   ConfinedQuizReader(const Places& places, const std::filesystem::path& folder);
 
-  // A reader of answers that crashed, or used up its time or memory, found an UnreadableQuiz; one of
-  // a formula says so as its problem.
+  // A reader of answers that crashed, or used up its time or memory, found an UnreadableQuiz; one
+  // of a formula says so as its problem.
   //   Throws  also Error when lab-reader cannot be run or confined: the lab's failure
   std::vector<GivenAnswer> answers(const std::string& content,
                                    const std::string& name) const override;

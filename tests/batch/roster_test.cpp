@@ -49,7 +49,8 @@ TEST_CASE("roster: as many students as a class has are read, and no more") {
   for (int i = 0; i < 20'000; ++i) lines += "s" + std::to_string(i) + "\n";
   CHECK(read_roster(lines).students.size() == 20'000);
   for (int i = 20'000; i < 200'000; ++i) lines += "s" + std::to_string(i) + "\n";
-  CHECK_THROWS_WITH(read_roster(lines), test::contains("names 200000 students, more than the 20000"));
+  CHECK_THROWS_WITH(read_roster(lines),
+                    test::contains("names 200000 students, more than the 20000"));
 }
 
 TEST_CASE("roster: a quoted cell may hold quotes, separators and lines") {

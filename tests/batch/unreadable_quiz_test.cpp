@@ -128,7 +128,8 @@ TEST_CASE("grade: a quiz that cannot be read is its student's, with the file's n
   }
 }
 
-TEST_CASE("grade: a formula that is slow, long or breaks its reader costs its answer, not the quiz") {
+TEST_CASE(
+    "grade: a formula that is slow, long or breaks its reader costs its answer, not the quiz") {
   const test::Scratch scratch;
   const std::string right = answered_quiz(course_root / "solutions" / quiz_file);
   const std::map<std::string, std::string> formulas{
