@@ -46,11 +46,18 @@ std::optional<std::int64_t> time_of(const json& times, const std::string& studen
 }  // namespace
 
 Adjustments::Adjustments(const std::vector<json>& records) {
+  const json* late = nullptr;
+  const json* overrides = nullptr;
   for (const json& record : records) {
     const auto& kind = record.at("record").get_ref<const std::string&>();
-    if (kind == "late") late_ = &record;
-    if (kind == "overrides") overrides_ = &record;
+    if (kind == "late") late = &record;
+    if (kind == "overrides") overrides = &record;
     if (kind == "hand_in_times") times_ = &record;
+  }
+  if (late != nullptr) late_ = late_from(*late);
+  if (overrides == nullptr) return;
+  for (const json& entry : overrides->at("entries")) {
+    overrides_[entry.at("student")].push_back(&entry);
   }
 }
 
@@ -63,14 +70,15 @@ void Adjustments::adjust(json& student) const {
     row["note"] = "";
     row["comment"] = "";
     row["by_hand"] = false;
-    if (late_ == nullptr || times_ == nullptr) continue;
+    if (!late_ || times_ == nullptr) continue;
     if (const auto time = time_of(*times_, name, row.at("exercise"))) {
-      make_late(row, late_from(*late_), name, *time);
+      make_late(row, *late_, name, *time);
     }
   }
-  if (overrides_ == nullptr) return;
-  for (const json& entry : overrides_->at("entries")) {
-    if (entry.at("student") != name) continue;
+  const auto entries = overrides_.find(name);
+  if (entries == overrides_.end()) return;
+  for (const json* each : entries->second) {
+    const json& entry = *each;
     if (entry.at("exercise") == "") student["comment"] = entry.at("comment");
     for (json& row : student.at("rows")) {
       if (row.at("exercise") != entry.at("exercise")) continue;

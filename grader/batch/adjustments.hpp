@@ -4,21 +4,26 @@
 // points), "comment" and "by_hand"; each student "comment". Points set by hand are not late.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 #include <vector>
+
+#include "grader/batch/late.hpp"
 
 namespace lockstep::grader {
 
-// Changes a student's rows in place. `records` are the journal's: the last "late", "overrides" and
-// "hand_in_times" hold (grades.hpp).
+// Changes a student's rows in place. `records` are the journal's, and must outlive it: the last
+// "late", "overrides" and "hand_in_times" hold (grades.hpp).
 class Adjustments {
  public:
   explicit Adjustments(const std::vector<nlohmann::json>& records);
   void adjust(nlohmann::json& student) const;
 
  private:
-  const nlohmann::json* late_ = nullptr;
-  const nlohmann::json* overrides_ = nullptr;
+  std::optional<LatePolicy> late_;
+  std::map<std::string, std::vector<const nlohmann::json*>> overrides_;  // by student
   const nlohmann::json* times_ = nullptr;
 };
 

@@ -169,6 +169,13 @@ std::optional<DateTime> date_time_in(const std::string& written, int zone_minute
   return by_moodle(written, zone_minutes);
 }
 
+bool is_plausible(const DateTime& moment) {
+  constexpr auto since = chrono::sys_seconds(chrono::sys_days(chrono::year(2000) / 1 / 1));
+  constexpr auto until = chrono::sys_seconds(chrono::sys_days(chrono::year(2100) / 1 / 1));
+  const chrono::sys_seconds then{chrono::seconds(moment.seconds)};
+  return since <= then && then < until;
+}
+
 std::string written_date_time(std::int64_t seconds, int zone_minutes) {
   const chrono::sys_seconds there{chrono::seconds(seconds + std::int64_t{60} * zone_minutes)};
   const auto midnight = chrono::floor<chrono::days>(there);

@@ -19,6 +19,11 @@ struct DateTime {
 //   Returns        nothing when it is none of the forms above, or no such day exists
 std::optional<DateTime> date_time_in(const std::string& written, int zone_minutes = 0);
 
+// A year that a course can have. A date of another year is a slip of the pen: a deadline in the
+// year 0 makes everybody late, and one in 2926 nobody.
+bool is_plausible(const DateTime& moment);
+inline constexpr const char* plausible_years = "a year from 2000 to 2099";
+
 // "2026-11-20 23:59:00 +01:00".
 std::string written_date_time(std::int64_t seconds, int zone_minutes);
 

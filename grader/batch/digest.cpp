@@ -34,11 +34,11 @@ std::string sha256(const std::string& bytes) {
   return hexadecimal(digest.data(), length);
 }
 
-std::uint64_t seed_of(const std::string& secret, const std::string& exercise) {
+std::uint64_t seed_of(const std::string& secret, const std::string& what) {
   Digest digest;
   unsigned length = 0;
-  const auto* text = reinterpret_cast<const unsigned char*>(exercise.data());
-  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), text, exercise.size(),
+  const auto* text = reinterpret_cast<const unsigned char*>(what.data());
+  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), text, what.size(),
            digest.data(), &length) == nullptr) {
     throw Error("the system's HMAC failed");
   }

@@ -343,7 +343,6 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   for (const json& record : wishes.records) append_if_new(journal, record);
   const auto units =
       units_left(plan.exercises, plan.taken.submissions, journal.records(), plan.secret);
-
   const fs::path note = out / "scratch";
   remove_left_over(note);
   const Leftovers leftovers;
@@ -369,7 +368,8 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
       Budgets(plan.limits.student_s, *last_of(journal, "plan"), journal.records()), out);
 
   const json grades = grades_of(journal.records());
-  write_grades({out, request.formats, request.names}, journal.records(), grades, lab.course);
+  write_grades({out, request.formats, request.names, request.cases}, journal.records(), grades,
+               lab.course);
   fs::remove(note);
   if (arguments.flag("json")) {
     std::cout << grades.dump(1) << "\n";

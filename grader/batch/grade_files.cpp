@@ -32,9 +32,8 @@ json times_of(const std::vector<json>& records) {
 
 std::vector<json> reports_of(const json& grades, const std::vector<json>& records) {
   std::vector<json> reports;
-  for (const json& student : grades.at("students")) {
-    reports.push_back(student_report(student, records));
-  }
+  const StudentReports of_class(records);
+  for (const json& student : grades.at("students")) reports.push_back(of_class.of(student));
   return reports;
 }
 
@@ -43,12 +42,13 @@ ClassBook under_pseudonyms(const fs::path& out, const std::vector<json>& records
                            const json& grades) {
   const std::string secret = kept_secret(out / "names.secret");
   std::map<std::string, std::pair<json, json>> by_name;
+  const StudentReports of_class(records);
   std::string list = "pseudonym,student\n";
   for (const json& student : grades.at("students")) {
     const std::string name = student.at("student"), other = pseudonym(secret, name);
     list += cell(other) + "," + cell(name) + "\n";
     by_name[other] = {under_pseudonym(student, secret),
-                      under_pseudonym(student_report(student, records), secret)};
+                      under_pseudonym(of_class.of(student), secret)};
   }
   write_whole(out / "names.csv", list);
   ClassBook written{grades, {}, {}};
@@ -119,6 +119,7 @@ void write_grades(const Output& output, const std::vector<json>& records, const 
                        ? under_pseudonyms(out, records, grades)
                        : ClassBook{grades, reports_of(grades, records), {}};
   for (const Lesson& lesson : course.lessons) book.lesson_titles[lesson.folder] = lesson.title;
+  book.cases = output.cases;
   std::set<fs::path> written;
   for (const BookFile& file : files_in(output.formats, book)) {
     const fs::path path = out / file.path;

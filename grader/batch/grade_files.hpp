@@ -18,6 +18,7 @@ struct Output {
   std::filesystem::path folder;
   std::vector<std::string> formats;  // any of those that --format takes
   Names names = Names::shown;        // hidden: under pseudonyms, and names.csv says whose they are
+  Cases cases = Cases::hidden;       // in what platforms show
 };
 
 // Each file is replaced as a whole; those of earlier runs stay until then. Files of students under

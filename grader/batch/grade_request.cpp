@@ -85,6 +85,7 @@ Options grade_options() {
       .option("format", "json,csv,html",
               "any of json, csv, html, gradescope, autolab, prairielearn, junit")
       .flag("anonymous", "write pseudonyms; names.csv tells whose they are")
+      .flag("show-seed", "also in the files for platforms: seeds, cases and expected values")
       .flag("json", "also print grades.json");
   options.section("students")
       .option("roster", "", "CSV file with a line for each student")
@@ -111,6 +112,7 @@ GradeRequest grade_request(const Arguments& arguments, const Course& course) {
   request.formats = parts_of(arguments.get("format"));
   refuse_unknown_formats(request.formats);
   if (arguments.flag("anonymous")) request.names = Names::hidden;
+  if (arguments.flag("show-seed")) request.cases = Cases::shown;
   request.jobs = arguments.given("jobs") ? static_cast<int>(arguments.integer("jobs", 1))
                                          : static_cast<int>(std::thread::hardware_concurrency());
   if (arguments.flag("resume") || arguments.given("regrade")) {

@@ -14,6 +14,7 @@
 #include "grader/batch/regrade.hpp"
 #include "grader/batch/roster.hpp"
 #include "grader/course/manifest.hpp"
+#include "grader/export/hidden_cases.hpp"
 
 namespace lockstep::grader {
 
@@ -24,6 +25,7 @@ struct GradeRequest {
   std::string out;
   std::vector<std::string> formats;
   Names names = Names::shown;
+  Cases cases = Cases::hidden;
   int jobs = 1;
   enum class Begin : unsigned char { afresh, resumed } begin = Begin::afresh;
   // Nothing: as the journal has it, or the default.

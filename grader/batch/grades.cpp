@@ -7,7 +7,6 @@
 #include "engine/base/text.hpp"
 #include "grader/batch/adjustments.hpp"
 #include "grader/batch/budget.hpp"
-#include "grader/batch/current_results.hpp"
 #include "grader/batch/submission.hpp"
 #include "grader/export/escaped.hpp"
 
@@ -165,27 +164,32 @@ std::string totals_csv(const json& grades) {
   return out;
 }
 
-json student_report(const json& student, const std::vector<json>& records) {
-  const CurrentResults results = current_results(records);
-  json report = student;
+StudentReports::StudentReports(const std::vector<json>& records)
+    : results_(current_results(records)) {
   for (const json& planned : last_plan(records).at("students")) {
-    if (planned.at("student") != student.at("student")) continue;
-    for (json& row : report.at("rows")) {
-      const json answer =
-          planned.at("answers").value(row.at("exercise").get<std::string>(), json::object());
-      if (answer.contains("reason")) row["message"] = answer.at("reason");
-      if (!answer.contains("sha256")) continue;
-      row["sha256"] = answer.at("sha256");
-      if (row.at("cause") == "student_budget") {
-        row["message"] = "the files before this one used up the processor time of all of them";
-        continue;
-      }
-      const auto found = results.find({row.at("exercise"), answer.at("sha256")});
-      if (found == results.end()) continue;
-      const json& judged = found->second->at("report");
-      row["message"] = judged.value("message", "");
-      row["checks"] = judged.value("checks", json::array());
+    planned_[planned.at("student")] = &planned;
+  }
+}
+
+json StudentReports::of(const json& student) const {
+  json report = student;
+  const auto planned = planned_.find(student.at("student"));
+  if (planned == planned_.end()) return report;
+  for (json& row : report.at("rows")) {
+    const json answer =
+        planned->second->at("answers").value(row.at("exercise").get<std::string>(), json::object());
+    if (answer.contains("reason")) row["message"] = answer.at("reason");
+    if (!answer.contains("sha256")) continue;
+    row["sha256"] = answer.at("sha256");
+    if (row.at("cause") == "student_budget") {
+      row["message"] = "the files before this one used up the processor time of all of them";
+      continue;
     }
+    const auto found = results_.find({row.at("exercise"), answer.at("sha256")});
+    if (found == results_.end()) continue;
+    const json& judged = found->second->at("report");
+    row["message"] = judged.value("message", "");
+    row["checks"] = judged.value("checks", json::array());
   }
   return report;
 }

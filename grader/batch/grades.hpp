@@ -20,9 +20,12 @@
 // student_budget, whether it was judged or not.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "grader/batch/current_results.hpp"
 
 namespace lockstep::grader {
 
@@ -38,8 +41,17 @@ std::string grades_csv(const nlohmann::json& grades);
 // A line each student: student,points,max_points,graded,reason and the roster's other columns.
 std::string totals_csv(const nlohmann::json& grades);
 
-// The document that one student may read: the reports of all that was judged.
-nlohmann::json student_report(const nlohmann::json& student,
-                              const std::vector<nlohmann::json>& records);
+// The documents that students may read, each its own: the reports of all that was judged. What the
+// journal says is looked up once for the whole class, so a class takes time in proportion to its
+// size. `records` must outlive it.
+class StudentReports {
+ public:
+  explicit StudentReports(const std::vector<nlohmann::json>& records);
+  nlohmann::json of(const nlohmann::json& student) const;
+
+ private:
+  CurrentResults results_;
+  std::map<std::string, const nlohmann::json*> planned_;  // by student
+};
 
 }  // namespace lockstep::grader

@@ -25,9 +25,9 @@ constexpr std::array time_columns{
 std::int64_t moment_of_cell(const std::string& written, const std::string& where,
                             const LatePolicy& policy) {
   const auto moment = date_time_in(written, policy.zone_minutes);
-  if (moment) return moment->seconds;
-  throw UsageError(text(where, ": expected ", date_time_form, ", and it says '",
-                        sim::printable(written, 60), "'"));
+  if (moment && is_plausible(*moment)) return moment->seconds;
+  throw UsageError(text(where, ": expected ", moment ? plausible_years : date_time_form,
+                        ", and it says '", sim::printable(written, 60), "'"));
 }
 
 // The time of a student's whole hand-in; nothing if nobody says it.

@@ -30,6 +30,7 @@ class LateTable {
     const auto found = value.is_string() ? date_time_in(value.get<std::string>()) : std::nullopt;
     if (!found || !found->zone_minutes)
       refuse_key(key, std::string(date_time_form) + ", with a zone");
+    if (!is_plausible(*found)) refuse_key(key, plausible_years);
     if (zone != nullptr) *zone = *found->zone_minutes;
     return found->seconds;
   }

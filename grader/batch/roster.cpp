@@ -102,6 +102,11 @@ Roster read_roster(const std::string& bytes, const std::string& column) {
   for (std::size_t i = headed ? 1 : 0; i < rows.size(); ++i) {
     add_student(roster, rows[i], student);
   }
+  if (roster.students.size() > roster_students_max) {
+    throw UsageError(text("the roster names ", roster.students.size(), " students, more than the ",
+                          roster_students_max,
+                          " that one ./lab grade takes: grade parts of them, each with its --out"));
+  }
   if (roster.students.empty()) {
     throw UsageError("the roster has a heading and no students below it");
   }

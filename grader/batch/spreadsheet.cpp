@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "engine/base/error.hpp"
 #include "engine/sim/wire/printable.hpp"
@@ -21,6 +22,19 @@ std::string without_mark(const std::string& bytes, const std::string& what) {
                     bytes.substr(0, 4).find('\0') != std::string::npos;
   if (wide) throw UsageError(what + " is UTF-16: save it again as \"CSV UTF-8\"");
   return bytes.starts_with("\xef\xbb\xbf") ? bytes.substr(3) : bytes;
+}
+
+// The separator that Excel names in a first line of its own: "sep=;". A program that saved the
+// table again may have put quotes around the line, and filled it up to the width of the table.
+std::optional<char> named_separator(const std::string& text, const std::string& what) {
+  std::string line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
+  std::erase(line, '"');
+  const std::string mark = "sep=", known = ",;\t";
+  if (lower_case(line.substr(0, mark.size())) != mark) return std::nullopt;
+  if (line.size() == mark.size() || line.find_first_not_of(known, mark.size()) != line.npos) {
+    refuse_line(what, 1, "sep= names the separator, which can be a comma, a semicolon or a tab");
+  }
+  return line[mark.size()];
 }
 
 // The separator that the first line has most of, outside quotes.
@@ -48,10 +62,16 @@ std::string trimmed(const std::string& cell_text) {
 class SheetReader {
  public:
   SheetReader(const std::string& text, const std::string& what)
-      : text_(text), what_(what), separator_(separator_of(text)) {}
+      : text_(text), what_(what), named_(named_separator(text, what)) {
+    separator_ = named_ ? *named_ : separator_of(text);
+  }
 
   std::vector<SpreadsheetRow> rows() {
     std::vector<SpreadsheetRow> all;
+    if (named_) {
+      at_ = std::min(text_.find_first_of("\r\n"), text_.size());
+      end_line();
+    }
     while (at_ < text_.size()) {
       SpreadsheetRow row{line_, {}};
       do row.cells.push_back(trimmed(cell_text()));
@@ -101,7 +121,8 @@ class SheetReader {
 
   const std::string& text_;
   const std::string& what_;
-  const char separator_;
+  const std::optional<char> named_;
+  char separator_ = ',';
   std::size_t at_ = 0;
   int line_ = 1;
 };

@@ -1,5 +1,6 @@
 // A table as a spreadsheet saves it: RFC 4180, with or without a byte-order mark, separated by
-// commas, semicolons or tabs, whichever the first line has most of.
+// commas, semicolons or tabs: as a first line such as "sep=;" says, else whichever the first line
+// has most of.
 #pragma once
 
 #include <cstddef>

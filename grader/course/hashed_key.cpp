@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
@@ -46,8 +47,8 @@ class Hashing {
   }
 
  private:
-  json entry(const std::string& answer, const std::string& reason) const {
-    const HiddenReason hidden = hide(answer, reason, salt_);
+  json entry(const std::string& answer, const std::string& reason, int rounds = slow_rounds) const {
+    const HiddenReason hidden = hide(answer, reason, salt_, rounds);
     return {{"tag", hidden.tag}, {"reason", hidden.hidden}};
   }
 
@@ -70,33 +71,39 @@ class Hashing {
     }
   }
 
-  // One cell is what is close to `value`.
-  json near(double value, const std::string& reason) const {
+  // An entry for each cell that touches what is close to `value`, and as many that nothing opens as
+  // make it three: how many cells a range touches would tell a little of where it lies.
+  void add_near(double value, const std::string& reason, bool typed = false) {
     constexpr double slack = 1e-13;
     const double size = std::fabs(value), width = tolerance_of(key_) * size + absolute_tolerance;
-    Grid grid;
-    if (size > width) {
-      const double low = std::log((size - width) * (1 - slack));
-      grid.step = std::log((size + width) * (1 + slack)) - low;
-      grid.offset = std::fmod(low, grid.step);
-      if (grid.offset < 0) grid.offset += grid.step;
+    if (tolerance_of(key_) >= 1) throw BrokenKey("its tolerance is no part of the value");
+    const double step = hashed_.at("step");
+    std::set<std::string> cells{cell_of(value, step)};
+    const double low = std::max(size - width, absolute_tolerance) * (1 - slack);
+    const double high = (size + width) * (1 + slack);
+    for (int i = 0; size > 0 && i <= 4; ++i) {  // a range is less than three cells wide
+      cells.insert(cell_of(std::copysign(low * std::pow(high / low, i / 4.0), value), step));
     }
-    json one = entry(cell_of(value, grid), reason);
-    one["offset"] = grid.offset;
-    one["step"] = grid.step;
-    return one;
+    for (const std::string& cell : cells) {
+      add_value(entry(cell, with_range({value, width}, reason), slower_rounds), typed);
+    }
+    constexpr std::size_t entries = 3;
+    for (std::size_t i = cells.size(); i < entries; ++i) {
+      add_value(entry(fresh_salt(), with_range({}, reason)), typed);
+    }
+  }
+  void add_value(json one, bool typed) {
+    if (typed) one["typed"] = true;
+    hashed_["values"].push_back(std::move(one));
   }
 
   void number() {
     const double right = key_number(key_, "value"), scale = scale_of(key_);
-    json& values = hashed_["values"];
-    values.push_back(near(right * scale, ""));
-    if (in_bytes(key_)) {
-      values.push_back(near(right, wrong_unit()));
-      values.back()["typed"] = true;
-    }
+    hashed_["step"] = step_for(tolerance_of(key_));
+    add_near(right * scale, "");
+    if (in_bytes(key_)) add_near(right, wrong_unit(), true);
     for (const json& mistake : key_.value("mistake", json::array())) {
-      values.push_back(near(key_number(mistake, "value") * scale, key_text(mistake, "because")));
+      add_near(key_number(mistake, "value") * scale, key_text(mistake, "because"));
     }
   }
 
@@ -123,7 +130,7 @@ class Hashing {
     if (points.empty()) throw BrokenKey("its formulas have no value where their variables lie");
     hashed_["points"] = points;
     for (const auto& [written, reason] : all) {
-      hashed_["formulas"].push_back(entry(digits(written, points), reason));
+      hashed_["formulas"].push_back(entry(digits(written, points), reason, slower_rounds));
     }
   }
 

@@ -99,6 +99,11 @@ Reason differs_from_measured(const json& key, const Said& said, const QuizRules&
 Said said_by(const std::string& answer, const json& key, std::vector<Point> points,
              const QuizReader& reader) {
   Said said;
+  if (answer.size() > formula_bytes_max) {
+    said.problem = text("a formula may have ", formula_bytes_max, " characters, and this one has ",
+                        answer.size());
+    return said;
+  }
   said.measured = measured_points(key);
   said.drawn = std::move(points);
   std::vector<Point> all = said.measured;

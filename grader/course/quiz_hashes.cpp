@@ -1,5 +1,8 @@
 #include "grader/course/quiz_hashes.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -46,8 +49,8 @@ HiddenReason entry_of(const json& entry) {
   return {key_text(entry, "tag"), key_text(entry, "reason")};
 }
 
-Opener opener(const json& key, const std::string& answer) {
-  return {answer, key_text(key, "salt")};
+Opener opener(const json& key, const std::string& answer, int rounds = slow_rounds) {
+  return {answer, key_text(key, "salt"), rounds};
 }
 
 Reason judged(const std::string& reason) { return reason.empty() ? Reason() : Reason(reason); }
@@ -79,13 +82,31 @@ Reason hashed_order(const json& key, const std::string& answer) {
   return judged(reasons);
 }
 
+// Opens the entry of the cell that a number lies in, if it is in the entry's range, too.
+class NumberOpener {
+ public:
+  NumberOpener(const json& key, double value)
+      : value_(value),
+        opener_(opener(key, cell_of(value, key_number(key, "step")), slower_rounds)) {}
+  std::optional<std::string> read(const json& entry) const {
+    const auto both = opener_.read(entry_of(entry));
+    if (!both) return std::nullopt;
+    const auto [range, reason] = range_and_reason(*both);
+    if (std::fabs(value_ - range.value) > range.width) return std::nullopt;
+    return reason;
+  }
+
+ private:
+  double value_;
+  Opener opener_;
+};
+
 Reason hashed_number(const json& key, const std::string& answer) {
   const GivenNumber given = given_number(key, answer);
   if (given.problem) return given.problem;
+  const NumberOpener value(key, given.value), typed(key, given.typed);
   for (const json& entry : key_entry(key, "values")) {
-    const Grid grid{key_number(entry, "offset"), key_number(entry, "step")};
-    const double value = entry.value("typed", false) ? given.typed : given.value;
-    const auto reason = opener(key, cell_of(value, grid)).read(entry_of(entry));
+    const auto reason = (entry.value("typed", false) ? typed : value).read(entry);
     if (reason) return judged(*reason);
   }
   return key_text(key, "otherwise");
@@ -97,7 +118,7 @@ Reason hashed_formula(const json& key, const std::string& answer, const QuizRule
   const Said said = said_by(answer, key, points, reader);
   if (said.problem) return said.problem;
   const Reason measured = differs_from_measured(key, said, rules);
-  const Opener digits = opener(key, digits_of(said.at_drawn));
+  const Opener digits = opener(key, digits_of(said.at_drawn), slower_rounds);
   for (const json& entry : key_entry(key, "formulas")) {
     const auto reason = digits.read(entry_of(entry));
     if (!reason) continue;
@@ -111,14 +132,38 @@ Reason hashed_formula(const json& key, const std::string& answer, const QuizRule
 
 const char* const hashes_can_be_guessed =
     "Answers are kept as salted hashes. They cannot be read, but small ones can be guessed: a "
-    "program finds a letter at once, and a number in minutes by trying.";
+    "program finds a letter or an order at once, and a number by trying those that the question "
+    "suggests.";
 
-std::string cell_of(double value, const Grid& grid) {
+std::string cell_of(double value, double step) {
   if (std::fabs(value) <= absolute_tolerance) return "0";
-  const double cell = std::floor((std::log(std::fabs(value)) - grid.offset) / grid.step);
+  const double cell = std::floor(std::log(std::fabs(value)) / step);
   char out[40];
   std::snprintf(out, sizeof out, "%c%.0f", value < 0 ? '-' : '+', cell);
   return out;
+}
+
+double step_for(double tolerance) {
+  constexpr double finest = 1e-9;
+  return 2 * std::max(tolerance, finest);
+}
+
+std::string with_range(const Range& range, const std::string& reason) {
+  std::string out;
+  for (const double number : {range.value, range.width}) {
+    const auto bytes = std::bit_cast<std::array<char, sizeof number>>(number);
+    out.append(bytes.data(), bytes.size());
+  }
+  return out + reason;
+}
+
+std::pair<Range, std::string> range_and_reason(const std::string& both) {
+  std::array<char, sizeof(double)> value, width;
+  if (both.size() < value.size() + width.size()) throw BrokenKey("an entry has no range");
+  std::copy_n(both.begin(), value.size(), value.begin());
+  std::copy_n(both.begin() + value.size(), width.size(), width.begin());
+  return {{std::bit_cast<double>(value), std::bit_cast<double>(width)},
+          both.substr(value.size() + width.size())};
 }
 
 std::string digits_of(const std::vector<double>& values) {
@@ -140,13 +185,14 @@ std::string digits_of(const std::vector<double>& values) {
   return all;
 }
 
-HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt) {
-  const std::string both = slow_hash(answer, salt, 2 * half);
+HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt,
+                  int rounds) {
+  const std::string both = slow_hash(answer, salt, 2 * half, rounds);
   return {hexadecimal(both.substr(0, half)), hexadecimal(covered(reason, both.substr(half)))};
 }
 
-Opener::Opener(const std::string& answer, const std::string& salt) {
-  const std::string both = slow_hash(answer, salt, 2 * half);
+Opener::Opener(const std::string& answer, const std::string& salt, int rounds) {
+  const std::string both = slow_hash(answer, salt, 2 * half, rounds);
   tag_ = hexadecimal(both.substr(0, half));
   secret_ = both.substr(half);
 }

@@ -4,19 +4,22 @@
 // What is hashed:
 //   choice   the letter
 //   order    each pair of steps that is in the wrong order, "ba"
-//   number   the cell that the number lies in, of a grid of cells as wide as the tolerance: one of
-//            them is what the rule calls right. The offset of the grid says nothing of which
+//   number   the cell that the number lies in, of a grid that only depends on the tolerance. Each
+//            cell that the rule's range touches has an entry, which hides the range itself, so that
+//            the tolerance holds exactly. Three entries a range, some of them empty: their number
+//            says nothing either
 //   formula  the values at twelve points, to ten digits, all at once; any way to write the right
 //            formula has them. The points are chosen so that rounding changes no digit
 //
 // Whoever has the key can try answers as quickly as the hash is computed, a few milliseconds each:
-// a choice at once, a number of a known size in minutes. It keeps answers from being read, not
-// from being guessed.
+// all letters of a choice and all pairs of an order at once, a number by trying those that the
+// question suggests. It keeps answers from being read, not from being guessed.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grader/course/quiz_rules.hpp"
@@ -36,11 +39,18 @@ Reason judge_hashed(const nlohmann::json& key, const std::string& answer, const 
 
 // Shared by both sides.
 
-// Which cell of the grid a number lies in: cells are equal in the logarithm.
-struct Grid {
-  double offset = 0, step = 1;
+// Which cell of a grid a number lies in: cells are `step` wide in the logarithm, and one of them
+// begins at 1.
+std::string cell_of(double value, double step);
+double step_for(double tolerance);  // as wide as what it takes for right, at least 2e-9
+
+// The numbers within `width` of `value`, as an entry hides them in front of its reason: always the
+// same number of bytes.
+struct Range {
+  double value = 0, width = 0;
 };
-std::string cell_of(double value, const Grid& grid);
+std::string with_range(const Range& range, const std::string& reason);
+std::pair<Range, std::string> range_and_reason(const std::string& both);
 
 // The values as they are hashed; "" where one has none, or where its digits may be rounded
 // otherwise.
@@ -50,12 +60,13 @@ std::string digits_of(const std::vector<double>& values);
 struct HiddenReason {
   std::string tag, hidden;  // hexadecimal
 };
-HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt);
+HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt,
+                  int rounds);
 
 // Opens what an answer opens. The answer is hashed once and tried on many.
 class Opener {
  public:
-  Opener(const std::string& answer, const std::string& salt);
+  Opener(const std::string& answer, const std::string& salt, int rounds);
   // nullopt when the reason belongs to another answer.
   std::optional<std::string> read(const HiddenReason& reason) const;
 

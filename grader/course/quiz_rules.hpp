@@ -49,6 +49,8 @@ struct Said {
   std::vector<double> at_measured, at_drawn;
   Reason problem;  // why it has no value somewhere
 };
+// Any formula of a quiz is a tenth of this; a longer one can keep the parser busy for seconds.
+constexpr std::size_t formula_bytes_max = 1024;
 Said said_by(const std::string& answer, const nlohmann::json& key, std::vector<Point> points,
              const QuizReader& reader);
 // The reason if an answer differs from what the judge counts.

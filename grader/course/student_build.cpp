@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <sstream>
 
@@ -12,6 +13,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/compiler_text.hpp"
+#include "grader/course/machine_code.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -145,18 +147,106 @@ bool is_kept(const fs::path& player) {
   return !missing || fs::exists(player);  // another user's stays as it is
 }
 
+// Looks for machine code (machine_code.hpp) in what the preprocessor makes of a source.
+class Inspection {
+ public:
+  Inspection(const Recipe& recipe, const fs::path& object, const BuildTool& tool,
+             StudentBuild& build)
+      : recipe_(recipe), text_(object.string() + ".ii"), tool_(tool), build_(build) {}
+  ~Inspection() {
+    std::error_code gone;
+    fs::remove(text_, gone);
+    fs::remove(copy(), gone);
+  }
+  Inspection(const Inspection&) = delete;
+  Inspection& operator=(const Inspection&) = delete;
+
+  // Sets the build's cause when there is some. A source that cannot be preprocessed is left to the
+  // compiler, which says why.
+  //   Returns  the preprocessed text, if the source has to be compiled from that
+  std::optional<fs::path> look_at(const std::string& shown, const std::string& source) {
+    const auto text = preprocessed(shown);
+    if (!text) return std::nullopt;
+    std::optional<std::string> refused = machine_code_in(*text, shown);
+    if (!refused && has_line_directives(*text, shown, source)) {
+      refused = refused_line_directive(shown);
+    }
+    if (refused) {
+      build_.cause = "machine_code";
+      build_.message = *refused;
+      return std::nullopt;
+    }
+    if (!changes_its_compiler(*text) || !preprocessed(shown)) return std::nullopt;
+    return text_;
+  }
+
+ private:
+  bool has_line_directives(const std::string& text, const std::string& shown,
+                           const std::string& source) {
+    const auto without = without_line_directives(source);
+    if (!without) return false;
+    write_text(copy(), *without);
+    const auto other = preprocessed(copy());
+    return !other || foreign_markers(text, shown) != foreign_markers(*other, copy());
+  }
+
+  std::optional<std::string> preprocessed(const std::string& shown) {
+    std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe_.compiler};
+    argv.insert(argv.end(), recipe_.compile_flags.begin(), recipe_.compile_flags.end());
+    std::vector<fs::path> reads;
+    if (!recipe_.plain_header.empty()) {
+      argv.insert(argv.end(), {"-include", recipe_.plain_header.string()});
+      reads = {recipe_.plain_header};
+    }
+    argv.insert(argv.end(), {"-E", shown, "-o", text_.string()});
+    const CommandResult result = tool_(argv, reads);
+    build_.compile_s += result.seconds;
+    if (result.exit_code != 0 || !fs::is_regular_file(fs::symlink_status(text_))) {
+      return std::nullopt;
+    }
+    return read_text(text_);
+  }
+  std::string copy() const { return text_.string() + ".cpp"; }
+
+  const Recipe& recipe_;
+  const fs::path text_;
+  const BuildTool& tool_;
+  StudentBuild& build_;
+};
+
+// Which sources are preprocessed and searched before they are compiled.
+enum class Look : unsigned char { at_each, at_suspects };
+struct Looked {
+  Look look;
+  std::string content;  // of the source
+};
+
 StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise& exercise,
                      const fs::path& source, const fs::path& object, Paint paint,
-                     const BuildTool& tool) {
+                     const BuildTool& tool, const Looked& looked) {
   StudentBuild build;
   build.object = object;
   const std::string shown = places.shown(source);
-  std::vector<std::string> argv = compile_words(recipe, shown, object);
+  Inspection inspection(recipe, object, tool, build);
+  std::optional<fs::path> preprocessed;
+  if (looked.look == Look::at_each || may_hold_machine_code(looked.content)) {
+    preprocessed = inspection.look_at(shown, looked.content);
+    if (!build.cause.empty()) return build;
+  }
   std::vector<fs::path> reads;
-  if (!recipe.pch.empty()) reads = {recipe.pch, recipe.pch.string() + ".gch"};
+  std::vector<std::string> argv;
+  if (preprocessed) {
+    Recipe plain = recipe;
+    plain.pch.clear();
+    plain.compile_flags.insert(plain.compile_flags.end(), {"-x", "c++-cpp-output"});
+    argv = compile_words(plain, preprocessed->string(), object);
+  } else {
+    argv = compile_words(recipe, shown, object);
+    if (!recipe.pch.empty()) reads = {recipe.pch, recipe.pch.string() + ".gch"};
+  }
   if (paint == Paint::colour) argv.emplace_back("-fdiagnostics-color=always");
   const CommandResult result = tool(argv, reads);
-  build.compile_s = result.seconds;
+  build.compile_s += result.seconds;
   build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
   if (result.timed_out || result.exit_code != 0) {
     explain(result, shown, build);
@@ -195,14 +285,16 @@ StudentBuild link_player(const Places& places, const Recipe& recipe, const std::
 
 StudentBuild compile_student(const Places& places, const Recipe& recipe, const Exercise& exercise,
                              const fs::path& source, const fs::path& object, Paint paint) {
-  return compile(places, recipe, exercise, source, object, paint, openly(places));
+  return compile(places, recipe, exercise, source, object, paint, openly(places),
+                 {Look::at_suspects, read_text(source)});
 }
 
 StudentBuild build_player(const Places& places, const Exercise& exercise, const fs::path& source,
-                          const fs::path& player, const BuildTool& tool) {
+                          const std::string& content, const fs::path& player,
+                          const BuildTool& tool) {
   const Recipe recipe = recipe_for(read_recipe(places.recipe(exercise)), PlayerKind::usual);
-  StudentBuild build =
-      compile(places, recipe, exercise, source, player.string() + ".o", Paint::plain, tool);
+  StudentBuild build = compile(places, recipe, exercise, source, player.string() + ".o",
+                               Paint::plain, tool, {Look::at_each, content});
   build.player = player;
   if (build.cause.empty()) link(recipe, places.shown(source), tool, build);
   return build;
@@ -215,7 +307,7 @@ StudentBuild build_player_fairly(const Places& places, const Exercise& exercise,
   const auto build = [&](const std::string& source) {
     for (const char* part : {"", ".o", ".o.player"}) fs::remove(player.string() + part);
     put(source);
-    return build_player(places, exercise, places.work(exercise), player, tool);
+    return build_player(places, exercise, places.work(exercise), source, player, tool);
   };
   StudentBuild first = build(content);
   if (first.cause.empty() || first.blame == Blame::the_file) return first;
@@ -249,7 +341,8 @@ StudentBuild build_student(const Places& places, const Exercise& exercise, const
   // into place when it is whole.
   const fs::path object = folder / text(key, "-", ::getpid(), ".o");
   const BuildTool tool = openly(places);
-  StudentBuild build = compile(places, recipe, exercise, source, object, paint, tool);
+  StudentBuild build =
+      compile(places, recipe, exercise, source, object, paint, tool, {Look::at_suspects, content});
   build.player = player;
   if (build.cause.empty()) link(recipe, shown, tool, build);
   fs::remove(build.object);

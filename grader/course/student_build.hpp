@@ -26,7 +26,8 @@ enum class Blame : unsigned char { the_file, unclear };
 // cannot be built.
 struct StudentBuild {
   std::filesystem::path object, player;
-  std::string cause;  // "syntax", "missing_symbol", "link", "compile_time", "compiler_gave_up"
+  std::string cause;  // "syntax", "missing_symbol", "link", "compile_time", "compiler_gave_up",
+                      // "machine_code"
   Blame blame = Blame::the_file;
   std::string message;   // the sentence
   std::string compiler;  // what the compiler or linker printed, warnings too, shortened
@@ -36,6 +37,7 @@ struct StudentBuild {
 
 // Builds `source` as the part `exercise`. Players are kept in build/<preset>/students/<part>/, the
 // newest 40 of each part.
+// A file with machine code in it (machine_code.hpp) is not built.
 //   Throws  UsageError when the file cannot be read, Error when the lab is not built
 StudentBuild build_student(const Places& places, const Exercise& exercise,
                            const std::filesystem::path& source, Paint paint,
@@ -48,10 +50,11 @@ using BuildTool = std::function<CommandResult(const std::vector<std::string>& ar
                                               const std::vector<std::filesystem::path>& reads)>;
 
 // Builds a player by `tool` under just this name, whatever was built before. `source` is how
-// messages name the file; the tool alone reads it. The object lies beside the player.
+// messages name the file, which the tool reads, and `content` what is in it. The object lies beside
+// the player.
 StudentBuild build_player(const Places& places, const Exercise& exercise,
-                          const std::filesystem::path& source, const std::filesystem::path& player,
-                          const BuildTool& tool);
+                          const std::filesystem::path& source, const std::string& content,
+                          const std::filesystem::path& player, const BuildTool& tool);
 
 // The same for a file whose author must not pay for a machine that failed. Where the blame for a
 // failed build is unclear, the stub is built in its place: when that fails too, the lab failed;

@@ -80,7 +80,8 @@ VersionPlayers::VersionPlayers(const Lab& lab, const Exercise& exercise, fs::pat
       recipe_(recipe_for(read_recipe(lab.places.recipe(exercise)), PlayerKind::usual)) {
   fs::create_directories(scratch_);
   reference_ = build_player(lab.places, exercise, lab.places.solution(exercise),
-                            scratch_ / "reference.player", openly(lab.places));
+                            read_text(lab.places.solution(exercise)), scratch_ / "reference.player",
+                            openly(lab.places));
   if (!reference_.cause.empty()) return;
   for (const Symbol& symbol : symbols_of(reference_.object)) {
     const bool asked_for =

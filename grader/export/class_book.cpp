@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "grader/export/gradebook.hpp"
+#include "grader/export/hidden_cases.hpp"
 #include "grader/export/junit.hpp"
 #include "grader/export/overview_page.hpp"
 #include "grader/export/platforms.hpp"
@@ -13,14 +14,15 @@ namespace {
 
 using nlohmann::json;
 
-// One file of each student.
+// One file of each student, for a platform that shows it as soon as it is there.
 std::vector<BookFile> for_each_student(const ClassBook& book, const std::string& folder,
                                        const std::string& ending,
                                        std::string (*written)(const json& report)) {
   std::vector<BookFile> files;
   for (const json& report : book.reports) {
     const std::string stem = file_stem(report.at("student"));
-    files.push_back({std::filesystem::path(folder) / (stem + ending), written(report)});
+    files.push_back({std::filesystem::path(folder) / (stem + ending),
+                     written(book.cases == Cases::shown ? report : without_cases(report))});
   }
   return files;
 }

@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "grader/export/hidden_cases.hpp"
+
 namespace lockstep::grader {
 
 struct ClassBook {
   nlohmann::json grades;                // grades_of() in batch/grades.hpp
-  std::vector<nlohmann::json> reports;  // student_report() of each student, in the same order
+  std::vector<nlohmann::json> reports;  // StudentReports of each student, in the same order
   std::map<std::string, std::string> lesson_titles;  // by folder
+  Cases cases = Cases::hidden;  // in what platforms show; pages always tell their cases
 };
 
 // A file to be written, below the folder for the grades.

@@ -1,9 +1,39 @@
 #include "grader/export/escaped.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string_view>
 
 namespace lockstep::grader {
+namespace {
+
+// A spreadsheet computes what begins with one of these. The last four are = + - @ in full width,
+// which keyboards for East Asian scripts type.
+bool begins_formula(std::string_view rest) {
+  constexpr std::array<std::string_view, 8> signs{"=",      "+",      "-",      "@",
+                                                  "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  return std::ranges::any_of(signs, [&](auto sign) { return rest.starts_with(sign); });
+}
+
+// Puts ' before what a spreadsheet would compute. Where the list separator is a semicolon, as in
+// half of Europe, a spreadsheet divides our lines at semicolons and tabs, also inside quotes: so a
+// cell may begin behind each of them, and behind a line's end. Blanks and quotes may stand before
+// the sign, since spreadsheets drop them.
+std::string without_formulas(const std::string& text) {
+  std::string out;
+  bool at_beginning = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    if (at_beginning && begins_formula(rest)) out += '\'';
+    const auto is_one_of = [&](std::string_view all) { return all.find(text[i]) != all.npos; };
+    at_beginning = is_one_of(";\t\n\r") || (at_beginning && is_one_of(" \"\u00a0"));
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string escaped_markup(const std::string& text) {
   std::string out;
@@ -61,11 +91,7 @@ std::string escaped_address(const std::string& name) {
 }
 
 std::string cell(const std::string& text) {
-  std::string safe = text;
-  // A spreadsheet computes what begins like this.
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe.front()) != std::string_view::npos) {
-    safe.insert(safe.begin(), '\'');
-  }
+  const std::string safe = without_formulas(text);
   if (safe.find_first_of(",\"\n\r") == std::string::npos) return safe;
   std::string quoted = "\"";
   for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

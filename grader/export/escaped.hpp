@@ -14,7 +14,8 @@ std::string escaped_markdown(const std::string& text);
 // As a relative address of a file of this name.
 std::string escaped_address(const std::string& name);
 
-// A cell of a CSV table: quoted where needed, and never taken for a formula.
+// A cell of a CSV table: quoted where needed, and no part of it is taken for a formula, whichever
+// separator the spreadsheet expects.
 std::string cell(const std::string& text);
 
 }  // namespace lockstep::grader

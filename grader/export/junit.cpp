@@ -1,6 +1,7 @@
 #include "grader/export/junit.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "grader/export/class_book.hpp"
@@ -36,8 +37,11 @@ std::string outcome(const json& row, Suite& suite) {
   std::string more = text(row.at("points").get<int>(), " of ", row.at("max_points").get<int>(),
                           " points\n", sentence);
   if (const json* check = first_failing(row); check != nullptr) {
-    more += text("\nfirst failing check: ", check->value("name", ""),
-                 "\nto see it again: ", check->value("replay", ""));
+    more += "\nfirst failing check: " + check->value("name", "");
+    for (const auto& [label, key] : {std::pair("to see it again", "replay"),
+                                     std::pair("the same checks with other cases", "at_home")}) {
+      if (check->contains(key)) more += text("\n", label, ": ", check->value(key, ""));
+    }
   }
   const std::string note = row.at("note");
   if (!note.empty()) more += "\n" + note;

@@ -21,6 +21,7 @@ std::string told_of(const json& row) {
       add("first failing check: ", check->value("name", ""));
       add("where: ", check->value("where", ""));
       add("to see it again: ", check->value("replay", ""));
+      add("the same checks with other cases: ", check->value("at_home", ""));
     }
   }
   add("points: ", row.at("note"));

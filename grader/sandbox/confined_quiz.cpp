@@ -10,6 +10,9 @@ namespace {
 // A quiz takes a thousandth of this.
 constexpr CommandLimits reader_limits{
     .deadline_s = 60, .output_bytes = 4 << 20, .memory_bytes = std::size_t{1} << 30, .cpu_s = 10};
+// One formula takes a millisecond, and a quiz has several.
+constexpr CommandLimits formula_limits{
+    .deadline_s = 60, .output_bytes = 4 << 20, .memory_bytes = std::size_t{1} << 30, .cpu_s = 2};
 constexpr int reader_not_confined = 126, reader_not_started = 127;
 constexpr std::size_t sentence_bytes_max = 2000, words_bytes_max = 16 << 10;
 
@@ -74,11 +77,12 @@ ConfinedQuizReader::ConfinedQuizReader(const Places& places, const std::filesyst
 
 // Returns what the reader says after its '+'.
 std::string ConfinedQuizReader::asked(const std::string& kind, const std::string& content,
-                                      const std::string& name, const std::string& otherwise) const {
+                                      const std::string& name, const std::string& otherwise,
+                                      const CommandLimits& limits) const {
   const std::filesystem::path file = folder_ / (kind + ".given");
   write_text(file, content);
   const CommandResult result =
-      run_command({program_.string(), kind, file.string(), name}, folder_, reader_limits);
+      run_command({program_.string(), kind, file.string(), name}, folder_, limits);
   if (result.exit_code == reader_not_confined || result.exit_code == reader_not_started) {
     throw Error("a student's file cannot be read safely here: " + result.output);
   }
@@ -96,7 +100,7 @@ std::vector<GivenAnswer> ConfinedQuizReader::answers(const std::string& content,
   const std::string otherwise =
       name + " cannot be read: reading it crashed, or took too long; " + how_to_restore(name);
   try {
-    const std::string said = asked("quiz", content, name, otherwise);
+    const std::string said = asked("quiz", content, name, otherwise, reader_limits);
     ByteReader in = reader_of(said);
     return read_answers(in);
   } catch (const MalformedMessage&) {
@@ -104,24 +108,26 @@ std::vector<GivenAnswer> ConfinedQuizReader::answers(const std::string& content,
   }
 }
 
+// A formula that keeps the reader busy or breaks it costs its answer and no other.
 FormulaValues ConfinedQuizReader::values(const std::string& formula,
                                          const std::vector<Point>& points) const {
-  const std::string otherwise = name_ + ": computing a formula crashed, or took too long";
+  const FormulaValues none{{}, "computing it crashed, or took too long"};
   ByteWriter question;
   write_formula(question, {formula, points});
   const Bytes& bytes = question.bytes();
   try {
-    const std::string said = asked(
-        "formula", {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name_, otherwise);
+    const std::string said =
+        asked("formula", {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name_,
+              none.problem, formula_limits);
     ByteReader in = reader_of(said);
     FormulaValues values = read_values(in);
-    if (values.problem.empty() && values.values.size() != points.size()) {
-      throw UnreadableQuiz(otherwise);
-    }
+    if (values.problem.empty() && values.values.size() != points.size()) return none;
     values.problem = sim::printable(values.problem, sentence_bytes_max);
     return values;
   } catch (const MalformedMessage&) {
-    throw UnreadableQuiz(otherwise);
+    return none;
+  } catch (const UnreadableQuiz&) {
+    return none;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/base/bytes.hpp"
+#include "grader/course/command.hpp"
 #include "grader/course/quiz_reader.hpp"
 #include "grader/course/workspace.hpp"
 
@@ -14,7 +15,8 @@ class ConfinedQuizReader final : public QuizReader {
   // The files to be read are put into `folder`.
   ConfinedQuizReader(const Places& places, const std::filesystem::path& folder);
 
-  // A reader that crashed, or used up its time or memory, found an UnreadableQuiz.
+  // A reader of answers that crashed, or used up its time or memory, found an UnreadableQuiz; one
+  // of a formula says so as its problem.
   //   Throws  also Error when lab-reader cannot be run or confined: the lab's failure
   std::vector<GivenAnswer> answers(const std::string& content,
                                    const std::string& name) const override;
@@ -22,7 +24,7 @@ class ConfinedQuizReader final : public QuizReader {
 
  private:
   std::string asked(const std::string& kind, const std::string& content, const std::string& name,
-                    const std::string& otherwise) const;
+                    const std::string& otherwise, const CommandLimits& limits) const;
 
   std::filesystem::path program_, folder_;
   mutable std::string name_ = "the quiz";  // as last read

@@ -90,6 +90,13 @@ int try_advice() {
   return outcome;
 }
 
+int try_runnable_memory() {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int outcome = outcome_of(::mprotect(page, 4096, PROT_READ | PROT_EXEC));
+  ::munmap(page, 4096);
+  return outcome;
+}
+
 int try_to_become(const char* program) {
   char* words[] = {nullptr};
   return outcome_of(::execve(program, words, words));
@@ -140,6 +147,7 @@ std::string all_attempts(int port, int judge) {
               "\nreceive ", try_to_receive(),                              //
               "\nstat_file ", try_to_look_at_a_file(),                     //
               "\nadvice ", try_advice(),                                   //
+              "\nrunnable_memory ", try_runnable_memory(),                 //
               "\nbecome ", try_to_become("/nothing"),                      //
               "\nsignal_thread ", outcome_of(::syscall(SYS_tgkill, nobodys_pid, nobodys_pid, 0)),
               "\nuid ", ::getuid(),                                          //

@@ -2,6 +2,7 @@
 #include "grader/batch/canary.hpp"
 
 #include "engine/base/error.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/dev/impostors.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -34,7 +35,8 @@ struct TriedLab {
     const fs::path program = lab.places.impostor(impostor);
     fs::remove(program);
     const StudentBuild build =
-        build_player(places, exercise, places.solution(exercise), program, openly(places));
+        build_player(places, exercise, places.solution(exercise),
+                     read_text(places.solution(exercise)), program, openly(places));
     REQUIRE(build.cause.empty());
   }
 

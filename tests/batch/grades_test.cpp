@@ -1,5 +1,6 @@
 #include "grader/batch/grades.hpp"
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "grader/batch/digest.hpp"
@@ -76,7 +77,8 @@ TEST_CASE("grades: nothing handed in, nothing that counts and a refused hand-in 
   for (const std::size_t i : {0u, 1u, 2u}) CHECK(row(i).at("verdict") == "missing");
   for (const std::size_t i : {3u, 4u}) CHECK(row(i).at("verdict") == "refused");
   CHECK(row(2).at("cause") == "nothing_found");
-  const json report = student_report(grades.at("students").at(4), {two});
+  const std::vector<json> records{two};
+  const json report = StudentReports(records).of(grades.at("students").at(4));
   CHECK(report.at("rows").at(1).at("reason") == "a link");
 }
 
@@ -105,6 +107,84 @@ TEST_CASE("grades: a cell is never a formula, and keeps its columns") {
   CHECK(cell("@a") == "'@a");
   CHECK(cell("a,b") == "\"a,b\"");
   CHECK(cell("plain") == "plain");
+  CHECK(cell("of 5-3; see a=b") == "of 5-3; see a=b");
+}
+
+TEST_CASE("grades: nothing behind a separator of another country is a formula either") {
+  for (const std::string sign : {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
+    INFO(sign);
+    CHECK(cell(sign + "1") == "'" + sign + "1");
+    CHECK(cell("did you mean ;" + sign + "cmd|' /C calc'!A0;?") ==
+          "did you mean ;'" + sign + "cmd|' /C calc'!A0;?");
+    CHECK(cell("a;  " + sign + "1") == "a;  '" + sign + "1");
+    CHECK(cell("a\t" + sign + "1;" + sign + "2") == "a\t'" + sign + "1;'" + sign + "2");
+    CHECK(cell("a\n" + sign + "1") == "\"a\n'" + sign + "1\"");
+    CHECK(cell("a\r" + sign + "1") == "\"a\r'" + sign + "1\"");
+    CHECK(cell("a;\"" + sign + "1") == "\"a;\"\"'" + sign + "1\"");
+    CHECK(cell("a;\u00a0" + sign + "1") == "a;\u00a0'" + sign + "1");
+  }
+}
+
+TEST_CASE("grades: no table holds a formula, whatever archives, rosters and comments hold") {
+  // A line of the table as a spreadsheet divides it that expects semicolons or tabs.
+  const auto is_computed = [](const std::string& table) {
+    bool at_beginning = true;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const std::string rest = table.substr(i, 3);
+      if (at_beginning && (std::string("=+-@").find(table[i]) != std::string::npos ||
+                           rest == "\uff1d" || rest == "\uff0b")) {
+        return true;
+      }
+      at_beginning = std::string(";\t\n").find(table[i]) != std::string::npos ||
+                     (at_beginning && table[i] == '"');
+    }
+    return false;
+  };
+  const std::string attack = "a;=cmd|' /C calc'!A0;\t\uff1dx;+y";
+  CHECK(is_computed(attack));
+  json one = plan({student("amy", {{"cause", "twice"}, {"reason", attack}}),
+                   student("bob", {{"sha256", "1"}})});
+  one["columns"] = {"name", attack};
+  one["students"][0]["about"] = {attack, attack};
+  one["students"][1]["cause"] = "nothing_found";
+  one["students"][1]["reason"] = attack;
+  const json decided = {{"record", "overrides"},
+                        {"entries", json::array({{{"student", "amy"},
+                                                  {"exercise", "01_x/a"},
+                                                  {"points", 3},
+                                                  {"comment", attack},
+                                                  {"reason", attack}}})}};
+  const std::vector<json> records{one, decided};
+  const json grades = grades_of(records);
+  ClassBook book{grades, {}, {}};
+  for (const std::string& table :
+       {grades_csv(grades), totals_csv(grades), gradebook_csv(book), canvas_csv(book)}) {
+    INFO(table);
+    CHECK(table.find("cmd|") != std::string::npos);
+    CHECK_FALSE(is_computed(table));
+  }
+}
+
+TEST_CASE("grades: a class of twenty thousand takes seconds, not the square of them") {
+  json students = json::array(), entries = json::array();
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    students.push_back(student(name, {{"sha256", "1"}}));
+    entries.push_back({{"student", name},
+                       {"exercise", "01_x/a"},
+                       {"points", nullptr},
+                       {"comment", "well argued"},
+                       {"reason", ""}});
+  }
+  std::vector<json> records{plan(students), {{"record", "overrides"}, {"entries", entries}}};
+  for (int i = 0; i < 1000; ++i) records.push_back(result(std::to_string(i), "pass", 10));
+  const std::clock_t before = std::clock();
+  const json grades = grades_of(records);
+  const StudentReports reports(records);
+  std::size_t rows = 0;
+  for (const json& one : grades.at("students")) rows += reports.of(one).at("rows").size();
+  CHECK(rows == 20'000);
+  CHECK(std::clock() - before < 15 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("digest: SHA-256 and the seeds that come of it") {

@@ -128,6 +128,12 @@ TEST_CASE("late: what is wrong in the file is said with line, key and what is ex
   says(late_begin + "extensions = 3\n", "late.toml:3: extensions: expected a table, [extensions]");
   says(late_begin + "[deadlines]\nring_al_reduce = 2026-12-10T00:00:00Z\n", "ring_all_reduce");
   says(late_begin + "[extensions]\namy = \"next week\"\n", "late.toml:4: amy: expected a time");
+  for (const char* year : {"0000", "0206", "1926", "2926"}) {
+    says("deadline = " + std::string(year) + "-11-20T23:59:00+01:00\nloss_per_day = 10\n",
+         "late.toml:1: deadline: expected a year from 2000 to 2099");
+  }
+  says(late_begin + "[extensions]\namy = 0000-01-01T00:00:00Z\n",
+       "late.toml:4: amy: expected a year from 2000 to 2099");
   says(late_begin + "cap =\n", "late.toml:3: not valid TOML");
 }
 
@@ -195,6 +201,10 @@ TEST_CASE("hand-in times: of the platform's column, in the deadline's zone where
   TakenIn wrong = taken;
   wrong.submissions[0].about = {"20.11.26"};
   roster.lines["amy"] = 7;
+  TakenIn early = taken;
+  early.submissions[0].about = {"0000-01-01 00:00"};
+  CHECK_THROWS_WITH(hand_in_times(roster.columns[0], early, roster, policy, nullptr),
+                    test::contains("expected a year from 2000 to 2099, and it says '0000-01-01"));
   CHECK_THROWS_WITH(hand_in_times(roster.columns[0], wrong, roster, policy, nullptr),
                     test::contains("the roster's line 7, column Last modified (submission): "
                                    "expected a time such as 2026-11-20T23:59:00+01:00"));

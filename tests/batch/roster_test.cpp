@@ -27,6 +27,32 @@ TEST_CASE("roster: a spreadsheet's mark, quotes, separators and line ends change
   }
 }
 
+TEST_CASE("roster: a first line that names the separator is no student") {
+  for (const std::string first :
+       {"sep=;\r\n", "sep=;\n", "SEP=;\r", "\xef\xbb\xbfsep=;\r\n", "\"sep=;\"\n", "sep=;;;\n"}) {
+    INFO(first);
+    const Roster roster = read_roster(first + "student;name,title\namy;A, Ms\n;x\n");
+    CHECK(roster.students.size() == 1);
+    CHECK(roster.students.at("amy") == Cells{"A, Ms"});
+    CHECK(roster.columns == Cells{"name,title"});
+    REQUIRE(roster.notes.size() == 1);
+    CHECK_THAT(roster.notes[0], test::contains("line 4"));
+  }
+  CHECK(read_roster("sep=,\nstudent,name;x\namy,1;2\n").students.at("amy") == Cells{"1;2"});
+  CHECK_THROWS_WITH(read_roster("sep=|\nstudent|name\namy|A\n"),
+                    test::contains("line 1: sep= names the separator"));
+  CHECK_THROWS_WITH(read_roster("sep=;\n"), test::contains("empty"));
+}
+
+TEST_CASE("roster: as many students as a class has are read, and no more") {
+  std::string lines = "student\n";
+  for (int i = 0; i < 20'000; ++i) lines += "s" + std::to_string(i) + "\n";
+  CHECK(read_roster(lines).students.size() == 20'000);
+  for (int i = 20'000; i < 200'000; ++i) lines += "s" + std::to_string(i) + "\n";
+  CHECK_THROWS_WITH(read_roster(lines),
+                    test::contains("names 200000 students, more than the 20000"));
+}
+
 TEST_CASE("roster: a quoted cell may hold quotes, separators and lines") {
   const Roster roster =
       read_roster("name,id\n\"Ada \"\"the\"\" Countess\",1\n\"two\nlines\",2\nO\"Neil,3\n", "id");

@@ -5,6 +5,7 @@
 
 #include "grader/course/command.hpp"
 #include "grader/course/quiz_file.hpp"
+#include "grader/course/quiz_questions.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
@@ -124,5 +125,43 @@ TEST_CASE("grade: a quiz that cannot be read is its student's, with the file's n
   REQUIRE(graded("again").exit_code == 0);
   for (const char* file : {"grades.json", "grades.csv", "totals.csv"}) {
     CHECK(read_text(scratch.path() / "again" / file) == read_text(scratch.path() / "out" / file));
+  }
+}
+
+TEST_CASE(
+    "grade: a formula that is slow, long or breaks its reader costs its answer, not the quiz") {
+  const test::Scratch scratch;
+  const std::string right = answered_quiz(course_root / "solutions" / quiz_file);
+  const std::map<std::string, std::string> formulas{
+      {"slow", "L" + repeated("^L", 500)},
+      {"long", "L" + repeated("^L", 8000)},
+      {"deep", repeated("(", 500) + "L" + repeated(")", 500)},
+      {"abrupt", repeated("sin(-", 200)}};
+  for (const auto& [student, formula] : formulas) {
+    write_text(scratch.path() / "class" / student / quiz_file,
+               with_answer(right, "tree_time", formula));
+  }
+  const CommandResult result =
+      run_command({LOCKSTEP_TOOL, "grade", (scratch.path() / "class").string(), "--out",
+                   (scratch.path() / "out").string(), "--exercises", "03_collectives/quiz"},
+                  scratch.path(), lockstep::test::patient);
+  if (result.exit_code == 3) {
+    std::cout << "NO SANDBOX HERE: " << result.output << "\n";
+    return;
+  }
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  for (const auto& [student, formula] : formulas) {
+    const json row = row_of(scratch.path() / "out", student);
+    INFO(student << ": " << row.dump(1));
+    std::size_t wrong = 0;
+    const std::size_t all = row.at("checks").size();
+    for (const json& check : row.at("checks")) wrong += check.at("verdict") != "pass" ? 1u : 0u;
+    CHECK(wrong == 1);
+    CHECK(row.at("verdict") == "wrong answer");
+    CHECK(row.at("points") == row.at("max_points").get<std::size_t>() * (all - 1) / all);
+  }
+  for (const json& each : json::parse(read_text(scratch.path() / "out" / "times.json"))) {
+    CHECK(each.at("seconds").at("processor").get<double>() < 5);
   }
 }

@@ -131,11 +131,40 @@ TEST_CASE("hashed keys: two of one quiz have nothing in common but what is open"
   }
 }
 
-TEST_CASE("hashed keys: the cell of a right number says nothing about it but its width") {
-  CHECK(cell_of(0, {}) == "0");
-  CHECK(cell_of(1e-13, {}) == "0");
-  CHECK(cell_of(5, {0.25, 0.5}) == "+2");
-  CHECK(cell_of(-5, {0.25, 0.5}) == "-2");
+TEST_CASE("hashed keys: what is open of a number depends on its tolerance, not on its value") {
+  const test::Scratch scratch;
+  const auto open_of = [&](const std::string& value) {
+    const fs::path file = scratch.path() / "quiz.toml";
+    write_text(
+        file,
+        "[[question]]\nid = \"q\"\ntitle = \"t\"\ntype = \"number\"\ntext = \"x\"\nanswer = \"" +
+            value + "\"\ntolerance = 0.002\notherwise = \"no\"\n");
+    json question = json::parse(hashed_key(file)).at("question").at(0);
+    question.erase("salt");
+    for (json& entry : question.at("values")) {
+      for (const char* hidden : {"tag", "reason"}) {
+        entry[hidden] = entry.at(hidden).get<std::string>().size();
+      }
+    }
+    return question;
+  };
+  const json open = open_of("700");
+  for (const char* other : {"1", "0.37", "1.0000001", "-12", "6.25e17", "0"}) {
+    INFO(other);
+    CHECK(open_of(other) == open);
+  }
+}
+
+TEST_CASE("hashed keys: a number's cell belongs to a grid that is the same for every question") {
+  CHECK(cell_of(0, 0.5) == "0");
+  CHECK(cell_of(1e-13, 0.5) == "0");
+  CHECK(cell_of(5, 0.5) == "+3");
+  CHECK(cell_of(-5, 0.5) == "-3");
+  CHECK(cell_of(0.9, 0.5) == "+-1");
+  const auto [range, reason] = range_and_reason(with_range({7, 0.5}, "why"));
+  CHECK(range.value == 7);
+  CHECK(range.width == 0.5);
+  CHECK(reason == "why");
 }
 
 TEST_CASE("hashed keys: values whose digits rounding could change are not hashed") {

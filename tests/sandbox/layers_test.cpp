@@ -94,7 +94,7 @@ TEST_CASE("sandbox: without the filter the probe misses the filter, and nothing 
   CHECK_FALSE(holds(layers, "filter: processes"));
   for (const char* name :
        {"bytes out of band", "attached descriptors", "messages", "names of files",
-        "advice on memory", "other programs", "threads of others"}) {
+        "advice on memory", "memory that can be run", "other programs", "threads of others"}) {
     CHECK_FALSE(holds(layers, std::string("filter: ") + name));
   }
   CHECK(holds(layers, "names of files"));

@@ -1,6 +1,6 @@
 // exercise: scale_learning_rate
-// verdict: rank exited
-// says: called exit(0)
+// verdict: compile error
+// says: __asm__ is refused
 // then: the reference
 // Runs before the first constructor, while addresses are being resolved.
 #include <sys/syscall.h>

@@ -1,0 +1,89 @@
+// What a hand-in says to the assembler, found in the preprocessor's output.
+#include "grader/course/machine_code.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+const std::string shown = "work/05_x/part.cpp";
+
+// As g++ -E begins, with a header that speaks to the assembler itself.
+std::string preprocessed(const std::string& own) {
+  return "# 0 \"" + shown + "\"\n# 0 \"<built-in>\"\n# 0 \"<command-line>\"\n" +
+         "# 1 \"/usr/include/x.h\" 1 3 4\nint f() __asm__ (\"g\");\n# 0 \"<command-line>\" 2\n# 1 "
+         "\"" +
+         shown + "\"\n" + own;
+}
+
+std::string said_of(const std::string& own) {
+  return machine_code_in(preprocessed(own), shown).value_or("nothing");
+}
+
+}  // namespace
+
+TEST_CASE("machine code: each spelling of asm is found, with its line") {
+  CHECK_THAT(said_of("int a;\nasm(\"nop\");\n"), test::contains(shown + ":2: asm is refused"));
+  CHECK_THAT(said_of("__asm (\"nop\");\n"), test::contains(shown + ":1: __asm is refused"));
+  CHECK_THAT(said_of("# 40 \"" + shown + "\"\nvoid f() { __asm__ volatile (\"\"); }\n"),
+             test::contains(shown + ":40: __asm__ is refused"));
+  CHECK_THAT(said_of("int a = 1'000; asm(\"\");"), test::contains("asm is refused"));
+  CHECK_THAT(said_of("auto s = R\"x(\n# 1 \"/usr/include/x.h\" 1\n)x\"; asm(\"\");"),
+             test::contains(shown + ":3: asm is refused"));
+  // Through another path to the same file, and from a macro of a header.
+  CHECK_THAT(said_of("# 1 \"./part.cpp\" 1\nasm(\"\");\n"), test::contains("asm is refused"));
+  CHECK_THAT(said_of("# 3 \"" + shown + "\" 3 4\n__asm__(\"\");\n"), test::contains("is refused"));
+}
+
+TEST_CASE("machine code: attributes whose texts the assembler reads are found") {
+  for (const std::string name : {"section", "__section__", "alias", "weakref", "ifunc", "symver"}) {
+    INFO(name);
+    CHECK_THAT(said_of("[[gnu::" + name + "(\"x\")]] int a;\n"), test::contains("the attribute "));
+    CHECK_THAT(said_of("int a __attribute__ ((unused, " + name + "(\"x\")));\n"),
+               test::contains("the attribute "));
+  }
+  CHECK_THAT(said_of("<:<: gnu::section(\"x\") :>:> int a;\n"), test::contains("the attribute "));
+  CHECK_THAT(said_of("int section(int alias) { return v[a[alias]] + section(1); }\n"),
+             test::contains("nothing"));
+}
+
+TEST_CASE("machine code: what headers, texts and names hold is none") {
+  CHECK(said_of("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
+        "nothing");
+  CHECK(said_of("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
+  CHECK(said_of("# 1 \"/work/engine/x.hpp\" 1\nasm(\"\");\n# 2 \"" + shown + "\" 2\nint a;\n") ==
+        "nothing");
+  CHECK(said_of("[[nodiscard]] int f(); [[maybe_unused]] int g;\n") == "nothing");
+}
+
+TEST_CASE("machine code: line directives are found however they are spelled") {
+  for (const std::string source :
+       {"# 1 \"x.h\" 1 3\n", "  #line 7\n", "/* a */ # /* b */ line 7\n", "%:line 7 \"x\"\n",
+        "#\\\n line 7\n", "# \\\n 7 NAME\n", "/*\n*/ #7 \"x\"\n"}) {
+    INFO(source);
+    const auto without = without_line_directives(source);
+    REQUIRE(without);
+    CHECK(without->find('#') == std::string::npos);
+    CHECK(without->find("%:") == std::string::npos);
+  }
+  for (const std::string source :
+       {"#include <x>\n#define A #a\n", "int a; // # 1 \"x\"\n", "#lines\n", "#if 1\n#endif\n"}) {
+    INFO(source);
+    CHECK_FALSE(without_line_directives(source));
+  }
+  CHECK(foreign_markers("# 1 \"a/part.cpp\"\n# 1 \"x.h\" 1\n# 2 \"a/part.cpp\" 2\n",
+                        "a/part.cpp") == "1 x.h\n");
+}
+
+TEST_CASE("machine code: an ordinary source is not even preprocessed for a student's own check") {
+  CHECK_FALSE(may_hold_machine_code("#include <vector>\nint f() { return 1; }\n"));
+  CHECK(may_hold_machine_code("a\\\nsm(\"\")"));
+  CHECK(may_hold_machine_code("#define P(a, b) a ## b\n"));
+}
+
+TEST_CASE("machine code: a pragma that changes the compiler's mind is seen") {
+  CHECK(changes_its_compiler("#pragma GCC optimize(\"O0\")\n"));
+  CHECK_FALSE(changes_its_compiler("#pragma GCC diagnostic push\n#pragma once\n"));
+}
