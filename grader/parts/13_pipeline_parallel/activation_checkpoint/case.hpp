@@ -164,13 +164,14 @@ class CheckpointedModel {
  private:
   using Kind = SegmentCall::Kind;
 
-  // Numbers between -1 and 1.
+  // Numbers between -1 and 1; of large models' parameters much smaller, so that all stay finite.
   Tensor drawn(const Shape& shape, std::uint64_t place, MemoryKind kind) const {
     Tensor made = empty(shape, DType::float32, device_, kind);
     std::vector<float> values(static_cast<std::size_t>(made.numel()));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::uint64_t bits = random_bits(q_.seed + place, i) >> 40;
       values[i] = static_cast<float>(bits) / static_cast<float>(1 << 23) - 1;
+      if (q_.measured() && kind == MemoryKind::parameters) values[i] /= 64;
     }
     std::memcpy(made.raw_bytes().data(), values.data(), values.size() * sizeof(float));
     return made;
