@@ -104,9 +104,11 @@ class PoisonDevice final : public Device {
   // of the device. They are only there where ranks share memory.
   void require_true_account() const {
     if (bytes_now() >= held_bytes_ && (shares_memory_ || bytes_now() == held_bytes_)) return;
-    throw Error(text("the device's account says that its tensors have ", bytes_now(),
-                     " bytes, but their blocks have ", held_bytes_,
-                     ": something else than a tensor changed the account"));
+    throw Error(
+        text("the device's account says that its tensors have ", bytes_now(),
+             " bytes, but their blocks have ", held_bytes_,
+             ": a tensor outlived its device, as in a static variable, or something else than a "
+             "tensor changed the account"));
   }
   static constexpr unsigned char guard = 0xFD;
 
