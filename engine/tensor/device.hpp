@@ -25,6 +25,7 @@ std::string_view name_of(MemoryKind kind);
 
 class ContributorDevice;
 class Kernels;
+class Storage;
 namespace kernels {
 struct Products;
 }
@@ -34,7 +35,7 @@ struct Products;
 enum class Numbers : std::uint8_t { on_host, away, none };
 
 // Bytes of memory and of movement are those of tensors: what an allocator adds by rounding is not
-// in them. Thread: charge, account and the figures from any; the mutex guards the figures.
+// in them. Thread: charge and the figures from any; the mutex guards the figures.
 class Device {
  public:
   explicit Device(Numbers numbers) : numbers_(numbers) {}
@@ -67,7 +68,6 @@ class Device {
   void settle();
   std::int64_t host_reads() const;  // how often that was
 
-  void account(MemoryKind kind, std::int64_t bytes_delta);
   std::int64_t bytes_now(MemoryKind kind) const;
   std::int64_t bytes_peak(MemoryKind kind) const;
   // The bytes of all kinds together. The peak is that of the sum: less than the sum of the kinds'
@@ -78,6 +78,8 @@ class Device {
   void reset_peak();
 
  private:
+  friend class Storage;  // of a tensor: whoever holds bytes says so, and nobody else
+  void account(MemoryKind kind, std::int64_t bytes_delta);
   virtual void finish() {}  // what settle() does
 
   const Numbers numbers_;

@@ -11,6 +11,7 @@
 #include "grader/batch/digest.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/dev/impostors.hpp"
+#include "grader/dev/liars.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -40,6 +41,19 @@ void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercise
                   "' with ", report.points, " points in ", exercise.name,
                   ". Its exam takes too little for evidence; leave it out with "
                   "--exercises, or mend it (./lab dev impostors ",
+                  exercise.name, ")");
+    }
+    for (const Liar& liar : liars_of(exercise)) {
+      const Report report =
+          judge_impostor(lab, exercise, lab.places.impostor(liar.kind()), Battery::brief,
+                         seed_of(secret, text("impostor ", exercise.address())));
+      if (report.verdict != Verdict::infrastructure && report.verdict != Verdict::pass) continue;
+      return text("nothing is graded: the ", liar.kind(),
+                  " impostor, a player that reports what it "
+                  "does not do, is judged '",
+                  name_of(report.verdict), "' with ", report.points, " points in ", exercise.name,
+                  ". Its exam believes it; leave it out with --exercises, or mend it "
+                  "(./lab dev impostors ",
                   exercise.name, ")");
     }
     return std::string();

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
+#include "grader/dev/liars.hpp"
 #include "grader/dev/seed_trials.hpp"
 #include "grader/judge/judge_call.hpp"
 #include "grader/lab/ready.hpp"
@@ -62,6 +63,7 @@ class ImpostorTrial {
         look_at(report, kind, seed);
       }
     }
+    for (const Liar& liar : liars_of(exercise_)) run_liar(liar, seeds);
     for (const auto& [check, why] : exercise_.trivial) {
       if (held_.contains(check)) continue;
       complain(text("check ", check,
@@ -79,6 +81,24 @@ class ImpostorTrial {
   const std::string& complaints() const { return complaints_; }
 
  private:
+  // Its values are right, so that some checks hold: those that ask for nothing else.
+  void run_liar(const Liar& liar, int seeds) {
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const Report report = judge_impostor(lab_, exercise_, lab_.places.impostor(liar.kind()),
+                                           Battery::whole, static_cast<std::uint64_t>(seed));
+      const std::string who = text(liar.kind(), " impostor with --seed ", seed);
+      if (report.verdict == Verdict::pass || report.verdict == Verdict::infrastructure) {
+        complain(text("the ", who, " is judged '", name_of(report.verdict), "': ", report.message));
+      }
+      for (const int check : liar.checks) {
+        const auto& of_check = report.checks.at(static_cast<std::size_t>(check - 1));
+        if (of_check.verdict != Verdict::pass) continue;
+        complain(text("check ", check, ", '", of_check.name, "', believes the ", who,
+                      ": what it asks for must be measured by the judge"));
+      }
+    }
+  }
+
   void look_at(const Report& report, const std::string& kind, int seed) {
     const std::string who = text(kind, " impostor with --seed ", seed);
     if (report.verdict == Verdict::infrastructure) {
@@ -112,6 +132,7 @@ void make_impostors_ready(const Lab& lab, const std::vector<const Exercise*>& ex
   for (const char* kind : impostor_kinds) targets.insert(text("impostor-", kind));
   for (const Exercise* exercise : exercises) {
     if (exercise->kind != Kind::code) continue;
+    for (const Liar& liar : liars_of(*exercise)) targets.insert("impostor-" + liar.kind());
     targets.insert(lab.places.judge(*exercise).filename().string());
   }
   make_targets_ready(lab, targets);
@@ -139,9 +160,13 @@ Exit impostors_command(const Lab& lab, const Words& words) {
     trial.run(players, trials.seeds);
     return trial.complaints();
   });
-  std::size_t declared = 0;
-  for (const Exercise* exercise : trials.exercises) declared += exercise->trivial.size();
-  std::cout << text_of(trials) << ", " << impostor_kinds.size() << " impostors: "
+  std::size_t declared = 0, lying = 0;
+  for (const Exercise* exercise : trials.exercises) {
+    declared += exercise->trivial.size();
+    lying += liars_of(*exercise).size();
+  }
+  std::cout << text_of(trials) << ", " << impostor_kinds.size() << " impostors"
+            << (lying > 0 ? text(" and ", lying, " that lie: ") : std::string(": "))
             << (refused ? "every check refuses them" : "not every check refuses them")
             << (declared > 0 ? text("; ", declared, " declared trivial") : std::string()) << "\n";
   return refused ? Exit::passed : Exit::failed;

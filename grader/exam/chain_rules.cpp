@@ -17,7 +17,8 @@ std::vector<double> drawn_numbers(std::uint64_t salt, std::uint64_t place, int c
   return all;
 }
 
-// x [b, W] · a [W, W]
+}  // namespace
+
 std::vector<double> times(const std::vector<double>& x, const std::vector<double>& a, int width) {
   const auto w = static_cast<std::size_t>(width);
   std::vector<double> y(x.size());
@@ -34,7 +35,15 @@ std::vector<double> transposed(const std::vector<double>& a, int width) {
   return t;
 }
 
-}  // namespace
+void add_product(std::vector<double>& sum, const std::vector<double>& x,
+                 const std::vector<double>& g) {
+  const auto width = static_cast<std::size_t>(chain_width);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    for (std::size_t o = 0; o < width; ++o) {
+      sum[k % width * width + o] += x[k] * g[k / width * width + o];
+    }
+  }
+}
 
 Chain make_chain(std::uint64_t salt, int parts, std::vector<int> rows) {
   Chain chain{.width = chain_width, .rows = std::move(rows)};

@@ -29,6 +29,13 @@ bool is_rounded(double seen, double right);
 // m of them, multiples of 1/64, none of them 0 and not all equal; their sum is 1.
 std::vector<double> make_weights(std::uint64_t salt, int micro_batches);
 
+// x [b, W] · a [W, W]
+std::vector<double> times(const std::vector<double>& x, const std::vector<double>& a, int width);
+// Adds xᵀ · g to a sum [W, W]; x and g [b, W].
+void add_product(std::vector<double>& sum, const std::vector<double>& x,
+                 const std::vector<double>& g);
+std::vector<double> transposed(const std::vector<double>& a, int width);
+
 // The share of a rank that has these parts.
 ChainShare share_of(const Chain& chain, const std::vector<int>& mine);
 

@@ -5,6 +5,9 @@
 //   silent     returns nothing
 //   echoing    returns what it was given: its input, or the buffers and gradients in it
 //   random     returns random bytes, or a random result that has the right form
+//
+// A lying impostor (lying/) does contain a part, with right values, which spends what it must not,
+// and says the best of itself. No check of what it spends may hold for it.
 #pragma once
 
 #include <optional>

@@ -80,6 +80,12 @@ class CaseRunner {
   std::optional<Played> ask(const std::string& description, Bytes input,
                             std::vector<Situation> situations = {});
 
+  // The memory that a rank of the case at hand holds at this moment (ProcessHost::memory_bytes):
+  // for services, while they serve the rank.
+  std::optional<std::int64_t> memory_bytes(int rank) const {
+    return host_ ? host_->memory_bytes(rank) : std::nullopt;
+  }
+
   // True if play() will give the next case to the players. Work for one that is not played can be
   // spared.
   bool plays_next() const;
@@ -121,6 +127,10 @@ class CaseRunner {
 
   // Numbers for inputs: the same seed gives the same cases.
   std::uint64_t draw();
+  // The same for numbers that no player may find out: draw() can be computed backwards, from a few
+  // of the numbers that are made of it to the seed, and so to all others. An exam with such numbers
+  // draws everything that it sends in this way.
+  std::uint64_t draw_secretly();
   // from, from+1, … or to.
   std::int64_t draw_between(std::int64_t from, std::int64_t to);
   std::uint64_t seed() const { return options_.seed; }

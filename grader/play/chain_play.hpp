@@ -35,12 +35,28 @@ struct ChainShare {
   // True if parts keep the tensors themselves, and not copies of their numbers. If so, what is held
   // for others cannot be measured.
   bool holds = true;
+  // What two parts exchange has so many times its elements, of which the first b·W are the numbers.
+  // Where memory is counted, tensors are so large that the system's count of a process shows them.
+  int filler = 1;
 };
 template <typename Archive>
 void fields(Archive& archive, ChainShare& share) {
   archive(share.parts, share.width, share.shapes, share.rows, share.mine, share.matrices,
-          share.inputs, share.coefficients, share.holds);
+          share.inputs, share.coefficients, share.holds, share.filler);
 }
+
+// Who computes for a rank that does not have its parts' matrices: the judge, which then knows when
+// each pass ran.
+class ChainComputer {
+ public:
+  virtual ~ChainComputer() = default;
+  // y of a forward pass; dx of a backward pass, or of its first half; then the second half.
+  virtual std::vector<double> forward(std::size_t which, int micro_batch,
+                                      const std::vector<double>& x) = 0;
+  virtual std::vector<double> back(std::size_t which, int micro_batch,
+                                   const std::vector<double>& gradient) = 0;
+  virtual void weights(std::size_t which, int micro_batch) = 0;
+};
 
 // A tensor that a part keeps, and the numbers that were in it.
 class HeldTensor {
@@ -64,9 +80,11 @@ class HeldTensor {
 // The parts of a rank, at work. `which` counts the rank's own parts.
 class HeldChain {
  public:
-  //   part  what the task calls a part
-  HeldChain(const ChainShare& share, Device& device, std::string part = "part")
-      : share_(share), device_(device), part_(std::move(part)) {
+  //   part      what the task calls a part
+  //   computer  who computes; nobody else does if there is none
+  HeldChain(const ChainShare& share, Device& device, std::string part = "part",
+            ChainComputer* computer = nullptr)
+      : share_(share), device_(device), part_(std::move(part)), computer_(computer) {
     gradients_.assign(share.mine.size(),
                       std::vector<double>(static_cast<std::size_t>(share.width * share.width)));
   }
@@ -95,8 +113,10 @@ class HeldChain {
     LOCKSTEP_CHECK(added.second, "forward(): micro-batch ", micro_batch, " passed through ",
                    name_of_part(which), " before");
     Kept& kept = added.first->second;
-    const std::vector<double> y = product(x, share_.matrices.at(which), Transposed::no);
-    kept.input = std::move(x);
+    const std::vector<double> y = computer_ ? computer_->forward(which, micro_batch, x)
+                                            : product(x, share_.matrices.at(which), Transposed::no);
+    LOCKSTEP_CHECK(y.size() == x.size(), "forward() made ", y.size(), " numbers of ", x.size());
+    if (!computer_) kept.input = std::move(x);
     hold(kept.given, input);
     if (!ends(which)) {
       const Tensor made = tensor_of(y, shape_before(part + 1, micro_batch));
@@ -135,8 +155,10 @@ class HeldChain {
           elements(gradient, shape_before(share_.mine[which] + 1, micro_batch), "a gradient");
     }
     hold(kept.given_back, gradient);
+    std::vector<double> back;
+    if (computer_) back = computer_->back(which, micro_batch, kept.gradient);
     if (begins(which)) return {};
-    const auto back = product(kept.gradient, share_.matrices.at(which), Transposed::yes);
+    if (!computer_) back = product(kept.gradient, share_.matrices.at(which), Transposed::yes);
     return tensor_of(back, shape_before(share_.mine[which], micro_batch));
   }
 
@@ -147,6 +169,11 @@ class HeldChain {
     LOCKSTEP_CHECK(kept.given.untouched() && kept.given_back.untouched(), "what ",
                    name_of_part(which), " was given", for_micro_batch(micro_batch),
                    " was written to before its weight gradient was made; it is kept until then");
+    if (computer_) {
+      computer_->weights(which, micro_batch);
+      kept_.erase({which, micro_batch});
+      return;
+    }
     const auto width = static_cast<std::size_t>(share_.width);
     std::vector<double>& sum = gradients_[which];
     for (std::size_t row = 0; row < kept.input.size() / width; ++row) {
@@ -185,7 +212,7 @@ class HeldChain {
   }
   // The shape of what goes from the part before `part` to it.
   Shape shape_before(int part, int micro_batch) const {
-    const std::int64_t rows = rows_of(micro_batch), width = share_.width;
+    const std::int64_t rows = rows_of(micro_batch) * share_.filler, width = share_.width;
     const int which = part % share_.shapes;
     if (which == 0) return {rows, width};
     return which == 1 ? Shape{rows, 1, width} : Shape{rows, width, 1};
@@ -203,7 +230,8 @@ class HeldChain {
     LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == DType::float64, what, " is ",
                    name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()),
                    ", expected float64 of shape ", text_of(shape));
-    std::vector<double> all(static_cast<std::size_t>(tensor.numel()));
+    const std::int64_t filled = tensor.numel() == 1 ? 1 : share_.filler;  // a loss is one number
+    std::vector<double> all(static_cast<std::size_t>(tensor.numel() / filled));
     std::memcpy(all.data(), tensor.raw_bytes().data(), all.size() * sizeof(double));
     return all;
   }
@@ -230,6 +258,7 @@ class HeldChain {
   const ChainShare& share_;
   Device& device_;
   std::string part_;
+  ChainComputer* computer_;
   std::map<std::pair<std::size_t, int>, Kept> kept_;  // by part and micro-batch
   std::vector<std::vector<double>> gradients_;        // by part
 };

@@ -1,7 +1,8 @@
 // The function that an adapter defines: it unpacks one case, calls the student's part, and packs
 // the results. A player is linked from player_main.cpp, one adapter, and the student's object. It
-// is untrusted: it holds no expected answers, and what it reports about itself can only lower a
-// verdict.
+// is untrusted: it holds no expected answers, and what it reports of memory, copies or times is
+// advice, which can lower a verdict. Points are given for what the judge has measured (decision
+// 0055).
 #pragma once
 
 #include "engine/base/fields.hpp"

@@ -8,6 +8,8 @@
 // Under a sanitizer the guard must not be touched at all: reads are found as well, with the line.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -29,19 +31,23 @@ extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(const volati
 
 namespace lockstep::grader {
 
+enum class SharesMemory : std::uint8_t { no, yes };
+
 class PoisonDevice final : public Device {
  public:
-  PoisonDevice() : Device(Numbers::on_host) {}
+  explicit PoisonDevice(SharesMemory shares = SharesMemory::no)
+      : Device(Numbers::on_host), shares_memory_(shares == SharesMemory::yes) {}
 
   std::string_view name() const override { return "poisoned cpu"; }
   const Kernels& kernels() const override { return memory_.kernels(); }
   std::byte* allocate(std::size_t bytes) override {
-    std::byte* data = memory_.allocate(bytes + guard_bytes);
+    std::byte* data = allocate_block(bytes + guard_bytes);
     if (bytes > 0) std::memset(data, 0xFF, bytes);
     std::memset(data + bytes, guard, guard_bytes);
     close_guard(data + bytes);
     const std::scoped_lock lock(mutex_);
     held_[data] = bytes;
+    held_bytes_ += static_cast<std::int64_t>(bytes);
     return data;
   }
   void release(std::byte* data, std::size_t bytes) noexcept override {
@@ -49,14 +55,24 @@ class PoisonDevice final : public Device {
     {
       const std::scoped_lock lock(mutex_);
       look_behind(data, bytes);
-      held_.erase(data);
+      if (held_.erase(data) > 0) held_bytes_ -= static_cast<std::int64_t>(bytes);
     }
-    memory_.release(data, bytes + guard_bytes);
+    release_block(data, bytes + guard_bytes);
   }
 
-  //   Throws  Error when something was written past the end of a tensor on this device
+  // The bytes of the blocks that are held. It is an adapter's advice for a student, and no
+  // evidence: whoever wants to can write over it. What a player holds is counted by the judge.
+  std::int64_t held_bytes() {
+    const std::scoped_lock lock(mutex_);
+    require_true_account();
+    return held_bytes_;
+  }
+
+  //   Throws  Error when something was written past the end of a tensor on this device, or when the
+  //           device's account is another one than that of the blocks it gave out
   void require_intact() {
     const std::scoped_lock lock(mutex_);
+    require_true_account();
     if (!guards_are_closed()) {
       for (const auto& [data, bytes] : held_) look_behind(data, bytes);
     }
@@ -69,6 +85,31 @@ class PoisonDevice final : public Device {
 
  private:
   static constexpr std::size_t guard_bytes = 256;
+  // From this size on, a block is a mapping of its own, which is gone when it is released: what the
+  // system counts as the player's memory is what its tensors are.
+  static constexpr std::size_t mapped_bytes_min = 32 << 10;
+
+  std::byte* allocate_block(std::size_t bytes) {
+    if (bytes < mapped_bytes_min) return memory_.allocate(bytes);
+    void* block =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) throw OutOfMemory(text("no memory for a tensor of ", bytes, " bytes"));
+    return static_cast<std::byte*>(block);
+  }
+  void release_block(std::byte* data, std::size_t bytes) noexcept {
+    if (bytes < mapped_bytes_min) return memory_.release(data, bytes);
+    ::munmap(data, bytes);
+  }
+  // Tensors over memory that somebody else made (over_memory) are in the account, and are no blocks
+  // of the device. They are only there where ranks share memory.
+  void require_true_account() const {
+    if (bytes_now() >= held_bytes_ && (shares_memory_ || bytes_now() == held_bytes_)) return;
+    throw Error(
+        text("the device's account says that its tensors have ", bytes_now(),
+             " bytes, but their blocks have ", held_bytes_,
+             ": a tensor outlived its device, as in a static variable, or something else than a "
+             "tensor changed the account"));
+  }
   static constexpr unsigned char guard = 0xFD;
 
   static bool guards_are_closed() { return __asan_poison_memory_region != nullptr; }
@@ -91,8 +132,10 @@ class PoisonDevice final : public Device {
   }
 
   CpuDevice memory_;
+  const bool shares_memory_;
   std::mutex mutex_;  // of all below: real processes have strands that are threads
   std::map<const std::byte*, std::size_t> held_;
+  std::int64_t held_bytes_ = 0;
   bool damaged_ = false;
   std::size_t damaged_bytes_ = 0, behind_bytes_ = 0;  // of the first tensor that was found
 };
@@ -100,6 +143,7 @@ class PoisonDevice final : public Device {
 // A world of tensors on the processor.
 class PoisonedWorld : public CaseWorld {
  public:
+  explicit PoisonedWorld(SharesMemory shares = SharesMemory::no) : device_(shares) {}
   Device& device() override { return device_; }
   void require_intact() override { device_.require_intact(); }
 

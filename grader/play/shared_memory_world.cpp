@@ -11,6 +11,7 @@ namespace {
 
 class SharedMemory final : public PoisonedWorld {
  public:
+  SharedMemory() : PoisonedWorld(SharesMemory::yes) {}
   std::unique_ptr<comm::ProcessGroup> join(sim::PlayerCase& played) override {
     if (played.ranks == 1) return comm::make_solo_group();
     const auto store = comm::open_file_store(meeting_place() + "/store");

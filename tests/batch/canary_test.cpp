@@ -1,9 +1,12 @@
 // The impostors that are judged before a class is graded.
 #include "grader/batch/canary.hpp"
 
+#include <set>
+
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/dev/impostors.hpp"
+#include "grader/dev/liars.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -63,6 +66,24 @@ TEST_CASE("canaries: nothing is graded with an exam that an impostor passes") {
       test::contains("nothing is graded: the echoing impostor") && test::contains("training_time"));
   const Exercise& other = exercise_named(tried.lab.course, "model_memory");
   CHECK_NOTHROW(send_impostors(tried.lab, {&other}, 1, "a secret"));
+}
+
+TEST_CASE("canaries: nothing is graded with an exam that believes a player that lies") {
+  const TriedLab tried;
+  const Exercise& exercise = exercise_named(tried.lab.course, "prefetching_loader");
+  tried.promote("lying-prefetching_loader.hoards", exercise);
+  CHECK_THROWS_WITH(send_impostors(tried.lab, {&exercise}, 1, "a secret"),
+                    test::contains("nothing is graded: the lying-prefetching_loader.hoards") &&
+                        test::contains("Its exam believes it"));
+}
+
+TEST_CASE("canaries: each lying impostor is listed with the checks that it lies about") {
+  std::set<std::string> listed, there;
+  for (const Liar& liar : liars()) listed.insert(liar.exercise + "." + liar.name);
+  for (const auto& file : fs::directory_iterator(root_of_lab / "grader/impostors/lying")) {
+    there.insert(file.path().stem().string());
+  }
+  CHECK(listed == there);
 }
 
 TEST_CASE("canaries: an impostor that cannot be judged stops the class, too") {

@@ -4,6 +4,7 @@
 //   // says: called exit(0)          part of the sentence
 //   // sandboxed: crash              the verdict of ./lab grade, where it or its sentence differs
 //   // then: the reference           is appended: the attack comes before a right answer
+//   // then: grader/impostors/…       so is another file of the lab, such as a lying part
 #pragma once
 
 #include <sys/prctl.h>
@@ -45,7 +46,10 @@ struct HostileFile {
     const auto other = header_in(content, "sandboxed");
     sandboxed = other.value_or(verdict);
     if (!other) says_sandboxed = says;
-    if (header_in(content, "then")) {
+    const auto then = header_in(content, "then");
+    if (then && then->starts_with("grader/")) {
+      content += "\n" + grader::read_text(root / *then);
+    } else if (then) {
       const grader::Course course = grader::read_course(root / "exercises" / "course.toml");
       const auto& part = grader::exercise_named(course, exercise);
       content += "\n" + grader::read_text(root / "solutions" / part.file());

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -262,6 +263,42 @@ bool ChildProcess::asleep() const {
     if (state < line.size() && (line[state] == 'R' || line[state] == 'D')) return false;
   }
   return !gone;
+}
+
+namespace {
+
+// The sum of lines like "Anonymous:    104 kB" whose names are among those given; nothing unless
+// the first of them is there.
+std::optional<std::int64_t> kilobytes_in(const std::string& file,
+                                         const std::vector<std::string>& names) {
+  std::ifstream in(file);
+  std::int64_t sum = 0;
+  bool found = false;
+  for (std::string name; in >> name;) {
+    const auto known = std::ranges::find(names, name);
+    std::int64_t kilobytes = 0;
+    if (known != names.end() && in >> kilobytes) sum += kilobytes;
+    found = found || known == names.begin();
+    std::getline(in, name);
+  }
+  return found ? std::optional(sum) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> ChildProcess::memory_bytes() const {
+  const std::string of_player = text("/proc/", player_pid_, "/");
+  // The first is exact, and closed to some users. The second is a counter that may be some pages
+  // behind on machines with many processors.
+  auto kilobytes =
+      kilobytes_in(of_player + "smaps_rollup",
+                   {"Anonymous:", "Pss_Shmem:", "Swap:", "Shared_Hugetlb:", "Private_Hugetlb:"});
+  if (!kilobytes) {
+    kilobytes =
+        kilobytes_in(of_player + "status", {"RssAnon:", "RssShmem:", "VmSwap:", "HugetlbPages:"});
+  }
+  if (!kilobytes) return std::nullopt;
+  return *kilobytes * 1024;
 }
 
 Finding ChildProcess::how_it_ended(int rank) {

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,10 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   double cpu_s() const;  // processor time the player has used
   bool asleep() const;   // none of its threads runs or waits for a processor
+  // Memory of its own that holds something, in RAM or swapped out: what it has written, wherever it
+  // got it from. Pages of its program that it only read are not in it. Nothing where the system
+  // does not tell.
+  std::optional<std::int64_t> memory_bytes() const;
 
   // Says how `rank` ended after its end of the socket was closed: it exited, or crashed.
   Finding how_it_ended(int rank);

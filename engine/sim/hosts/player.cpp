@@ -62,6 +62,10 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
 int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   // One arena: strands run one at a time, and each arena would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
+  // What is freed goes back to the system: the host looks at how much a player holds. Unless they
+  // are set, both limits grow with what is freed.
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_TRIM_THRESHOLD, 128 << 10);
   signal(SIGPIPE, SIG_IGN);                     // of a line that is gone, writing says so
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // what was printed before a crash is seen
   SocketPort port(host_socket);

@@ -56,6 +56,13 @@ ProcessHost::~ProcessHost() = default;
 
 bool ProcessHost::usable() const { return state_->usable; }
 
+std::optional<std::int64_t> ProcessHost::memory_bytes(int rank) const {
+  const auto at = static_cast<std::size_t>(rank);
+  const bool its_own = state_->limits.memory_bytes > 0 && !state_->debugged;
+  if (!its_own || at >= state_->players.size() || !state_->players[at]) return std::nullopt;
+  return state_->players[at]->child.memory_bytes();
+}
+
 CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   State& state = *state_;
   LOCKSTEP_CHECK(state.usable, "run: a case has failed in this host; make a new one");

@@ -61,6 +61,12 @@ class ProcessHost {
   // wrong. `inputs` are by rank.
   CaseResult run(Core& core, const std::vector<Bytes>& inputs);
 
+  // The memory that a rank's player holds at this moment, as the system counts it: nothing the
+  // player says enters. While a service serves the rank's request, the player stands still. Nothing
+  // where the system does not tell, and for players whose memory is not their own: under a
+  // sanitizer or a debugger.
+  std::optional<std::int64_t> memory_bytes(int rank) const;
+
   // False after a failed case: the players are gone; make a new host.
   bool usable() const;
 

@@ -16,13 +16,18 @@ struct LoaderCase {
   std::vector<std::vector<std::int64_t>> orders;  // what the sampler says, by epoch
   std::vector<int> epochs;                        // which of them each start is for
   std::vector<LoaderStep> steps;                  // then the loader is destroyed
+  // Inputs of a sample: those that are served, again and again. Where memory is counted, batches
+  // are so large that the system's count of a process shows them.
+  std::int64_t width = 3;
+  enum class Damage : std::uint8_t { exception, plain };  // plain: not a std::exception
+  Damage damage = Damage::exception;
 };
 
-constexpr std::int64_t sample_inputs = 3;
+constexpr std::int64_t sample_inputs = 3;        // that are served
 constexpr std::size_t samples_asked_max = 4096;  // in one request
 
 // Answered with what the samples hold, or with the reason why they cannot be read, which the
-// dataset throws as DamagedSample.
+// dataset throws as DamagedSample or as PlainDamage.
 struct SamplesCall {
   static constexpr const char* service = "samples";
   std::vector<std::int64_t> indices;
@@ -33,6 +38,9 @@ struct SamplesAnswer {
 };
 struct DamagedSample : Error {
   using Error::Error;
+};
+struct PlainDamage {
+  std::string what;
 };
 
 // Reports what the consumer of the batches does, and that the sampler is asked. It is answered with
@@ -53,15 +61,16 @@ struct TrainerReport {
   Kind kind = Kind::starting;
   DType dtype = DType::float32;  // got_batch: of its inputs
   std::vector<std::int64_t> inputs_shape{}, labels{};
-  std::vector<double> inputs{};
-  std::int64_t bytes_alive = 0;  // got_batch: of all tensors there are
+  std::vector<double> inputs{};  // the first three of each sample
+  std::int64_t bytes_alive = 0;  // got_batch: of all tensors there are; advice (decision 0055)
   std::string what{};            // caught, caught_other
 };
 
 template <typename Archive>
 void fields(Archive& archive, LoaderCase& c) {
   auto& [batch_size, last, workers, prefetch, dtype] = c.options;
-  archive(batch_size, last, workers, prefetch, dtype, c.orders, c.epochs, c.steps);
+  archive(batch_size, last, workers, prefetch, dtype, c.orders, c.epochs, c.steps, c.width,
+          c.damage);
 }
 template <typename Archive>
 void fields(Archive& archive, SamplesCall& call) {

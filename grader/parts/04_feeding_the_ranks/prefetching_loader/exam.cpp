@@ -35,6 +35,8 @@ struct Problem {
   Pace pace{};
   std::vector<std::size_t> damaged{};  // batches of epoch 0 that cannot be read
   std::int64_t repeated = 0;  // samples that the sampler gives twice, as a padding one does
+  std::int64_t width = sample_inputs;
+  LoaderCase::Damage damage = LoaderCase::Damage::exception;
 
   std::string description() const {
     return text(samples, samples == 1 ? " sample" : " samples", " in batches of ",
@@ -55,7 +57,7 @@ std::vector<LoaderStep> steps_of(std::string_view letters) {
 }
 
 void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) {
-  LoaderCase c{p.options, {}, p.which, p.steps};
+  LoaderCase c{p.options, {}, p.which, p.steps, p.width, p.damage};
   Samples samples{runner.draw(), {}};
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     c.orders.push_back(random_permutation(p.samples, runner.draw()));
@@ -80,7 +82,8 @@ void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) 
     return p.pace.read_s(batch == batch_of.end() ? 0 : batch->second);
   };
   SamplesService served(samples, read_s, log);
-  TrainerService trainer(p.pace.hold_s, log);
+  TrainerService trainer(
+      p.pace.hold_s, [&](int rank) { return runner.memory_bytes(rank); }, log);
   const auto played =
       play_served(runner, p.description(), std::vector{c}, {&served, &trainer}, requests_max);
   if (!played) return;
@@ -128,6 +131,14 @@ void bounded(CaseRunner& runner, const std::vector<int>& of_workers) {
       play(runner, p, all_rules);
     }
   }
+  // 24 batches of 256 kB: who keeps them has six megabytes, wherever they lie.
+  for (const int workers : of_workers) {
+    const Problem p{.samples = 48,
+                    .options = {.batch_size = 2, .workers = workers, .prefetch = 2},
+                    .pace = {[](std::size_t) { return 1.0; }, 50},
+                    .width = std::int64_t{32} << 10};
+    play(runner, p, all_rules);
+  }
 }
 
 void later_first(CaseRunner& runner) {
@@ -153,6 +164,11 @@ void damaged(CaseRunner& runner) {
       play(runner, p, all_rules);
     }
   }
+  // A dataset may throw anything.
+  Problem plain{.samples = 24, .options = {.batch_size = 4, .workers = 2, .prefetch = 3}};
+  plain.damaged = {1, 4};
+  plain.damage = LoaderCase::Damage::plain;
+  play(runner, plain, all_rules);
 }
 
 void epochs(CaseRunner& runner) {

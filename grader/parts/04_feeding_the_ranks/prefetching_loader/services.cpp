@@ -59,7 +59,7 @@ std::optional<sim::Service::Answer> SamplesService::answer(const sim::Actor& who
     answer.values.labels.push_back(samples_.label(index));
   }
   const double until_s = now + (indices.empty() ? 0 : read_s_(indices.front()));
-  log_.push_back({now, until_s, who.strand, std::move(indices), {}});
+  log_.push_back({now, until_s, who.strand, std::move(indices), {}, {}});
   return answer_with(answer, until_s);
 }
 
@@ -69,7 +69,9 @@ std::optional<sim::Service::Answer> TrainerService::answer(const sim::Actor& who
   const bool lasts =
       report.kind == Kind::started || report.kind == Kind::got_batch || report.kind == Kind::caught;
   const double until_s = now + (lasts ? hold_s_ : 0);
-  log_.push_back({now, until_s, who.strand, std::nullopt, std::move(report)});
+  std::optional<std::int64_t> memory_bytes;
+  if (report.kind == Kind::got_batch) memory_bytes = memory_of_(who.rank);
+  log_.push_back({now, until_s, who.strand, std::nullopt, std::move(report), memory_bytes});
   return Answer{{}, until_s};
 }
 

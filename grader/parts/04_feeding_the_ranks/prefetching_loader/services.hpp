@@ -17,6 +17,7 @@ struct LoaderEvent {
   int strand = 0;                                 // that asked: 0 made the loader
   std::optional<std::vector<std::int64_t>> read;  // the indices, or
   TrainerReport report;                           // what the trainer said
+  std::optional<std::int64_t> memory_bytes{};     // of the player, when it said that it got a batch
 };
 using LoaderLog = std::vector<LoaderEvent>;
 
@@ -53,12 +54,16 @@ class SamplesService final : public TypedService<SamplesCall> {
 class TrainerService final : public TypedService<TrainerReport> {
  public:
   // started, got_batch and what was caught last `hold_s`; everything else no time.
-  TrainerService(double hold_s, LoaderLog& log) : hold_s_(hold_s), log_(log) {}
+  //   memory_of  what the player of a rank holds; asked while it stands still
+  TrainerService(double hold_s, std::function<std::optional<std::int64_t>(int)> memory_of,
+                 LoaderLog& log)
+      : hold_s_(hold_s), memory_of_(std::move(memory_of)), log_(log) {}
 
  private:
   std::optional<Answer> answer(const sim::Actor& who, TrainerReport report, double now) override;
 
   double hold_s_;
+  std::function<std::optional<std::int64_t>(int)> memory_of_;
   LoaderLog& log_;
 };
 

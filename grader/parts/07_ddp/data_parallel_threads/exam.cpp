@@ -1,15 +1,18 @@
 // The exam of data_parallel_threads: the master's gradients must be those of one device that is
-// given the whole batch, in each step. What is copied, and when each pass ran, is told by fakes
-// inside the player; values alone are the judge's own evidence.
+// given the whole batch, in each step. Copies and passes are requests to the judge (ledger.hpp): it
+// knows what was copied, which samples went through which device, and when. What the player says of
+// gradients that are left over can lower the verdict, and no more (decision 0055).
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/data_parallel_threads/case.hpp"
-#include "grader/parts/07_ddp/data_parallel_threads/oracle.hpp"
+#include "grader/parts/07_ddp/data_parallel_threads/ledger.hpp"
 
 namespace lockstep::grader::data_parallel_threads {
 namespace {
@@ -72,15 +75,34 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
   return {"other_gradients", "a chunk is missing, counts twice, or has another chunk's labels"};
 }
 
+// In float64, all right orders of summation agree to some 1e-15.
+std::vector<double> tolerance_of(DType dtype, std::span<const double> expected) {
+  if (dtype != DType::float64) return training_tolerance(dtype, expected);
+  std::vector<double> tolerance;
+  for (const double value : expected) tolerance.push_back(1e-12 * std::max(1.0, std::fabs(value)));
+  return tolerance;
+}
+
+Cause rounded() {
+  return {"rounded", "the number has the digits of a float; the model computes in float64"};
+}
+bool is_rounded(DType dtype, double seen, double right) {
+  return dtype == DType::float64 &&
+         std::fabs(seen - right) <= 1e-6 * std::max(1.0, std::fabs(right));
+}
+
 std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
-                                    const ThreadsStep& step) {
+                                    const ThreadsStep& step, const StepSeen&) {
   const StepOfOne right = step_of_one(q, k, Variant::right);
   const auto seen = as_doubles(q.dtype, step.gradients);
-  const auto at =
-      first_difference(seen, right.gradients, training_tolerance(q.dtype, right.gradients));
+  const auto at = first_difference(seen, right.gradients, tolerance_of(q.dtype, right.gradients));
   if (at) {
+    const bool digits = seen.size() == right.gradients.size() &&
+                        std::ranges::equal(seen, right.gradients, [&](double a, double b) {
+                          return is_rounded(q.dtype, a, b);
+                        });
     return because(
-        cause_of(q, k, seen),
+        digits ? rounded() : cause_of(q, k, seen),
         {.message = text("in step ", k, ", element ", *at, " of the master's gradients is ",
                          number_at(seen, *at), " where one device that gets the whole batch has ",
                          number_at(right.gradients, *at)),
@@ -88,8 +110,10 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
          .seen = number_at(seen, *at)});
   }
   const std::vector<double> loss{step.loss}, wanted{right.loss};
-  if (first_difference(loss, wanted, training_tolerance(q.dtype, wanted))) {
-    return because({"wrong_loss", "the loss is the mean over all labels of the batch"},
+  if (first_difference(loss, wanted, tolerance_of(q.dtype, wanted))) {
+    return because(is_rounded(q.dtype, step.loss, right.loss)
+                       ? rounded()
+                       : Cause{"wrong_loss", "the loss is the mean over all labels of the batch"},
                    {.message = text("the gradients are right, but the loss of step ", k, " is ",
                                     number(step.loss), " where the mean is ", number(right.loss)),
                     .expected = number(right.loss),
@@ -98,25 +122,47 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
   return std::nullopt;
 }
 
-// The failure by what the fakes report.
+// The samples that each device computed, in the order in which they came.
+std::vector<std::vector<std::int64_t>> samples_by_device(const ThreadsQuestion& q,
+                                                         const StepSeen& ledger) {
+  std::vector<std::vector<std::int64_t>> samples(static_cast<std::size_t>(q.devices));
+  for (const DevicePass& pass : ledger.passes) {
+    auto& mine = samples[static_cast<std::size_t>(pass.device)];
+    mine.insert(mine.end(), pass.samples.begin(), pass.samples.end());
+  }
+  return samples;
+}
+
 std::optional<Failure> wrong_places(const ThreadsQuestion& q, std::size_t k,
-                                    const ThreadsStep& step) {
-  std::vector<std::int64_t> wanted;
-  for (std::int64_t d = 0; d < q.devices; ++d) wanted.push_back(q.samples(q.batches[k], d));
-  if (step.forwarded != wanted) {
+                                    const ThreadsStep& step, const StepSeen& ledger) {
+  std::vector<std::int64_t> wanted, counts;
+  bool in_order = true;
+  const auto samples = samples_by_device(q, ledger);
+  for (std::int64_t d = 0; d < q.devices; ++d) {
+    wanted.push_back(q.samples(q.batches[k], d));
+    const auto& mine = samples[static_cast<std::size_t>(d)];
+    counts.push_back(std::ssize(mine));
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      in_order = in_order && mine[i] == d * q.chunk(q.batches[k]) + static_cast<std::int64_t>(i);
+    }
+  }
+  if (counts != wanted || !in_order) {
     return because({"other_chunks",
                     "device d computes the samples from d·⌈B/N⌉ on, ⌈B/N⌉ of them or what is left"},
-                   {.message = text("the values are right, but in step ", k, " samples ",
-                                    listed(step.forwarded), " went through the devices"),
+                   {.message = text("the values are right, but in step ", k, " ",
+                                    counts == wanted ? "other " : "", "samples ", listed(counts),
+                                    " went through the devices"),
                     .expected = listed(wanted),
-                    .seen = listed(step.forwarded)});
+                    .seen = listed(counts)});
   }
-  if (step.away > 0) {
-    return because({"inputs_elsewhere", "a device cannot read another one's memory: copy_to"},
-                   {.message = text("in step ", k, ", ", counted(step.away, "device"),
-                                    step.away == 1 ? " was" : " were",
-                                    " given inputs that lie on another device")});
+  const auto away = std::ranges::count(ledger.passes, false, &DevicePass::has_inputs);
+  if (away > 0) {
+    return because(
+        {"inputs_elsewhere", "a device cannot read another one's memory: copy_to"},
+        {.message = text("in step ", k, ", ", counted(away, "device"), away == 1 ? " was" : " were",
+                         " given inputs that were never copied to it")});
   }
+  if (step.left < 0) throw MalformedMessage("fewer gradients than none");
   if (step.left > 0) {
     return because({"gradients_left",
                     "the next step's backward adds to them: take them away when they are summed"},
@@ -126,8 +172,8 @@ std::optional<Failure> wrong_places(const ThreadsQuestion& q, std::size_t k,
   return std::nullopt;
 }
 
-std::optional<Failure> wrong_copies(const ThreadsQuestion& q, std::size_t k,
-                                    const ThreadsStep& step) {
+std::optional<Failure> wrong_copies(const ThreadsQuestion& q, std::size_t k, const ThreadsStep&,
+                                    const StepSeen& step) {
   const std::int64_t batch = q.batches[k], others = q.used(batch) - 1;
   const auto size = static_cast<std::int64_t>(bytes_of(q.dtype));
   const std::int64_t moved = batch - q.samples(batch, 0);  // samples of the other devices
@@ -149,6 +195,13 @@ std::optional<Failure> wrong_copies(const ThreadsQuestion& q, std::size_t k,
                     .expected = out ? range(least_out, most_out) : range(least_back, most_back),
                     .seen = grouped(out ? step.from_0 : step.to_0)});
   }
+  const auto elsewhere = std::ranges::count(step.passes, false, &DevicePass::has_parameters);
+  if (elsewhere > 0) {
+    return because({"not_through_copies",
+                    "parameters, inputs and gradients get to another device by copy_to only"},
+                   {.message = text(lead, counted(elsewhere, "device"),
+                                    " computed with parameters ", "that were never copied to it")});
+  }
   if (step.from_0 <= most_out && step.to_0 <= most_back && step.others == 0) return std::nullopt;
   const auto total = [](std::int64_t a, std::int64_t b) {
     return text(grouped(a), " and ", grouped(b));
@@ -165,40 +218,44 @@ std::optional<Failure> wrong_copies(const ThreadsQuestion& q, std::size_t k,
 }
 
 // Each pass takes time, so passes that run at once overlap.
-std::optional<Failure> in_turn(const ThreadsQuestion& q, std::size_t k, const char* pass,
-                               const std::vector<PassSpan>& spans) {
-  if (std::ssize(spans) != q.devices) throw MalformedMessage("not the times of every device");
+std::optional<Failure> in_turn(std::size_t k, const char* name, const StepSeen& ledger,
+                               const std::function<PassSpan(const DevicePass&)>& span) {
   const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
-  const auto used = static_cast<std::size_t>(q.used(q.batches[k]));
-  for (std::size_t later = 0; later < used; ++later) {
-    for (std::size_t first = 0; first < used; ++first) {
-      const PassSpan &before = spans[first], &after = spans[later];
-      if (later == first || after.from_s < before.to_s) continue;
+  for (const DevicePass& later : ledger.passes) {
+    for (const DevicePass& first : ledger.passes) {
+      const PassSpan before = span(first), after = span(later);
+      if (later.device == first.device || after.from_s < before.to_s) continue;
       return because(
           {"one_after_another", "start all strands before you wait for one of them"},
-          {.message =
-               text("the values are right, but in step ", k, " device ", later, " begins its ",
-                    pass, " pass at ", micros(after.from_s), ", when that of device ", first,
-                    ", from ", micros(before.from_s), " to ", micros(before.to_s),
-                    ", is over: the devices compute in turn, not at the same time"),
+          {.message = text("the values are right, but in step ", k, " device ", later.device,
+                           " begins its ", name, " pass at ", micros(after.from_s),
+                           ", when that of device ", first.device, ", from ", micros(before.from_s),
+                           " to ", micros(before.to_s),
+                           ", is over: the devices compute in turn, not at the same time"),
            .expected = text("passes that begin before ", micros(before.to_s)),
            .seen = micros(after.from_s),
-           .where = text("device ", later)});
+           .where = text("device ", later.device)});
     }
   }
   return std::nullopt;
 }
 
-std::optional<Failure> wrong_times(const ThreadsQuestion& q, std::size_t k,
-                                   const ThreadsStep& step) {
-  if (auto failure = in_turn(q, k, "forward", step.forwards)) return failure;
-  return in_turn(q, k, "backward", step.backwards);
+std::optional<Failure> wrong_times(const ThreadsQuestion&, std::size_t k, const ThreadsStep&,
+                                   const StepSeen& ledger) {
+  const auto forward = [](const DevicePass& pass) { return pass.forward; };
+  if (auto failure = in_turn(k, "forward", ledger, forward)) return failure;
+  for (const DevicePass& pass : ledger.passes) {
+    if (!pass.backward)
+      throw MalformedMessage("a device did not go back, and the values are right");
+  }
+  return in_turn(k, "backward", ledger, [](const DevicePass& pass) { return *pass.backward; });
 }
 
-using Look = std::optional<Failure> (*)(const ThreadsQuestion&, std::size_t, const ThreadsStep&);
+using Look = std::optional<Failure> (*)(const ThreadsQuestion&, std::size_t, const ThreadsStep&,
+                                        const StepSeen&);
 
 std::optional<Failure> wrong(const ThreadsQuestion& q, const ThreadsAnswer& seen,
-                             std::span<const Look> looks) {
+                             const DeviceLedger& ledger, std::span<const Look> looks) {
   const bool breaks = q.breaks != Breaks::nothing;
   const bool threw = seen.last.kind != Ending::Kind::returned;
   if (threw && !breaks) {
@@ -208,7 +265,7 @@ std::optional<Failure> wrong(const ThreadsQuestion& q, const ThreadsAnswer& seen
   const std::size_t whole = q.batches.size() - (breaks ? 1 : 0);
   for (std::size_t k = 0; k < whole; ++k) {
     for (const Look look : looks) {
-      if (auto failure = look(q, k, seen.steps[k])) return failure;
+      if (auto failure = look(q, k, seen.steps[k], ledger.of(q, k))) return failure;
     }
   }
   if (!breaks || seen.last.kind == Ending::Kind::threw_expected) return std::nullopt;
@@ -221,12 +278,32 @@ std::optional<Failure> wrong(const ThreadsQuestion& q, const ThreadsAnswer& seen
        .seen = instead});
 }
 
-FunctionContract<ThreadsQuestion, ThreadsAnswer> contract_of(std::vector<Look> looks) {
-  return {.text_of = text_of,
-          .wrong = [looks = std::move(looks)](std::span<const ThreadsQuestion> asked,
-                                              const ThreadsAnswer& seen) {
-            return wrong(asked.back(), seen, looks);
-          }};
+// Some ten times what the wordiest case needs.
+constexpr std::int64_t requests_max = 20'000;
+
+// Plays one case: `questions`, one after the other, in one process.
+void ask(CaseRunner& runner, std::span<const Look> looks, const std::string& description,
+         const std::vector<ThreadsQuestion>& questions) {
+  DeviceLedger ledger(questions);
+  const auto played =
+      play_served(runner, description, std::vector<std::vector<ThreadsQuestion>>(1, questions),
+                  {&ledger}, requests_max);
+  if (!played) return;
+  ByteReader& result = played->results->of(0);
+  for (const ThreadsQuestion& question : questions) {
+    auto failure = wrong(question, read_fields<ThreadsAnswer>(result), ledger, looks);
+    if (!failure) continue;
+    if (failure->where.empty()) failure->where = text_of(question);
+    runner.fail(*played, std::move(*failure));
+  }
+}
+
+// A question whose numbers, and the judge's secret, are drawn.
+ThreadsQuestion drawn_question(CaseRunner& runner, std::int64_t devices,
+                               std::vector<std::int64_t> batches, DType dtype = DType::float64) {
+  auto q = question_of(devices, std::move(batches), runner.draw_secretly(), dtype);
+  q.secret = runner.draw_secretly();
+  return q;
 }
 
 ThreadsQuestion breaking(ThreadsQuestion q, Breaks breaks, std::int64_t broken) {
@@ -238,15 +315,15 @@ ThreadsQuestion breaking(ThreadsQuestion q, Breaks breaks, std::int64_t broken) 
 }  // namespace
 
 Exam exam() {
-  static const auto values = contract_of({wrong_values, wrong_places, wrong_times});
-  static const auto copies = contract_of({wrong_values, wrong_copies, wrong_times});
+  static const std::vector<Look> values{wrong_values, wrong_places, wrong_times};
+  static const std::vector<Look> copies{wrong_values, wrong_copies, wrong_times};
   return {
       {"on 1 to 8 and 13 devices, gradients and loss are those of one device",
        [](CaseRunner& runner) {
          const auto of = [&](const std::vector<std::int64_t>& counts) {
            std::vector<ThreadsQuestion> questions;
            for (const std::int64_t n : counts) {
-             questions.push_back(question_of(n, {2 * n}, runner.draw()));
+             questions.push_back(drawn_question(runner, n, {2 * n}));
            }
            ask(runner, values, text("chunks of 2 samples on ", listed(counts), " devices"),
                questions);
@@ -260,7 +337,7 @@ Exam exam() {
          const auto of = [&](std::int64_t devices, const std::vector<std::int64_t>& batches) {
            std::vector<ThreadsQuestion> questions;
            for (const std::int64_t batch : batches) {
-             questions.push_back(question_of(devices, {batch}, runner.draw()));
+             questions.push_back(drawn_question(runner, devices, {batch}));
            }
            ask(runner, values,
                text("batches of ", listed(batches), " samples on ", devices, " devices"),
@@ -274,31 +351,36 @@ Exam exam() {
        "are "
        "added to those that the master has",
        [](CaseRunner& runner) {
-         ask(runner, values, "three steps", {question_of(2, {4, 4, 4}, runner.draw())});
-         ThreadsQuestion keeps = question_of(3, {6, 6, 5}, runner.draw());
+         ask(runner, values, "three steps", {drawn_question(runner, 2, {4, 4, 4})});
+         ThreadsQuestion keeps = drawn_question(runner, 3, {6, 6, 5});
          keeps.keeps = 1;
          ask(runner, values, "gradients that stay", {keeps});
-         ask(runner, values, "batches that change", {question_of(4, {8, 3, 9, 1}, runner.draw())});
+         ask(runner, values, "batches that change", {drawn_question(runner, 4, {8, 3, 9, 1})});
        }},
-      {"float32",
+      {"float32, and samples of several dimensions",
        [](CaseRunner& runner) {
-         ask(runner, values, "float32", {question_of(3, {6, 5}, runner.draw(), DType::float32)});
+         for (const auto& shape : {std::vector<std::int64_t>{2, 3}, {3, 1, 2}}) {
+           ThreadsQuestion q = drawn_question(runner, 3, {5, 4});
+           q.sample_shape = shape;
+           ask(runner, values, text("samples of shape ", listed(shape)), {q});
+         }
+         ask(runner, values, "float32", {drawn_question(runner, 3, {6, 5}, DType::float32)});
        }},
       {"an exception of any device comes out, of forward and of backward",
        [](CaseRunner& runner) {
          for (const Breaks breaks : {Breaks::forward, Breaks::backward}) {
            for (const std::int64_t broken : {0, 2}) {
              ask(runner, values, text("device ", broken, " breaks"),
-                 {breaking(question_of(3, {6, 6}, runner.draw()), breaks, broken)});
+                 {breaking(drawn_question(runner, 3, {6, 6}), breaks, broken)});
            }
          }
        }},
       {"parameters leave device 0 once for each other device, and gradients come back once",
        [](CaseRunner& runner) {
-         ask(runner, copies, "what is copied", {question_of(4, {8, 8}, runner.draw())});
+         ask(runner, copies, "what is copied", {drawn_question(runner, 4, {8, 8})});
          ask(runner, copies, "devices without samples",
-             {question_of(1, {3}, runner.draw()), question_of(4, {5}, runner.draw()),
-              question_of(8, {3}, runner.draw())});
+             {drawn_question(runner, 1, {3}), drawn_question(runner, 4, {5}),
+              drawn_question(runner, 8, {3})});
        },
        {},
        Asks::cost},

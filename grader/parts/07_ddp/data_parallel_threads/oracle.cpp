@@ -74,10 +74,21 @@ class OneDevice {
     if (samples == 0) return 0;
     const bool other = d > 0 && (variant == Variant::stale || variant == Variant::own_numbers);
     nn::Module& model = other ? *replicas_[static_cast<std::size_t>(d)] : *master_;
-    const data::Batch chunk = make_batch(q_.inputs, q_.labels, width, first_ + d * q_.chunk(batch),
-                                         samples, q_.dtype, device_);
+    const std::int64_t first = first_ + d * q_.chunk(batch);
+    const data::Batch chunk =
+        make_batch(q_.inputs, q_.labels, width, first, samples, q_.dtype, device_);
+    const auto of_all = [&](const auto& of_sample) {
+      std::vector<double> all;
+      for (std::int64_t sample = first; sample < first + samples; ++sample) {
+        const auto some = of_sample(q_, sample);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      return all;
+    };
     Tape tape(GradMode::record);
-    const Value logits = model.forward(tape, tape.constant(chunk.inputs));
+    const Value inputs = with_noise(tape, tape.constant(chunk.inputs), of_all(noise_of));
+    const Value logits =
+        with_factors(tape, model.forward(tape, inputs), [&] { return of_all(factors_of); });
     const Value loss = autograd::cross_entropy(tape, logits, chunk.labels);
     const double mean = loss.tensor.item(), weight = weight_of(batch, d, variant);
     if (weight != 0) tape.backward(autograd::scale(tape, loss, weight));
@@ -95,6 +106,29 @@ class OneDevice {
 
 }  // namespace
 
+namespace {
+
+// From `least` on, up to 1 more.
+std::vector<double> drawn(std::uint64_t salt, std::int64_t sample, std::int64_t count,
+                          double least) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::uint64_t>(sample * count + i);
+    all.push_back(least + static_cast<double>(random_bits(salt, at) % 64) / 64);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<double> noise_of(const ThreadsQuestion& question, std::int64_t sample) {
+  return drawn(question.secret, sample, width, -0.5);
+}
+
+std::vector<double> factors_of(const ThreadsQuestion& question, std::int64_t sample) {
+  return drawn(question.secret + 1, sample, classes, 0.5);
+}
+
 ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batches,
                             std::uint64_t salt, DType dtype) {
   ThreadsQuestion q;
@@ -102,6 +136,7 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   q.dtype = dtype;
   q.model_seed = random_bits(salt, 2'000'033) >> 32;
   q.widths = {width, hidden, classes};
+  q.sample_shape = {width};
   q.batches = std::move(batches);
   std::int64_t samples = 0;
   for (const std::int64_t batch : q.batches) samples += batch;

@@ -15,6 +15,11 @@ inline constexpr std::int64_t elements = width * hidden + hidden + hidden * clas
 ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batches,
                             std::uint64_t salt, DType dtype = DType::float64);
 
+// The judge's numbers for a sample, counted over all steps: what is added to its inputs, and what
+// the gradients of its outputs are multiplied by. Multiples of 1/64, which every type holds.
+std::vector<double> noise_of(const ThreadsQuestion& question, std::int64_t sample);
+std::vector<double> factors_of(const ThreadsQuestion& question, std::int64_t sample);
+
 enum class Variant : std::uint8_t {
   right,
   averaged,        // divided by the devices that have samples

@@ -1,5 +1,5 @@
-// Plays data_parallel_threads on devices that count what is copied, with replicas whose passes take
-// virtual time: when each of them ran shows whether the devices computed at once or in turn.
+// Plays data_parallel_threads on devices whose copies and passes are requests to the judge: it
+// counts what is copied, and passes take the time that it says.
 #include "engine/parallel/ddp/data_parallel_threads.hpp"
 
 #include <deque>
@@ -20,76 +20,93 @@ struct DeviceError : Error {
   using Error::Error;
 };
 
-class CountedDevices final : public ddp::LocalDevices {
+Bytes bytes_in(const Tensor& tensor) {
+  const auto bytes = tensor.raw_bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+class JudgedDevices final : public ddp::LocalDevices {
  public:
-  explicit CountedDevices(std::int64_t count) : devices_(static_cast<std::size_t>(count)) {}
+  JudgedDevices(const ThreadsQuestion& q, sim::Port& port)
+      : q_(q), port_(port), devices_(static_cast<std::size_t>(q.devices)) {}
 
   int size() const override { return static_cast<int>(devices_.size()); }
   Tensor copy_to(const Tensor& tensor, int to) override {
-    const auto bytes = static_cast<std::int64_t>(tensor.bytes());
-    const bool from_first = &tensor.device() == &devices_[0];
-    if (from_first && to != 0) {
-      from_0 += bytes;
-    } else if (to == 0 && !from_first) {
-      to_0 += bytes;
-    } else {
-      others += bytes;
-    }
-    const Tensor copy = empty(tensor.shape(), tensor.dtype(),
-                              devices_.at(static_cast<std::size_t>(to)), tensor.kind());
+    Device& there = devices_.at(static_cast<std::size_t>(to));
+    ask_judge({.kind = DeviceCall::Kind::copy,
+               .from = number_of_device(tensor.device()),
+               .device = to,
+               .tensors = {bytes_in(tensor)}});
+    const Tensor copy = empty(tensor.shape(), tensor.dtype(), there, tensor.kind());
     copy.copy_(tensor);
     return copy;
   }
-  Device& device(std::size_t d) { return devices_[d]; }
 
-  std::int64_t from_0 = 0, to_0 = 0, others = 0;
+  DeviceAnswer ask_judge(DeviceCall call) {
+    call.model_seed = q_.model_seed;
+    call.step = step;
+    return ask<DeviceAnswer>(port_, call);
+  }
+  PoisonDevice& device(std::size_t d) { return devices_[d]; }
+  void require_intact() {
+    for (PoisonDevice& device : devices_) device.require_intact();
+  }
+
+  std::uint32_t step = 0;
 
  private:
+  // -1: none of these.
+  int number_of_device(const Device& device) const {
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      if (&devices_[d] == &device) return static_cast<int>(d);
+    }
+    return -1;
+  }
+
+  const ThreadsQuestion& q_;
+  sim::Port& port_;
   std::deque<PoisonDevice> devices_;
 };
 
-class TimedReplica final : public nn::Module {
+class JudgedReplica final : public nn::Module {
  public:
-  TimedReplica(std::unique_ptr<nn::Module> model, sim::Port& port)
-      : model_(std::move(model)), port_(port) {}
+  JudgedReplica(std::unique_ptr<nn::Module> model, JudgedDevices& devices, int number)
+      : model_(std::move(model)), devices_(devices), number_(number) {}
 
   Value forward(Tape& tape, const Value& input) override {
-    samples += input.tensor.size(0);
-    if (&input.tensor.device() != &parameters().front()->value.device()) ++away;
-    forward_span = compute();
+    DeviceCall call{.kind = DeviceCall::Kind::forward, .device = number_};
+    call.tensors.push_back(bytes_in(input.tensor));
+    for (const Parameter* parameter : parameters())
+      call.tensors.push_back(bytes_in(parameter->value));
+    const DeviceAnswer given = devices_.ask_judge(std::move(call));
     if (breaks == Breaks::forward) throw DeviceError("the device is broken");
-    tape.watch({[this](std::span<Parameter* const>) {
-                  backward_span = compute();
-                  if (breaks == Breaks::backward) throw DeviceError("the device is broken");
-                },
-                [] {}});
-    return model_->forward(tape, input);
+    const Value outputs = model_->forward(tape, with_noise(tape, input, given.numbers));
+    return with_factors(tape, outputs, [this, pass = given.pass] { return go_back(pass); });
   }
   std::vector<Parameter*> parameters() override { return model_->parameters(); }
 
-  // Strands of a player take turns, so no two count at once.
-  std::int64_t samples = 0, away = 0;
-  PassSpan forward_span{}, backward_span{};
   Breaks breaks = Breaks::nothing;
 
  private:
-  // The time of a pass, as the judge's clock has it: other strands go on meanwhile.
-  PassSpan compute() {
-    const double from_s = pass_time(port_, 0);
-    return {from_s, pass_time(port_, 20e-6)};
+  std::vector<double> go_back(std::uint64_t pass) const {
+    auto given =
+        devices_.ask_judge({.kind = DeviceCall::Kind::backward, .device = number_, .pass = pass});
+    if (breaks == Breaks::backward) throw DeviceError("the device is broken");
+    return std::move(given.numbers);
   }
 
   std::unique_ptr<nn::Module> model_;
-  sim::Port& port_;
+  JudgedDevices& devices_;
+  int number_;
 };
 
 class Process {
  public:
   Process(const ThreadsQuestion& q, sim::PlayerCase& played)
-      : q_(q), played_(played), devices_(q.devices) {
+      : q_(q), played_(played), devices_(q, played.port) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(q.devices); ++d) {
       replicas_.emplace_back(nn::make_mlp(q.widths, q.dtype, devices_.device(d), q.model_seed + d),
-                             played.port);
+                             devices_, static_cast<int>(d));
       modules_.push_back(&replicas_.back());
     }
     optimizer_ = optim::make_sgd(replicas_[0].parameters(), {.learning_rate = 0.1});
@@ -102,6 +119,7 @@ class Process {
       if (k + 1 == q_.batches.size()) {
         replicas_[static_cast<std::size_t>(q_.broken)].breaks = q_.breaks;
       }
+      devices_.step = static_cast<std::uint32_t>(k);
       ThreadsStep& step = answer.steps.emplace_back();
       answer.last = ending_of<DeviceError>([&] { take(step, first, q_.batches[k]); });
       first += q_.batches[k];
@@ -112,44 +130,30 @@ class Process {
 
  private:
   void take(ThreadsStep& step, std::int64_t first, std::int64_t samples) {
-    const data::Batch batch = make_batch(q_.inputs, q_.labels, q_.widths.front(), first, samples,
-                                         q_.dtype, devices_.device(0));
+    data::Batch batch = make_batch(q_.inputs, q_.labels, q_.widths.front(), first, samples,
+                                   q_.dtype, devices_.device(0));
+    Shape shape{samples};
+    for (const std::int64_t size : q_.sample_shape) shape.push_back(size);
+    batch.inputs = batch.inputs.view(shape);
     if (q_.keeps == 0) optimizer_->zero_grad();
-    devices_.from_0 = devices_.to_0 = devices_.others = 0;
-    const double begin_s = pass_time(played_.port, 0);
-    for (TimedReplica& replica : replicas_) {
-      replica.samples = replica.away = 0;
-      replica.forward_span = replica.backward_span = {begin_s, begin_s};
-    }
+    devices_.ask_judge({.kind = DeviceCall::Kind::step});
     step.loss = ddp::data_parallel_threads(modules_, devices_, played_.strands, batch);
-    step.from_0 = devices_.from_0;
-    step.to_0 = devices_.to_0;
-    step.others = devices_.others;
-    const auto since_begin = [&](const PassSpan& span) {
-      return PassSpan{span.from_s - begin_s, span.to_s - begin_s};
-    };
-    for (TimedReplica& replica : replicas_) {
-      step.forwards.push_back(since_begin(replica.forward_span));
-      step.backwards.push_back(since_begin(replica.backward_span));
-      step.forwarded.push_back(replica.samples);
-      step.away += replica.away;
+    devices_.require_intact();
+    for (JudgedReplica& replica : replicas_) {
       for (const Parameter* parameter : replica.parameters()) {
         if (&replica != &replicas_[0] && parameter->grad.defined()) ++step.left;
       }
     }
     for (const Parameter* parameter : replicas_[0].parameters()) {
-      Bytes& bytes = step.gradients.emplace_back();
-      if (!parameter->grad.defined()) continue;
-      const auto elements = parameter->grad.raw_bytes();
-      bytes.assign(elements.begin(), elements.end());
+      step.gradients.push_back(parameter->grad.defined() ? bytes_in(parameter->grad) : Bytes{});
     }
     optimizer_->step();
   }
 
   const ThreadsQuestion& q_;
   sim::PlayerCase& played_;
-  CountedDevices devices_;
-  std::deque<TimedReplica> replicas_;
+  JudgedDevices devices_;
+  std::deque<JudgedReplica> replicas_;
   std::vector<nn::Module*> modules_;
   std::unique_ptr<optim::Optimizer> optimizer_;
 };

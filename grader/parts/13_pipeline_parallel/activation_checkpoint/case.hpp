@@ -1,6 +1,8 @@
 // The case format of activation_checkpoint, and the model that it is about, shared by adapter and
 // exam: blocks of two layers with dropout, some of which form a segment. Both train it; how a
-// segment is run is what they differ in.
+// segment is run is what they differ in. So is where masks come from: each run of a block needs
+// one, each gradient of a block's last bias another, and both are the judge's. In a player, each is
+// a request, so the judge knows which blocks ran, and when.
 //   B samples; W width; H width of the hidden layer
 #pragma once
 
@@ -11,6 +13,8 @@
 
 #include "engine/autograd/operations.hpp"
 #include "engine/base/random.hpp"
+#include "engine/tensor/ops.hpp"
+#include "grader/play/ask.hpp"
 #include "grader/play/gradients.hpp"
 #include "grader/play/part.hpp"
 
@@ -31,7 +35,9 @@ struct CheckpointQuestion {
   CheckpointWeights weights = CheckpointWeights::own;
   CheckpointInput input = CheckpointInput::constant;
   CheckpointNesting nesting = CheckpointNesting::flat;
-  std::uint64_t seed = 0;
+  int products = 0;          // in each block, beside its layers: operations that keep their input
+  std::uint64_t seed = 0;    // of the model and its inputs; says which question it is
+  std::uint64_t secret = 0;  // of the judge, which draws masks; not sent
 
   int block_count() const {
     int count = 0;
@@ -39,6 +45,8 @@ struct CheckpointQuestion {
     return count;
   }
   std::int64_t bytes_of_x() const { return 4L * batch * width; }
+  // Its tensors are so large that the system's count of a process shows them.
+  bool measured() const { return products > 0; }
 };
 
 struct CheckpointAnswer {
@@ -46,26 +54,55 @@ struct CheckpointAnswer {
   std::vector<Bytes> gradients{};  // by parameter, four to a block; empty: none
   std::vector<Bytes> to_inputs{};  // by pass, where it is wanted; empty: none
   std::vector<int> fired{};        // hooks, by parameter
-  std::vector<int> runs{};         // of each block, in all passes
-  std::vector<int> recorded{};     // the same, of those on a tape that records
-  std::vector<int> early{};        // by parameter: passes after whose first half it has a gradient
   // Memory of any kind that came since the model and its inputs were made, without the parameters'
-  // gradients.
+  // gradients. Of a player, it is advice (decision 0055).
   std::int64_t kept_bytes = 0;     // after the forward passes
   std::int64_t between_bytes = 0;  // between the two halves of the last pass
   std::int64_t left_bytes = 0;     // after the backward passes, while the tapes are there
 };
 
+// What the model asks while it trains.
+struct SegmentCall {
+  static constexpr const char* service = "segments";
+  enum class Kind : std::uint8_t {
+    run,                 // a block runs: answered with the mask of its result
+    weights,             // the gradient of its last bias is made: answered with the mask of that
+    forward_is_over,     // all passes are: answered with what the gradients of losses begin at
+    first_half_is_over,  // of a pass: answered with a number that `weights` says from here on
+    all_is_over
+  };
+  Kind kind = Kind::run;
+  std::uint64_t seed = 0;  // of the question
+  int pass = 0, block = 0;
+  std::uint8_t records = 0;  // run: the block's tape does, says the player
+  std::uint64_t token = 0;
+};
+struct SegmentAnswer {
+  std::vector<float> mask{};
+  double begin_at = 1;
+  std::uint64_t token = 0;
+};
+
 template <typename Archive>
 void fields(Archive& archive, CheckpointQuestion& q) {
   archive(q.batch, q.width, q.hidden, q.blocks, q.passes, q.dropout, q.walk, q.weights, q.input,
-          q.nesting, q.seed);
+          q.nesting, q.products, q.seed);
 }
 template <typename Archive>
 void fields(Archive& archive, CheckpointAnswer& answer) {
-  archive(answer.losses, answer.gradients, answer.to_inputs, answer.fired, answer.runs,
-          answer.recorded, answer.early, answer.kept_bytes, answer.between_bytes,
-          answer.left_bytes);
+  archive(answer.losses, answer.gradients, answer.to_inputs, answer.fired, answer.kept_bytes,
+          answer.between_bytes, answer.left_bytes);
+}
+template <typename Archive>
+void fields(Archive& archive, SegmentCall& call) {
+  archive(call.kind, call.seed, call.pass, call.block, call.records, call.token);
+}
+inline void check_fields(SegmentCall& call) {
+  if (call.kind > SegmentCall::Kind::all_is_over) throw MalformedMessage("no such call");
+}
+template <typename Archive>
+void fields(Archive& archive, SegmentAnswer& answer) {
+  archive(answer.mask, answer.begin_at, answer.token);
 }
 
 class CheckpointedModel {
@@ -73,9 +110,10 @@ class CheckpointedModel {
   using Body = std::function<Value(Tape&, const Value&)>;
   // How a segment is run: body(tape, x), or the same with less memory.
   using Run = std::function<Value(Tape&, const Value&, Body)>;
+  using Ask = std::function<SegmentAnswer(const SegmentCall&)>;
 
-  CheckpointedModel(const CheckpointQuestion& q, Device& device, Run run)
-      : q_(q), device_(device), run_(std::move(run)) {
+  CheckpointedModel(const CheckpointQuestion& q, Device& device, Run run, Ask ask)
+      : q_(q), device_(device), run_(std::move(run)), ask_(std::move(ask)) {
     const std::int64_t w = q.width, h = q.hidden;
     for (int block = 0; block < q.block_count(); ++block) {
       for (const Shape& shape : {Shape{h, w}, Shape{h}, Shape{w, h}, Shape{w}}) {
@@ -84,9 +122,6 @@ class CheckpointedModel {
       }
     }
     answer_.fired.assign(parameters_.size(), 0);
-    answer_.early.assign(parameters_.size(), 0);
-    answer_.runs.assign(static_cast<std::size_t>(q.block_count()), 0);
-    answer_.recorded = answer_.runs;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { ++answer_.fired[i]; });
     }
@@ -111,13 +146,15 @@ class CheckpointedModel {
       answer_.losses.push_back(losses.back().tensor.item());
     }
     answer_.kept_bytes = bytes_that_came();
+    const double begin_at = ask_({Kind::forward_is_over, q_.seed}).begin_at;
     for (std::size_t pass = 0; pass < tapes.size() && !infers; ++pass) {
-      go_back(*tapes[pass], losses[pass]);
+      go_back(*tapes[pass], losses[pass], begin_at, static_cast<int>(pass));
       if (q_.input == CheckpointInput::constant) continue;
       const Tensor gradient = tapes[pass]->gradient_of(inputs[pass]);
       answer_.to_inputs.push_back(gradient.defined() ? copy_of(gradient) : Bytes{});
     }
     answer_.left_bytes = bytes_that_came();
+    ask_({Kind::all_is_over, q_.seed});
     for (const auto& parameter : parameters_) {
       answer_.gradients.push_back(parameter->grad.defined() ? copy_of(parameter->grad) : Bytes{});
     }
@@ -125,13 +162,16 @@ class CheckpointedModel {
   }
 
  private:
-  // Numbers between -1 and 1.
+  using Kind = SegmentCall::Kind;
+
+  // Numbers between -1 and 1; of large models' parameters much smaller, so that all stay finite.
   Tensor drawn(const Shape& shape, std::uint64_t place, MemoryKind kind) const {
     Tensor made = empty(shape, DType::float32, device_, kind);
     std::vector<float> values(static_cast<std::size_t>(made.numel()));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::uint64_t bits = random_bits(q_.seed + place, i) >> 40;
       values[i] = static_cast<float>(bits) / static_cast<float>(1 << 23) - 1;
+      if (q_.measured() && kind == MemoryKind::parameters) values[i] /= 64;
     }
     std::memcpy(made.raw_bytes().data(), values.data(), values.size() * sizeof(float));
     return made;
@@ -147,30 +187,65 @@ class CheckpointedModel {
     return bytes;
   }
 
-  Value block(Tape& tape, const Value& x, int number, int pass) {
-    ++answer_.runs[static_cast<std::size_t>(number)];
-    if (tape.mode() == GradMode::record) ++answer_.recorded[static_cast<std::size_t>(number)];
-    if (q_.weights == CheckpointWeights::none) {
-      Value y = x;
-      for (int k = 0; k < 4; ++k) {
-        y = autograd::multiply(tape, y, autograd::activate(tape, y, autograd::Activation::gelu));
-      }
-      return y;
+  Tensor mask_of(const SegmentCall& call, Shape shape) const {
+    const SegmentAnswer given = ask_(call);
+    Tensor mask = empty(std::move(shape), DType::float32, device_, MemoryKind::activations);
+    LOCKSTEP_CHECK(std::ssize(given.mask) == mask.numel(), "a mask of ", given.mask.size(),
+                   " numbers for ", mask.numel());
+    std::memcpy(mask.raw_bytes().data(), given.mask.data(), mask.bytes());
+    return mask;
+  }
+
+  // x ∘ mask of this run. Where the block has a bias b, b is added; its gradient, which no stage
+  // waits for, has a mask of its own and comes with the second half of a walk.
+  Value masked(Tape& tape, const Value& x, Parameter* b, int number, int pass) {
+    const auto records = static_cast<std::uint8_t>(tape.mode() == GradMode::record ? 1 : 0);
+    const SegmentCall run{Kind::run, q_.seed, pass, number, records};
+    const Tensor mask = mask_of(run, {q_.batch, q_.width});
+    Tensor y = ops::multiply(x.tensor, mask);
+    if (b == nullptr) {
+      return tape.record(std::move(y), {x}, [mask](const Tensor& grad) {
+        return std::vector<Tensor>{ops::multiply(grad, mask)};
+      });
     }
-    const auto leaf = [&](int which) {
+    const Value bias = tape.leaf(*b);
+    return tape.record(
+        ops::add(y, b->value), {x, bias},
+        [mask](const Tensor& grad) {
+          return std::vector<Tensor>{ops::multiply(grad, mask), Tensor()};
+        },
+        [this, number, pass](const Tensor& grad) {
+          const SegmentCall call{Kind::weights, q_.seed, pass, number, 0, token_};
+          const Tensor weighed = ops::multiply(grad, mask_of(call, {q_.batch, q_.width}));
+          const Tensor sum = zeros({q_.width}, DType::float32, device_, MemoryKind::activations);
+          for (std::int64_t row = 0; row < q_.batch; ++row) {
+            sum.reduce_(weighed.narrow(row, 1).view({q_.width}), ReduceOp::sum);
+          }
+          return std::vector<Tensor>{Tensor(), sum};
+        });
+  }
+
+  Value block(Tape& tape, const Value& x, int number, int pass) {
+    Value y = x;
+    for (int k = 0; k < q_.products; ++k) {
+      y = autograd::multiply(tape, y, autograd::activate(tape, y, autograd::Activation::gelu));
+    }
+    if (q_.weights == CheckpointWeights::none) return masked(tape, y, nullptr, number, pass);
+    const auto parameter = [&](int which) {
       const bool shared = which == 0 && q_.weights == CheckpointWeights::tied;
       const int owner = shared ? 0 : number;
-      return tape.leaf(*parameters_[static_cast<std::size_t>(4 * owner + which)]);
+      return parameters_[static_cast<std::size_t>(4 * owner + which)].get();
     };
-    const Value w1 = leaf(0), b1 = leaf(1);
-    Value h = autograd::linear(tape, x, w1, b1);
+    const Value w1 = tape.leaf(*parameter(0)), b1 = tape.leaf(*parameter(1));
+    Value h = autograd::linear(tape, y, w1, b1);
     h = autograd::activate(tape, h, autograd::Activation::gelu);
     if (q_.dropout > 0) {
       const auto place = static_cast<std::uint64_t>(1 + number);
       h = autograd::dropout(tape, h, {q_.dropout, q_.seed ^ (place << 32), pass * q_.batch, 1});
     }
-    const Value w2 = leaf(2), b2 = leaf(3);
-    return autograd::add(tape, x, autograd::linear(tape, h, w2, b2));
+    const Value w2 = tape.leaf(*parameter(2));
+    return autograd::add(tape, x,
+                         masked(tape, autograd::linear(tape, h, w2), parameter(3), number, pass));
   }
 
   Value segment(Tape& tape, const Value& x, int first, int count, int pass) {
@@ -198,20 +273,22 @@ class CheckpointedModel {
     return autograd::mean(tape, autograd::multiply(tape, y, y));
   }
 
-  void go_back(Tape& tape, Value& loss) {
-    if (q_.walk == CheckpointWalk::whole) return tape.backward(std::exchange(loss, {}));
-    tape.backward_inputs(loss, full({1}, 1.0, DType::float32, device_, MemoryKind::buffers));
+  void go_back(Tape& tape, Value& loss, double begin_at, int pass) {
+    const Tensor grad = full({1}, begin_at, DType::float32, device_, MemoryKind::buffers);
+    if (q_.walk == CheckpointWalk::whole) return tape.backward(std::exchange(loss, {}), grad);
+    token_ = 0;
+    tape.backward_inputs(loss, grad);
     loss = {};
     answer_.between_bytes = bytes_that_came();
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (parameters_[i]->grad.defined()) ++answer_.early[i];
-    }
+    token_ = ask_({Kind::first_half_is_over, q_.seed, pass}).token;
     tape.backward_weights();
   }
 
   const CheckpointQuestion& q_;
   Device& device_;
   Run run_;
+  Ask ask_;
+  std::uint64_t token_ = 0;  // of the walk at hand, from the end of its first half on
   std::vector<std::unique_ptr<Parameter>> parameters_;
   CheckpointAnswer answer_;
   std::int64_t before_bytes_ = 0;

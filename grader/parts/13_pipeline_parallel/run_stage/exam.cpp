@@ -1,15 +1,19 @@
-// The exam of run_stage. The parts of a chain are dealt to the stages, so that a stage can only
-// compute what its messages let it; the judge computes the whole chain itself. Passes take virtual
-// time: what a stage waits for shows in the time of the run.
+// The exam of run_stage. The inputs of a chain are dealt to the stages, and the judge has the
+// matrices: a stage gets what a pass makes from the judge, after the pass's time (passes.hpp). So
+// the order of passes, their gradients and the time of the run are the judge's own; what a stage
+// waits for shows in the time. The judge also looks at the memory of each player. What a player
+// says of its tensors can lower the verdict, and no more (decision 0055).
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "engine/base/units.hpp"
+#include "engine/parallel/pipeline/outbox.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
+#include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
 namespace lockstep::grader::run_stage {
 namespace {
@@ -18,12 +22,9 @@ using pipeline::Plan;
 using pipeline::Schedule;
 
 StageCase case_of(const Problem& p, std::uint64_t salt, int stage) {
-  StageCase one{.plan = p.plan, .weights = weights_of(p, salt), .costs = p.costs};
+  StageCase one{.plan = p.plan, .weights = weights_of(p, salt)};
   one.fails_at = p.fails_at;
-  std::vector<int> mine;
-  for (int chunk = 0; chunk < p.plan.chunks; ++chunk) mine.push_back(chunk * p.plan.stages + stage);
-  one.share = share_of(chain_of(p, salt), mine);
-  one.share.holds = !p.measured;
+  one.share = share_of(p, chains_of(p, salt), stage);
   return one;
 }
 
@@ -36,8 +37,18 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-using Contract = RanksContract<Problem, StageCase, StageReport>;
-const Contract contract{.case_of = case_of, .compare = compare, .smaller = smaller};
+using Contract = RanksContract<Problem, StageCase, StageReport, PassService>;
+using Compare = decltype(Contract::compare);
+
+Contract contract_of(CaseRunner& runner, Compare compared = compare) {
+  return {.case_of = case_of,
+          .compare = std::move(compared),
+          .smaller = smaller,
+          .services = [&runner](const Problem& p, std::uint64_t salt) {
+            return std::tuple(
+                PassService(p, salt, [&runner](int rank) { return runner.memory_bytes(rank); }));
+          }};
+}
 
 Plan plan_of(Schedule schedule, int stages, int chunks, int micro_batches) {
   return pipeline::make_plan(schedule, stages, chunks, micro_batches);
@@ -48,7 +59,7 @@ using Sizes = std::vector<std::array<int, 3>>;
 void judge_schedule(CaseRunner& runner, Schedule schedule, const std::string& name,
                     const Sizes& sizes) {
   for (const auto& [stages, chunks, micro_batches] : sizes) {
-    judge(runner, contract,
+    judge(runner, contract_of(runner),
           problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name));
   }
 }
@@ -59,17 +70,52 @@ void any_plan(CaseRunner& runner) {
   std::reverse(turned.actions.front().begin() + 4, turned.actions.front().end());
   Problem p = problem_of(runner, turned, "GPipe, on stage 0 the last micro-batch goes back first");
   p.rows.assign(4, 2);
-  judge(runner, contract, p);
+  judge(runner, contract_of(runner), p);
   // The first stage hurries ahead: its messages are taken much later than they were sent.
   Plan hurried = plan_of(Schedule::one_f_one_b, 3, 1, 6);
   hurried.actions.front() = plan_of(Schedule::gpipe, 3, 1, 6).actions.front();
-  judge(runner, contract, problem_of(runner, hurried, "GPipe on stage 0 and 1F1B on the others"));
+  judge(runner, contract_of(runner),
+        problem_of(runner, hurried, "GPipe on stage 0 and 1F1B on the others"));
   for (const auto& [stages, chunks, micro_batches] :
        Sizes{{2, 1, 5}, {3, 1, 7}, {2, 3, 4}, {4, 2, 3}, {1, 3, 3}, {5, 1, 6}}) {
-    judge(runner, contract,
+    judge(runner, contract_of(runner),
           problem_of(runner, drawn_plan(runner.draw(), stages, chunks, micro_batches),
                      "a drawn plan"));
   }
+}
+
+// (source, destination, tag) of each message of the plan.
+using Labels = std::vector<std::tuple<int, int, int>>;
+Labels labels_of(const Problem& p) {
+  Labels labels;
+  for (int stage = 0; stage < p.plan.stages; ++stage) {
+    for (const auto& action : p.plan.actions[static_cast<std::size_t>(stage)]) {
+      const auto parcel = pipeline::made_by(p.plan, stage, action);
+      if (parcel && parcel->dst != stage) labels.emplace_back(stage, parcel->dst, parcel->tag);
+    }
+  }
+  std::ranges::sort(labels);
+  return labels;
+}
+
+void check_tags(CaseRunner& runner, const Played& played, const Problem& p) {
+  Labels seen;
+  for (const auto& message : played.counters.messages) {
+    seen.emplace_back(message.src, message.dst, message.tag);
+  }
+  std::ranges::sort(seen);
+  const Labels right = labels_of(p);
+  if (seen == right) return;
+  const auto differs = std::ranges::mismatch(seen, right);
+  const auto [src, dst, tag] = *differs.in1;
+  runner.fail(played,
+              because({"other_tags", "each message has the tag of its parcel (outbox.hpp)"},
+                      {.message = text("the gradients are right, but stage ", src,
+                                       " sends a message with tag ", tag, " to stage ", dst,
+                                       ", and no parcel of the plan between them has this tag"),
+                       .expected = "the tags of the parcels",
+                       .seen = text("tag ", tag),
+                       .where = text("stage ", src)}));
 }
 
 void check_messages(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -83,59 +129,73 @@ void check_messages(CaseRunner& runner, const Played& played, const Problem& p) 
                                       counted(seen.messages_sent, "message"),
                                       " where its plan has ", right.messages)));
   }
+  check_tags(runner, played, p);
 }
 
+Failure too_much_kept(int stage, const std::string& seen, int most) {
+  Failure failure{
+      .message = text("the gradients are right, but when a pass of stage ", stage, " begins, ",
+                      seen, " kept beside the stage's own, where ", most, " tensors are enough"),
+      .expected = text("at most ", most, " tensors"),
+      .seen = seen,
+      .where = text("stage ", stage)};
+  failure.verdict = Verdict::efficiency;
+  return because({"tensors_kept",
+                  "what was received is kept after its pass, or what was sent after it has "
+                  "arrived; a plan bounds the memory of a stage only if both are let go"},
+                 failure);
+}
+
+// The player counts tensors, which can only speak against it. The judge's own measure is the memory
+// of the process: less fine, and nothing that the player says enters it.
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
-                  const std::vector<StageReport>& reports) {
-  constexpr std::int64_t bytes_of_tensor = 3 * chain_width * sizeof(double);
+                  const PassService& passes) {
+  const std::int64_t bytes_of_tensor =
+      std::int64_t{3} * chain_width * p.filler * static_cast<std::int64_t>(sizeof(double));
   constexpr int spare = 2;
+  // The program, its stacks, the stage's numbers, and what the line to the judge has in hand. A
+  // right stage is at a third of it.
+  constexpr std::int64_t others_bytes = std::int64_t{2} << 20;
   for (int stage = 0; stage < p.plan.stages; ++stage) {
     const int most = tensors_held(p.plan, stage) + spare;
-    const std::int64_t held = reports[static_cast<std::size_t>(stage)].held_bytes_max;
+    const PassService::Ran& ran = passes.of(stage);
+    if (ran.held_bytes_max < 0) throw MalformedMessage("tensors of less than no bytes");
     // Losses and weights are smaller than a tensor, and do not count.
-    if (held / bytes_of_tensor <= most) continue;
-    Failure failure{
-        .message = text("the gradients are right, but when a pass of stage ", stage,
-                        " begins, up to ", held / bytes_of_tensor,
-                        " tensors are kept beside the stage's own, where ", most, " are enough"),
-        .expected = text("at most ", most, " tensors"),
-        .seen = text(held / bytes_of_tensor, " tensors"),
-        .where = text("stage ", stage)};
-    failure.verdict = Verdict::efficiency;
-    runner.fail(played, because({"tensors_kept",
-                                 "what was received is kept after its pass, or what was sent after "
-                                 "it has arrived; a plan bounds the memory of a stage only if both "
-                                 "are let go"},
-                                failure));
+    if (const std::int64_t held = ran.held_bytes_max / bytes_of_tensor; held > most) {
+      runner.fail(played, too_much_kept(stage, text("up to ", held, " tensors are"), most));
+    }
+    if (ran.memory_bytes_max.value_or(0) <= most * bytes_of_tensor + others_bytes) continue;
+    const std::string seen = text(grouped(*ran.memory_bytes_max), " bytes are in the process, of ",
+                                  grouped(bytes_of_tensor), " a tensor: more than can be");
+    runner.fail(played, too_much_kept(stage, seen, most));
   }
 }
 
 void memory(CaseRunner& runner) {
-  const Contract with_memory{
-      .case_of = case_of,
-      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
-                    const std::vector<StageReport>& reports) {
-        compare(at, played, p, salt, reports);
-        check_memory(at, played, p, reports);
-      }};
-  for (const auto& [schedule, stages, chunks] :
-       {std::tuple{Schedule::one_f_one_b, 2, 1}, std::tuple{Schedule::one_f_one_b, 4, 1},
-        std::tuple{Schedule::interleaved, 2, 2}, std::tuple{Schedule::interleaved, 1, 3},
-        std::tuple{Schedule::zero_bubble, 3, 1}}) {
-    Problem p = problem_of(runner, plan_of(schedule, stages, chunks, 24), "24 micro-batches");
-    p.rows.assign(24, 3);
+  const Contract with_memory = contract_of(
+      runner, [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
+                 const std::vector<StageReport>& reports, const PassService& passes) {
+        compare(at, played, p, salt, reports, passes);
+        check_memory(at, played, p, passes);
+      });
+  for (const auto& [schedule, stages, chunks, micro_batches] :
+       {std::tuple{Schedule::one_f_one_b, 2, 1, 48}, std::tuple{Schedule::one_f_one_b, 4, 1, 24},
+        std::tuple{Schedule::interleaved, 2, 2, 24}, std::tuple{Schedule::interleaved, 1, 3, 24},
+        std::tuple{Schedule::zero_bubble, 3, 1, 24}}) {
+    Problem p = problem_of(runner, plan_of(schedule, stages, chunks, micro_batches),
+                           text(micro_batches, " micro-batches"));
+    p.rows.assign(static_cast<std::size_t>(micro_batches), 3);
     p.measured = true;
+    p.filler = 1024;
     judge(runner, with_memory, p);
   }
 }
 
 void failing_stage(CaseRunner& runner) {
-  const Contract must_throw{
-      .case_of = case_of,
-      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
-                    const std::vector<StageReport>& reports) {
-        const StageReport& seen = reports.front();
-        if (seen.threw && std::ssize(seen.passes) == p.fails_at + 1) return;
+  const Contract must_throw =
+      contract_of(runner, [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                             const std::vector<StageReport>& reports, const PassService& passes) {
+        if (reports.front().threw && std::ssize(passes.of(0).passes) == p.fails_at + 1) return;
         at.fail(played, because({"error_swallowed",
                                  "what the stage throws is caught. Let it leave the part, so that "
                                  "no caller mistakes a partial result for a complete one"},
@@ -143,7 +203,7 @@ void failing_stage(CaseRunner& runner) {
                                                  p.fails_at + 1, ", and the part returns normally"),
                                  .expected = "what the stage throws",
                                  .seen = "a normal return"}));
-      }};
+      });
   for (const auto& [schedule, fails_at] :
        {std::tuple{Schedule::gpipe, 1}, std::tuple{Schedule::gpipe, 4},
         std::tuple{Schedule::zero_bubble, 1}, std::tuple{Schedule::zero_bubble, 2}}) {
@@ -158,6 +218,9 @@ void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
   constexpr double transfer_s = 6.1e-6, slack = 1.03;
   const double best = pipeline::price(p.plan, {{p.costs}, transfer_s}).makespan_s;
   const double seen = played.counters.makespan_s;
+  // No stage gets what a pass makes before the pass's time is over.
+  const double least = pipeline::price(p.plan, {{p.costs}, 0}).makespan_s;
+  if (seen < least * (1 - 1e-9)) throw MalformedMessage("a run of less time than its passes take");
   if (seen <= best * slack) return;
   const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
   Failure failure{.message = text("the gradients are right, but the run takes ", micros(seen),
@@ -177,7 +240,7 @@ void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
 void hidden_transfers(CaseRunner& runner) {
   const auto judge_time = [&](Schedule schedule, int stages, int chunks, int micro_batches,
                               const std::string& name) {
-    judge(runner, contract,
+    judge(runner, contract_of(runner),
           problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name), check_time);
   };
   judge_time(Schedule::gpipe, 2, 1, 8, "GPipe");
@@ -187,6 +250,9 @@ void hidden_transfers(CaseRunner& runner) {
   judge_time(Schedule::interleaved, 2, 2, 8, "interleaved");
   judge_time(Schedule::zero_bubble, 4, 1, 8, "zero bubble");
   judge_time(Schedule::zero_bubble, 4, 1, 28, "zero bubble");
+  judge_time(Schedule::one_f_one_b, 2, 1, 1, "1F1B");
+  judge_time(Schedule::gpipe, 13, 1, 4, "GPipe");
+  judge_time(Schedule::one_f_one_b, 13, 1, 16, "1F1B");
 }
 
 }  // namespace
@@ -199,13 +265,13 @@ Exam exam() {
          judge_schedule(runner, Schedule::interleaved, "interleaved", {{1, 2, 3}});
          Problem p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
          p.beside = 0x1p-29;  // no float32 holds such a weight
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, one weight is 0");
          p.without_weight = 1;
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 1), "GPipe, the only weight is 0");
          p.without_weight = 0;
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
        }},
       {"GPipe on 2 to 5 stages: losses and gradients are those of one device",
        [](CaseRunner& runner) {
@@ -213,10 +279,10 @@ Exam exam() {
                         {{2, 1, 1}, {2, 1, 4}, {3, 1, 2}, {4, 1, 7}, {5, 1, 5}});
          Problem p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine weights");
          p.beside = 0x1p-29;  // so gradients are no numbers of float32
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine inputs");
          p.fine_inputs = true;
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
        }},
       {"1F1B on 2 to 8 and 13 stages, also with fewer micro-batches than stages",
        [](CaseRunner& runner) {
@@ -236,14 +302,14 @@ Exam exam() {
          Problem p = problem_of(runner, plan_of(Schedule::zero_bubble, 2, 1, 4),
                                 "zero bubble, one weight is 0");
          p.without_weight = 1;
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
        }},
       {"any plan that can be carried out, and no send is waited for before the end", any_plan},
       {"forward passes alone, as in an evaluation",
        [](CaseRunner& runner) {
          for (const auto& [stages, chunks, micro_batches] :
               Sizes{{1, 1, 4}, {3, 1, 5}, {2, 2, 4}}) {
-           judge(runner, contract,
+           judge(runner, contract_of(runner),
                  problem_of(runner, forward_only(stages, chunks, micro_batches), "forward alone"));
          }
        }},
@@ -251,12 +317,18 @@ Exam exam() {
        [](CaseRunner& runner) {
          Problem p = problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 5), "1F1B");
          p.members = {8, {6, 1, 4}};
-         judge(runner, contract, p);
+         judge(runner, contract_of(runner), p);
        }},
       {"when a neighbour is lost, a stage throws CommError",
        [](CaseRunner& runner) {
+         // At each request that it makes, also the last ones, when it waits for its sends.
+         for (int at_request = 1; at_request <= 20; ++at_request) {
+           judge_lost_peer(runner, contract_of(runner),
+                           problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 1,
+                           at_request);
+         }
          for (const int at_request : {6, 11}) {
-           judge_lost_peer(runner, contract,
+           judge_lost_peer(runner, contract_of(runner),
                            problem_of(runner, plan_of(Schedule::one_f_one_b, 4, 1, 8), "1F1B"), 2,
                            at_request);
          }
@@ -268,8 +340,10 @@ Exam exam() {
        [](CaseRunner& runner) {
          for (const auto& [schedule, stages, chunks, micro_batches] :
               {std::tuple{Schedule::gpipe, 3, 1, 5}, std::tuple{Schedule::interleaved, 3, 2, 6},
-               std::tuple{Schedule::zero_bubble, 2, 1, 5}}) {
-           judge(runner, contract,
+               std::tuple{Schedule::zero_bubble, 2, 1, 5},
+               std::tuple{Schedule::one_f_one_b, 2, 1, 1},
+               std::tuple{Schedule::one_f_one_b, 13, 1, 2}}) {
+           judge(runner, contract_of(runner),
                  problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages"),
                  check_messages);
          }

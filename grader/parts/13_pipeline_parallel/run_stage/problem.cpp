@@ -68,9 +68,29 @@ Plan forward_only(int stages, int chunks, int micro_batches) {
   return plan;
 }
 
-Chain chain_of(const Problem& p, std::uint64_t salt) {
-  Chain chain = make_chain(salt, p.plan.stages * p.plan.chunks, p.rows);
-  return p.fine_inputs ? with_fine_inputs(std::move(chain)) : chain;
+std::vector<Chain> chains_of(const Problem& p, std::uint64_t salt) {
+  std::vector<Chain> chains;
+  for (std::size_t m = 0; m < p.rows.size(); ++m) {
+    Chain chain =
+        make_chain(random_bits(salt, 95'000 + m), p.plan.stages * p.plan.chunks, {p.rows[m]});
+    chains.push_back(p.fine_inputs ? with_fine_inputs(std::move(chain)) : std::move(chain));
+  }
+  return chains;
+}
+
+ChainShare share_of(const Problem& p, const std::vector<Chain>& chains, int stage) {
+  ChainShare share{.parts = p.plan.stages * p.plan.chunks, .width = chain_width, .rows = p.rows};
+  for (int chunk = 0; chunk < p.plan.chunks; ++chunk) {
+    const int part = chunk * p.plan.stages + stage;
+    share.mine.push_back(part);
+    for (const Chain& chain : chains) {
+      if (part == 0) share.inputs.push_back(chain.inputs.front());
+      if (part == share.parts - 1) share.coefficients.push_back(chain.coefficients.front());
+    }
+  }
+  share.holds = !p.measured;
+  share.filler = p.filler;
+  return share;
 }
 
 Sent sent_by(const Problem& p, int stage) {
@@ -79,7 +99,7 @@ Sent sent_by(const Problem& p, int stage) {
     const auto parcel = pipeline::made_by(p.plan, stage, action);
     if (!parcel || parcel->dst == stage) continue;
     ++sent.messages;
-    sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * chain_width *
+    sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * chain_width * p.filler *
                   static_cast<std::int64_t>(sizeof(double));
   }
   return sent;

@@ -19,7 +19,8 @@ struct Problem {
   double beside = 0;         // added to each weight
   int without_weight = -1;   // the micro-batch whose weight is 0; -1: none
   bool fine_inputs = false;  // whether the model's inputs are numbers that no float32 holds
-  bool measured = false;     // whether tensors are counted, so that the stage keeps none itself
+  bool measured = false;     // whether memory is counted, so that the stage keeps none itself
+  int filler = 1;            // as in ChainShare
   int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
 
@@ -37,7 +38,11 @@ pipeline::Plan drawn_plan(std::uint64_t seed, int stages, int chunks, int micro_
 // Forward passes alone, as in an evaluation.
 pipeline::Plan forward_only(int stages, int chunks, int micro_batches);
 
-Chain chain_of(const Problem& p, std::uint64_t salt);
+// By micro-batch: each has matrices of its own, as if noise were added to those of the model, so
+// that no pass shows what the next one makes.
+std::vector<Chain> chains_of(const Problem& p, std::uint64_t salt);
+// The share of a stage, without its matrices.
+ChainShare share_of(const Problem& p, const std::vector<Chain>& chains, int stage);
 
 // A message that a stage sends by the plan.
 struct Sent {
@@ -52,8 +57,10 @@ int tensors_held(const pipeline::Plan& plan, int stage);
 // The weights of the micro-batches, at which their backward passes begin.
 std::vector<double> weights_of(const Problem& p, std::uint64_t salt);
 
+class PassService;
+
 // Compares gradients and losses, rank by rank.
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-             const std::vector<StageReport>& reports);
+             const std::vector<StageReport>& reports, const PassService& passes);
 
 }  // namespace lockstep::grader::run_stage

@@ -2,9 +2,10 @@
 // loss. It also finds likely causes of a wrong one.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "grader/judge/compare.hpp"
-#include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
+#include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
 namespace lockstep::grader::run_stage {
 namespace {
@@ -26,18 +27,28 @@ std::vector<int> parts_of(const Problem& p, int stage) {
 }
 
 struct Expected {
-  Chain chain;
+  std::vector<Chain> chains;  // by micro-batch
   std::vector<double> weights;
 
   std::vector<std::vector<double>> gradients(const Problem& p, int stage,
                                              const std::vector<double>& seeds) const {
-    const auto all = result_of(chain, weights, seeds).gradients;
     std::vector<std::vector<double>> mine;
-    for (const int part : parts_of(p, stage)) mine.push_back(all[static_cast<std::size_t>(part)]);
+    for (const int part : parts_of(p, stage)) {
+      auto& sum = mine.emplace_back(static_cast<std::size_t>(chain_width) * chain_width);
+      for (std::size_t m = 0; m < chains.size(); ++m) {
+        const auto one = result_of(chains[m], {1}, {seeds[m]});
+        const auto& added = one.gradients[static_cast<std::size_t>(part)];
+        std::ranges::transform(sum, added, sum.begin(), std::plus<>());
+      }
+    }
     return mine;
   }
   double loss(const std::vector<double>& shares) const {
-    return result_of(chain, shares, shares).loss;
+    double sum = 0;
+    for (std::size_t m = 0; m < chains.size(); ++m) {
+      sum += result_of(chains[m], {shares[m]}, {0}).loss;
+    }
+    return sum;
   }
 };
 
@@ -192,14 +203,14 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
 }  // namespace
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-             const std::vector<StageReport>& reports) {
-  Expected expected{chain_of(p, salt), weights_of(p, salt)};
+             const std::vector<StageReport>& reports, const PassService& passes) {
+  const Expected expected{chains_of(p, salt), weights_of(p, salt)};
   const bool trains = p.plan.actions.front().back().pass != pipeline::Pass::forward;
   for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
-    const StageReport& report = reports[static_cast<std::size_t>(stage)];
-    check_order(runner, played, p, stage, report.passes);
-    check_loss(runner, played, p, expected, stage, report.loss);
-    if (trains) check_gradients(runner, played, p, expected, stage, report.gradients);
+    const PassService::Ran& ran = passes.of(stage);
+    check_order(runner, played, p, stage, ran.passes);
+    check_loss(runner, played, p, expected, stage, reports[static_cast<std::size_t>(stage)].loss);
+    if (trains) check_gradients(runner, played, p, expected, stage, ran.gradients);
   }
 }
 

@@ -10,24 +10,40 @@ struct SplitCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
   std::vector<int> device_of_layer{};
-  double forward_s = 0;  // of each layer; backward takes twice as long
-  ChainShare share{};
+  ChainShare share{};  // without its matrices, which are the judge's
+};
+
+// A layer is run by the judge: it is given the numbers that the pass needs, and answers after the
+// pass's time with those that it makes.
+struct LayerCall {
+  static constexpr const char* service = "layers";
+  int layer = 0;
+  std::uint8_t back = 0;
+  std::vector<double> numbers{};
+};
+struct LayerAnswer {
+  std::vector<double> numbers{};
 };
 
 struct SplitReport {
-  // Layers in the order of their passes: 1, 2, … forward, -1, -2, … backward.
-  std::vector<int> passes{};
-  std::vector<std::vector<double>> gradients{};  // of the device's layers
-  std::vector<double> loss{};                    // its elements; empty: undefined
+  std::vector<double> loss{};  // its elements; empty: undefined
 };
 
 template <typename Archive>
 void fields(Archive& archive, SplitCase& c) {
-  archive(c.group, c.peer, c.device_of_layer, c.forward_s, c.share);
+  archive(c.group, c.peer, c.device_of_layer, c.share);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerCall& call) {
+  archive(call.layer, call.back, call.numbers);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerAnswer& answer) {
+  archive(answer.numbers);
 }
 template <typename Archive>
 void fields(Archive& archive, SplitReport& report) {
-  archive(report.passes, report.gradients, report.loss);
+  archive(report.loss);
 }
 
 }  // namespace lockstep::grader

@@ -1,5 +1,5 @@
-// The exam of split_model. A device is given its own layers only, so a gradient is right only if
-// activations and gradients travelled; the judge counts what did, and when devices worked.
+// The exam of split_model. The judge runs the layers (layers.hpp), so that a gradient is right only
+// if activations and gradients travelled; it counts what did, and knows when devices worked.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/13_pipeline_parallel/split_model/case.hpp"
+#include "grader/parts/13_pipeline_parallel/split_model/layers.hpp"
 
 namespace lockstep::grader::split_model {
 namespace {
@@ -37,8 +37,6 @@ struct Problem {
   }
 };
 
-constexpr double forward_s = 20e-6;
-
 Chain chain_of(const Problem& p, std::uint64_t salt) {
   Chain chain = make_chain(salt, p.layers(), {p.rows});
   if (p.fine == Problem::Fine::inputs) return with_fine_inputs(std::move(chain));
@@ -48,8 +46,8 @@ Chain chain_of(const Problem& p, std::uint64_t salt) {
 
 SplitCase case_of(const Problem& p, std::uint64_t salt, int device) {
   SplitCase one{.device_of_layer = p.device_of_layer,
-                .forward_s = forward_s,
                 .share = share_of(chain_of(p, salt), p.layers_of(device))};
+  one.share.matrices.clear();
   one.share.shapes = p.shapes;
   return one;
 }
@@ -98,7 +96,6 @@ void check_passes(CaseRunner& runner, const Played& played, const Problem& p, in
 void check_gradients(CaseRunner& runner, const Played& played, const Problem& p, int device,
                      const ChainResult& right, const Gradients& seen) {
   const std::vector<int> mine = p.layers_of(device);
-  if (seen.size() != mine.size()) throw MalformedMessage("not the gradients of every layer");
   for (std::size_t k = 0; k < mine.size(); ++k) {
     const auto& expected = right.gradients[static_cast<std::size_t>(mine[k])];
     const auto at = first_difference(seen[k], expected, std::vector<double>(expected.size(), 0));
@@ -142,13 +139,15 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p, int 
 }
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-             const std::vector<SplitReport>& reports) {
+             const std::vector<SplitReport>& reports, const LayerService& layers) {
   const ChainResult right = result_of(chain_of(p, salt), {1}, {1});
   for (int device = 0; device < p.members.size(); ++device) {
-    const SplitReport& report = reports[static_cast<std::size_t>(device)];
-    check_passes(runner, played, p, device, report.passes);
-    check_loss(runner, played, p, device, right.loss, report.loss);
-    check_gradients(runner, played, p, device, right, report.gradients);
+    check_passes(runner, played, p, device, layers.passes(device));
+    check_loss(runner, played, p, device, right.loss,
+               reports[static_cast<std::size_t>(device)].loss);
+    Gradients seen;
+    for (const int layer : p.layers_of(device)) seen.push_back(layers.gradient(layer));
+    check_gradients(runner, played, p, device, right, seen);
   }
 }
 
@@ -198,6 +197,9 @@ void check_transfers(CaseRunner& runner, const Played& played, const Problem& p)
 void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
   const double passes_s = 3 * forward_s * p.layers();
   const double most_s = passes_s + 7e-6 * static_cast<double>(right_routes(p).size());
+  if (played.counters.makespan_s < passes_s * (1 - 1e-9)) {
+    throw MalformedMessage("a run of less time than its layers take");
+  }
   if (played.counters.makespan_s <= most_s) return;
   const auto micros = [](double seconds) { return text(std::lround(seconds * 1e6), " µs"); };
   Failure failure{
@@ -224,8 +226,14 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-using Contract = RanksContract<Problem, SplitCase, SplitReport>;
-const Contract contract{.case_of = case_of, .compare = compare, .smaller = smaller};
+using Contract = RanksContract<Problem, SplitCase, SplitReport, LayerService>;
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .smaller = smaller,
+    .services = [](const Problem& p, std::uint64_t salt) {
+      return std::tuple(LayerService(p.members, p.device_of_layer, chain_of(p, salt)));
+    }};
 
 Problem problem_of(CaseRunner& runner, int devices, std::vector<int> device_of_layer) {
   const int rows = static_cast<int>(runner.draw_between(1, 4));

@@ -1,0 +1,27 @@
+#include "grader/dev/liars.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lockstep::grader {
+
+const std::vector<Liar>& liars() {
+  static const std::vector<Liar> all{
+      {"activation_checkpoint", "best_numbers", {8}},
+      {"activation_checkpoint", "keeps_everything", {8, 9, 10, 11}},
+      {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
+      {"prefetching_loader", "hoards", {2, 5}},
+      {"run_stage", "computes_in_no_time", {13}},
+      {"run_stage", "hoards", {12}},
+  };
+  return all;
+}
+
+std::vector<Liar> liars_of(const Exercise& exercise) {
+  std::vector<Liar> mine;
+  std::ranges::copy_if(liars(), std::back_inserter(mine),
+                       [&](const Liar& liar) { return liar.exercise == exercise.name; });
+  return mine;
+}
+
+}  // namespace lockstep::grader
