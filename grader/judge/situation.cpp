@@ -43,15 +43,25 @@ constexpr std::array<Words, situation_count> words{{
     {"rounded_once", "a result that may be rounded once is compared to the bit"},
 }};
 
-struct Battery {
+struct KindBattery {
   std::string_view kind;
   std::vector<Situation> asks;
 };
 
-const std::vector<Battery>& batteries() {
-  static const std::vector<Battery> all{
-      {"function", {}}, {"schedules", {}}, {"collective", {}}, {"lossy", {}},
-      {"ranks", {}},    {"driven", {}},    {"services", {}},
+const std::vector<KindBattery>& batteries() {
+  using enum Situation;
+  static const std::vector<Situation> ranks{
+      not_a_number,         infinity,      zeros,           every_dtype,          shapes,
+      rank_counts,          another_group, same_call_twice, lost_at_each_request, double_digits,
+      price_at_the_extremes};
+  static const std::vector<Situation> driven{
+      not_a_number, infinity,      zeros,       every_dtype,     shapes,
+      rank_counts,  another_group, two_objects, same_call_twice, lost_at_each_request};
+  static const std::vector<Situation> services{
+      not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request, double_digits};
+  static const std::vector<KindBattery> all{
+      {"function", {}}, {"schedules", {}},  {"collective", {}},     {"lossy", {}},
+      {"ranks", ranks}, {"driven", driven}, {"services", services},
   };
   return all;
 }
@@ -70,7 +80,7 @@ std::optional<Situation> situation_named(std::string_view name) {
 }
 
 std::optional<std::span<const Situation>> battery_of(std::string_view kind) {
-  const auto found = std::ranges::find(batteries(), kind, &Battery::kind);
+  const auto found = std::ranges::find(batteries(), kind, &KindBattery::kind);
   if (found == batteries().end()) return std::nullopt;
   return found->asks;
 }
