@@ -298,7 +298,8 @@ Exam exam() {
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](CaseRunner& runner) {
-         const Problem p{whole_world(4), {plain_model(0)}, runner.draw()};
+         ModelPlan model{0, of_type(DType::float32, {35, 12}), of_type(DType::int64, {7})};
+         const Problem p{whole_world(4), {std::move(model)}, runner.draw()};
          judge_lost_peers(runner, contract, p);
        }},
       {"each rank receives the model once, and no rank sends it to every other rank",

@@ -198,15 +198,18 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
 }
 
-// A step that lost a peer leaves the parameters as they were before it.
+// A step that lost a peer leaves the parameters as they were before it, or has made its update: of
+// the mean, before something else failed.
 void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   int rank, const Bytes& kept) {
   const auto report = fields_from_bytes<StepReport>(kept);
-  const std::int64_t taken = std::min<std::int64_t>(std::ssize(report.losses), steps);
+  const std::int64_t taken = std::min<std::int64_t>(std::ssize(report.losses), steps - 1);
   const auto seen = as_doubles(p.dtype, report.parameters);
   const auto right = train(p, salt, Variant::right, taken).parameters;
+  const auto whole = train(p, salt, Variant::right, taken + 1).parameters;
   const auto at = first_difference(seen, right, digits_tolerance(p.dtype, p.optimizer, right));
-  if (at) runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));
+  if (!at || !first_difference(seen, whole, digits_tolerance(p.dtype, p.optimizer, whole))) return;
+  runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));
 }
 
 const RanksContract<Problem, StepCase, StepReport> contract{
