@@ -1,5 +1,7 @@
 #include "grader/exam/dataset_service.hpp"
 
+#include <numeric>
+
 #include "engine/base/random.hpp"
 
 namespace lockstep::grader {
@@ -16,6 +18,11 @@ std::int64_t HiddenSamples::label(std::int64_t sample, std::int64_t t) const {
 }
 
 double HiddenSamples::input(std::int64_t sample, std::int64_t i) const {
+  if (odd == Odd::zeros || (odd != Odd::none && sample == shape.size / 2 && i == 0)) {
+    std::vector<double> one(1);
+    make_odd(one, odd);
+    return one.front();
+  }
   const double noise =
       random_uniform(salt + 29, static_cast<std::uint64_t>(sample * shape.inputs + i));
   return 3 * noise - 1.5 + (i == label(sample, 0) ? 1.0 : 0.0);
@@ -35,6 +42,12 @@ std::vector<std::int64_t> HiddenSamples::labels_of(std::span<const std::int64_t>
     for (std::int64_t t = 0; t < shape.labels; ++t) labels.push_back(label(index, t));
   }
   return labels;
+}
+
+void ask_of(const HiddenSamples& samples, Situations& asked) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(samples.shape.size));
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  ask_of_values(samples.inputs_of(all), asked);
 }
 
 std::vector<std::vector<std::int64_t>> DatasetService::reads_of(int rank) const {

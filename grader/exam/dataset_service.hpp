@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/play/served_dataset.hpp"
 
@@ -13,6 +14,7 @@ namespace lockstep::grader {
 struct HiddenSamples {
   DatasetShape shape;
   std::uint64_t salt = 0;
+  Odd odd = Odd::none;  // zeros: of every sample; otherwise one number of the middle one
 
   double input(std::int64_t sample, std::int64_t i) const;
   std::int64_t label(std::int64_t sample, std::int64_t t) const;
@@ -20,6 +22,8 @@ struct HiddenSamples {
   std::vector<double> inputs_of(std::span<const std::int64_t> indices) const;
   std::vector<std::int64_t> labels_of(std::span<const std::int64_t> indices) const;
 };
+// The situations into which they put a part.
+void ask_of(const HiddenSamples& samples, Situations& asked);
 
 // One batch that a rank asked for.
 struct DatasetRead {

@@ -47,12 +47,7 @@ class Writer {
 
   std::vector<ScriptedEvent> written() {
     for (pass_ = 0; pass_ < script_.passes.size(); ++pass_) write_pass(script_.passes[pass_]);
-    if (script_.end == DrivenScript::End::unfinished) {
-      const auto order = order_in({});
-      put_takes();
-      put_gradient(Kind::ready, order.front(), Made::in_place);
-      put({.kind = Kind::finalize_early});
-    }
+    if (script_.end != DrivenScript::End::finished) write_unfinished_pass();
     put({.kind = Kind::done});
     return std::move(events_);
   }
@@ -71,6 +66,18 @@ class Writer {
       put_gradient(Kind::ready, i, made_by(pass, static_cast<std::size_t>(i), rank_));
     }
     put({.kind = Kind::finalize});
+  }
+
+  void write_unfinished_pass() {
+    auto order = order_in({});
+    if (script_.end == DrivenScript::End::unfinished) order.resize(1);
+    put_takes();
+    for (const std::int64_t i : order) {
+      const bool missing = std::cmp_equal(i, script_.missing);
+      if (script_.end == DrivenScript::End::one_missing && missing) continue;
+      put_gradient(Kind::ready, i, Made::in_place);
+    }
+    put({.kind = Kind::finalize_early});
   }
 
   std::vector<std::int64_t> order_in(const DrivenPass& pass) const {
@@ -130,11 +137,18 @@ void add_share(DrivenGradient& gradient, const DrivenScript& script, std::uint64
 }  // namespace
 
 GradientPlan DrivenScript::plan() const {
-  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
+  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
 }
 
 std::vector<ScriptedEvent> script_of(const DrivenScript& script, std::uint64_t salt, int rank) {
   return Writer(script, salt, rank).written();
+}
+
+void ask_of(const DrivenScript& script, std::uint64_t salt, int rank, Situations& asked) {
+  for (std::size_t p = 0; p < script.passes.size(); ++p) {
+    ask_of(drawn_gradients(script.plan(), salt_of_pass(salt, p, Kind::ready), rank), asked);
+  }
+  if (script.passes.size() > 1) asked.insert(Situation::same_call_twice);
 }
 
 ScriptService::ScriptService(Members members, std::vector<std::vector<ScriptedEvent>> by_rank)

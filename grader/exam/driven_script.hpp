@@ -32,7 +32,10 @@ struct DrivenScript {
   double share = 0;       // what a gradient is multiplied by before the sum; 0: 1/N
   double afterwards = 1;  // what the sum is multiplied by
   // unfinished: one more pass, in which one gradient comes, and then finalize_early.
-  enum class End : std::uint8_t { finished, unfinished } end = End::finished;
+  // one_missing: the same, but every gradient comes except that of parameter `missing`.
+  enum class End : std::uint8_t { finished, unfinished, one_missing } end = End::finished;
+  std::size_t missing = 0;
+  Held held = Held::usual;
 
   double share_of(int ranks) const { return share == 0 ? 1.0 / ranks : share; }
   double weight_of(int ranks) const { return share_of(ranks) * afterwards; }
@@ -45,6 +48,9 @@ struct ScriptedEvent {
   std::size_t pass = 0;
 };
 std::vector<ScriptedEvent> script_of(const DrivenScript& script, std::uint64_t salt, int rank);
+
+// The situations into which a rank's gradients put a part.
+void ask_of(const DrivenScript& script, std::uint64_t salt, int rank, Situations& asked);
 
 // Plays the scripts of the group's ranks, and notes when events were asked for and given.
 class ScriptService final : public TypedService<EventCall> {

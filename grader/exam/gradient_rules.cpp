@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/random.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -75,6 +77,17 @@ void check_shape(CaseRunner& runner, const Played& played, const GradientPlan& p
        text_of_shape(wanted), text_of_shape(report.shape), text("rank ", rank, ", parameter ", i));
 }
 
+void make_odd(std::vector<double>& values, Held held, std::size_t i, int rank) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool on_one = held == Held::zeros_on_one || (held == Held::odd && i % 4 == 3);
+  if (held == Held::zeros || (on_one && rank == 1)) std::ranges::fill(values, 0);
+  if (held != Held::odd || values.empty() || rank > 1) return;
+  double& middle = values[values.size() / 2];
+  if (i % 4 == 0 && rank == 1) middle = std::numeric_limits<double>::quiet_NaN();
+  if (i % 4 == 1 && rank == 1) middle = infinity;
+  if (i % 4 == 2) middle = rank == 1 ? -infinity : infinity;
+}
+
 // True if a collective had twice the bytes of a gradient of a half type, or of all of them.
 bool travels_wider(const sim::Counters& counters, const GradientPlan& plan) {
   if (bytes_of(plan.dtype) != 2) return false;
@@ -88,6 +101,36 @@ bool travels_wider(const sim::Counters& counters, const GradientPlan& plan) {
 }
 
 }  // namespace
+
+std::string name_of(Held held) {
+  switch (held) {
+    case Held::odd:
+      return ", some values not finite";
+    case Held::zeros_on_one:
+      return ", rank 1 has zeros";
+    case Held::zeros:
+      return ", nothing but zeros";
+    case Held::usual:
+      break;
+  }
+  return {};
+}
+
+void ask_of(const Gradients& gradients, Situations& asked) {
+  std::vector<double> all;
+  bool scalar = false, cube = false;
+  for (std::size_t i = 0; i < gradients.sizes.size(); ++i) {
+    const auto values = as_doubles(gradients.dtype, gradients.grads[i]);
+    all.insert(all.end(), values.begin(), values.end());
+    const Shape shape = shape_of_parameter(gradients.sizes[i]);
+    scalar = scalar || shape.empty();
+    cube = cube || shape.size() == 3;
+  }
+  ask_of_values(all, asked);
+  if (scalar && cube) asked.insert(Situation::shapes);
+  if (gradients.dtype == DType::float64) asked.insert(Situation::double_digits);
+  if (gradients.dtype == every_gradient_dtype[2]) asked.insert(Situation::every_dtype);
+}
 
 std::int64_t GradientPlan::bytes() const {
   std::int64_t count = 0;
@@ -104,6 +147,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
     const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
     values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
   }
+  make_odd(values, plan.held, i, rank);
   return as_doubles(plan.dtype, to_bytes(plan.dtype, values));
 }
 
@@ -132,7 +176,11 @@ void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan
     const auto seen = as_doubles(plan.dtype, report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
       Cause cause{"length", "the size of the gradient changed"};
-      if (seen.size() == expected.values.size()) cause = expected.likely_cause(seen, rank);
+      if (const auto odd = cause_by_finiteness(seen, expected.values, *at)) {
+        cause = *odd;
+      } else if (seen.size() == expected.values.size()) {
+        cause = expected.likely_cause(seen, rank);
+      }
       const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
       const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
       runner.fail(played,
@@ -143,7 +191,8 @@ void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan
                                   .seen = shown,
                                   .where = text(where, ", element ", *at)}));
     }
-    if (report.grad != of_ranks.front()[i].grad) {
+    const Bytes& of_rank_0 = of_ranks.front()[i].grad;
+    if (report.grad != of_rank_0 && first_other_bits(seen, as_doubles(plan.dtype, of_rank_0))) {
       fail(runner, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
                 " hold means that differ in their last bits; "

@@ -1,5 +1,8 @@
 #include "grader/exam/lost_peer_rules.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "grader/exam/wrong_ending.hpp"
 
 namespace lockstep::grader {
@@ -76,9 +79,49 @@ void require_meeting(CaseRunner& runner, const Played& played) {
 
 }  // namespace
 
-void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t at_request) {
-  setup.description += text(", rank ", rank, " dies");
-  setup.faults.kills.push_back({.rank = rank, .at_call = at_request});
+namespace {
+
+// The first two, the last ones, in which a part comes to an end, and some in between.
+std::int64_t request_of_many(std::int64_t calls, int k, int deaths) {
+  const int last = deaths / 2, between = deaths - 2 - last;
+  if (k < 2) return k + 1;
+  if (k >= deaths - last) return calls - (deaths - 1 - k);
+  return 2 + (k - 1) * (calls - last - 2) / (between + 1);
+}
+
+}  // namespace
+
+Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& from, int k,
+                int deaths) {
+  const auto calls_of = [&](int rank) {
+    return std::max<std::int64_t>(calls.at(static_cast<std::size_t>(rank)), 1);
+  };
+  const std::int64_t of_first = calls_of(from.front());
+  if (of_first > deaths) return {from.front(), request_of_many(of_first, k, deaths)};
+  std::int64_t all = 0;
+  for (const int rank : from) all += calls_of(rank);
+  std::int64_t at = k % all;
+  for (const int rank : from) {
+    if (at < calls_of(rank)) return {rank, at + 1};
+    at -= calls_of(rank);
+  }
+  return {from.front(), 1};
+}
+
+std::optional<std::vector<std::int64_t>> requests_of(CaseRunner& runner, CaseSetup setup) {
+  // A rank that never comes to its death has its requests counted.
+  setup.faults.kills.push_back({.rank = 0, .at_call = std::numeric_limits<std::int64_t>::max()});
+  const auto counters = runner.rehearse(setup);
+  if (!counters) return std::nullopt;
+  std::vector<std::int64_t> calls;
+  for (const auto& rank : counters->ranks) calls.push_back(rank.calls);
+  return calls;
+}
+
+void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
+                     const CheckKept& check_kept) {
+  setup.description += text(", rank ", death.rank, " dies at its request ", death.at_request);
+  setup.faults.kills.push_back({.rank = death.rank, .at_call = death.at_request});
   const auto played = play_with_a_death(runner, setup);
   if (!played) return;
   require_meeting(runner, *played);
@@ -88,6 +131,7 @@ void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t
     if (auto failure = failure_of(seen, other, *played->results)) {
       runner.fail(*played, std::move(*failure));
     }
+    if (check_kept && !seen.kept.empty()) check_kept(*played, other, seen.kept);
   }
 }
 

@@ -2,7 +2,10 @@
 // promises that no caller mistakes a partial result for a complete one.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "grader/judge/case_runner.hpp"
 #include "grader/play/lost_peer.hpp"
@@ -17,8 +20,28 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Re
 // as the death's.
 std::optional<Played> play_with_a_death(CaseRunner& runner, const CaseSetup& setup);
 
+// A rank's death: at its k-th request, from 1.
+struct Death {
+  int rank = 0;
+  std::int64_t at_request = 1;
+};
+// The k-th of `deaths` that a case is asked in, where the undisturbed ranks made `calls` requests
+// each. `from`: the ranks that may die, in the order in which they do. The first one dies at each
+// of its requests, then the next; one with more requests than there are deaths at some of them: the
+// first two, the last ones, and some in between.
+Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& from, int k,
+                int deaths);
+
+// The requests that each rank makes in a case that nothing disturbs. nullopt as of
+// CaseRunner::play.
+std::optional<std::vector<std::int64_t>> requests_of(CaseRunner& runner, CaseSetup setup);
+
+// Looks at what a rank kept when its part ended in an exception.
+using CheckKept = std::function<void(const Played&, int rank, const Bytes& kept)>;
+
 // Plays a case in which `rank` dies at its `at_request`-th request, and every other rank reports
 // how its part ended (play_with_a_lost_peer): no rank may swallow what it was told of that death.
-void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t at_request);
+void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
+                     const CheckKept& check_kept = {});
 
 }  // namespace lockstep::grader

@@ -10,15 +10,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "grader/exam/asked.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader {
 
-// Problem has Members `members`, a `schedule_seed` and a description(); Case is what a rank is
-// given (the part's own, and GroupChoice `group` and Peer `peer` unless it is alone); Report what a
-// member hands back; Services, if any, what the judge serves to the ranks of a case.
+// Problem has Members `members`, a `schedule_seed` and a description(), and may have `asks`, the
+// situations that only it knows of; Case is what a rank is given (the part's own, and GroupChoice
+// `group` and Peer `peer` unless it is alone); Report what a member hands back; Services, if any,
+// what the judge serves to the ranks of a case.
 template <typename Problem, typename Case, typename Report, typename... Services>
 struct RanksContract {
   // Makes the case of the member `rank` of the group; the salt is drawn anew for each case. A rank
@@ -29,6 +31,13 @@ struct RanksContract {
   std::function<void(CaseRunner&, const Played&, const Problem&, std::uint64_t salt,
                      const std::vector<Report>&, const Services&...)>
       compare;
+  // Adds the situations into which a rank's case puts the part, as what it holds says (asked.hpp).
+  std::function<void(const Problem&, std::uint64_t salt, int rank, const Case&, Situations&)>
+      ask_of{};
+  // Looks at what a member kept when it lost a peer (keeping(), play/lost_peer.hpp).
+  std::function<void(CaseRunner&, const Played&, const Problem&, std::uint64_t salt, int rank,
+                     const Bytes& kept)>
+      unchanged{};
   // Smaller problems to try when one fails, boldest first. Without it, nothing is shrunk.
   std::function<std::vector<Problem>(const Problem&)> smaller{};
   // New ones for each case.
@@ -46,10 +55,14 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
   CaseSetup setup;
   setup.description = p.description();
   setup.schedule_seed = p.schedule_seed;
+  Situations asked = situations_of(p.members);
+  if constexpr (requires { p.asks; }) asked.insert(p.asks.begin(), p.asks.end());
   for (int world_rank = 0; world_rank < p.members.world; ++world_rank) {
     Case one;
     if (p.members.contain(world_rank)) {
-      one = contract.case_of(p, salt, p.members.group_rank(world_rank));
+      const int rank = p.members.group_rank(world_rank);
+      one = contract.case_of(p, salt, rank);
+      if (contract.ask_of) contract.ask_of(p, salt, rank, one, asked);
     }
     if constexpr (requires { one.group; }) {
       one.group = p.members.choice_of(world_rank);
@@ -57,6 +70,7 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
     }
     setup.inputs.push_back(fields_to_bytes(one));
   }
+  setup.situations.assign(asked.begin(), asked.end());
   std::apply([&](Services&... each) { setup.services = {&each...}; }, services);
   return setup;
 }
@@ -94,6 +108,15 @@ std::optional<Played> play(CaseRunner& runner, const RanksContract<Problem, Othe
   return play(runner, contract, p, runner.draw());
 }
 
+// Two cases of one salt: what the second one finds of the first must not matter.
+template <typename Problem, typename... Others>
+void play_twice(CaseRunner& runner, const RanksContract<Problem, Others...>& contract, Problem p) {
+  const std::uint64_t salt = runner.draw();
+  play(runner, contract, p, salt);
+  p.asks.insert(Situation::same_call_twice);
+  play(runner, contract, p, salt);
+}
+
 // The same, and a problem that fails is made smaller. `cost` looks at what a right case cost.
 template <typename Problem, typename... Others>
 void judge(CaseRunner& runner, const RanksContract<Problem, Others...>& contract, const Problem& p,
@@ -121,7 +144,40 @@ void judge_lost_peer(CaseRunner& runner, const RanksContract<Problem, Others...>
                      const Problem& p, int dies, int at_request) {
   const std::uint64_t salt = runner.draw();
   auto services = contract.services(p, salt);
-  check_lost_peer(runner, setup_of(contract, p, salt, Peer::lost, services), dies, at_request);
+  check_lost_peer(runner, setup_of(contract, p, salt, Peer::lost, services), {dies, at_request});
+}
+
+// A peer is lost at each request of the part: one case each, `deaths` in all (nth_death). The
+// others must say so. One problem of one salt, since the requests are counted in a rehearsal.
+template <typename Problem, typename Case, typename... Others>
+void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Case, Others...>& contract,
+                      const Problem& p, int deaths = 12) {
+  const std::uint64_t salt = runner.draw();
+  std::vector<int> from(p.members.ranks.rbegin(), p.members.ranks.rend());
+  std::optional<std::vector<std::int64_t>> calls;
+  const auto with_setup = [&](const auto& use) {
+    auto services = contract.services(p, salt);
+    CaseSetup setup = setup_of(contract, p, salt, Peer::lost, services);
+    setup.situations.push_back(Situation::lost_at_each_request);
+    use(std::move(setup));
+  };
+  for (int k = 0; k < deaths; ++k) {
+    if (!runner.plays_next()) {
+      runner.pass_over();
+      continue;
+    }
+    if (!calls) with_setup([&](CaseSetup setup) { calls = requests_of(runner, std::move(setup)); });
+    with_setup([&](CaseSetup setup) {
+      CheckKept check_kept;
+      if (contract.unchanged) {
+        setup.situations.push_back(Situation::unchanged_after_a_failure);
+        check_kept = [&](const Played& played, int rank, const Bytes& kept) {
+          contract.unchanged(runner, played, p, salt, p.members.group_rank(rank), kept);
+        };
+      }
+      check_lost_peer(runner, std::move(setup), nth_death(*calls, from, k, deaths), check_kept);
+    });
+  }
 }
 
 }  // namespace lockstep::grader

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/sim/core/core.hpp"
+#include "grader/exam/asked.hpp"
 #include "grader/exam/evidence.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/play/ask.hpp"
@@ -84,8 +85,10 @@ template <typename Case>
 std::optional<Played> play_served(CaseRunner& runner, const std::string& description,
                                   const std::vector<Case>& ranks,
                                   const std::vector<sim::Service*>& services,
-                                  std::int64_t requests_max) {
+                                  std::int64_t requests_max, const Situations& asked = {}) {
   CaseSetup setup;
+  setup.situations.assign(asked.begin(), asked.end());
+  if (ranks.size() == 13) setup.situations.push_back(Situation::rank_counts);
   setup.description = description;
   for (const Case& rank : ranks) setup.inputs.push_back(fields_to_bytes(rank));
   setup.schedule_seed = runner.draw();

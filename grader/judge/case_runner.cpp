@@ -214,6 +214,23 @@ std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
   return failure;
 }
 
+std::optional<sim::Counters> CaseRunner::rehearse(const CaseSetup& setup) {
+  const Place here = place();
+  const bool was_trying = std::exchange(trying_, true);
+  std::optional<Played> played;
+  try {
+    played = play(setup);
+  } catch (...) {
+    trying_ = was_trying;
+    throw;
+  }
+  trying_ = was_trying;
+  go_to(here);
+  if (!played) return std::nullopt;
+  results_.reset();  // another case reads its own
+  return played->counters;
+}
+
 std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
   if (!plays_next()) {
     pass_over();

@@ -85,6 +85,9 @@ class CaseRunner {
   std::optional<std::int64_t> memory_bytes(int rank) const {
     return host_ ? host_->memory_bytes(rank) : std::nullopt;
   }
+  // Plays a case that is not counted, such as one that shows where another one may be disturbed.
+  // nullopt as of play().
+  std::optional<sim::Counters> rehearse(const CaseSetup& setup);
 
   // True if play() will give the next case to the players. Work for one that is not played can be
   // spared.
@@ -170,7 +173,7 @@ class CaseRunner {
   int played_ = 0;
   SituationCounts situations_{};  // of cases that were played
   bool counting_ = false;         // cases are counted, none is played
-  bool trying_ = false;           // play() plays a variant of a failing case
+  bool trying_ = false;           // play() plays a variant of a failing case, or rehearses one
   std::vector<int> way_{};        // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;

@@ -61,8 +61,12 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
                                             std::span<const double> expected,
                                             std::span<const double> tolerance) {
   const std::size_t common = std::min(seen.size(), expected.size());
+  const auto right = [](double a, double b, double allowed) {
+    if (!std::isfinite(a) || !std::isfinite(b)) return a == b || (std::isnan(a) && std::isnan(b));
+    return std::fabs(a - b) <= allowed;
+  };
   for (std::size_t i = 0; i < common; ++i) {
-    if (!(std::fabs(seen[i] - expected[i]) <= tolerance[i]) || !std::isfinite(seen[i])) return i;
+    if (!right(seen[i], expected[i], tolerance[i])) return i;
   }
   if (seen.size() != expected.size()) return common;
   return std::nullopt;
@@ -70,7 +74,8 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
 
 std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b) {
   const auto same = [](double x, double y) {
-    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) ||
+           (std::isnan(x) && std::isnan(y));
   };
   const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin();
   if (std::cmp_equal(at, a.size()) && a.size() == b.size()) return std::nullopt;

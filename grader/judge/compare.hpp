@@ -23,8 +23,9 @@ std::vector<double> as_doubles(DType dtype, const std::vector<Bytes>& buffers);
 std::vector<std::int64_t> as_integers(std::span<const std::byte> bytes);
 Bytes to_bytes(DType dtype, std::span<const double> values);
 
-// The first index where |seen - expected| <= tolerance does not hold (so also for NaN and infinity
-// on either side); an index equal to the shorter length when the lengths differ.
+// The first index where |seen - expected| <= tolerance does not hold; an index equal to the shorter
+// length when the lengths differ. What is not finite is right only where the same is expected: NaN
+// for NaN, and infinity of the same sign.
 std::optional<std::size_t> first_difference(std::span<const double> seen,
                                             std::span<const double> expected,
                                             std::span<const double> tolerance);
@@ -33,7 +34,8 @@ std::optional<std::size_t> first_difference(std::span<const double> seen,
 // by some 1e-16 of it each.
 bool near(double seen, double expected);
 
-// The first index where a and b differ in their bits or in their length; a NaN equals itself.
+// The first index where a and b differ in their bits or in their length. NaN equals NaN: which of
+// its bits are set is up to the processor.
 std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b);
 
 // "0.1234567" with as many digits as tell neighbouring values apart: float32 if it is one, else

@@ -49,9 +49,19 @@ struct KindBattery {
 };
 
 const std::vector<KindBattery>& batteries() {
+  using enum Situation;
+  static const std::vector<Situation> ranks{
+      not_a_number,         infinity,      zeros,           every_dtype,          shapes,
+      rank_counts,          another_group, same_call_twice, lost_at_each_request, double_digits,
+      price_at_the_extremes};
+  static const std::vector<Situation> driven{
+      not_a_number, infinity,      zeros,       every_dtype,     shapes,
+      rank_counts,  another_group, two_objects, same_call_twice, lost_at_each_request};
+  static const std::vector<Situation> services{
+      not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request, double_digits};
   static const std::vector<KindBattery> all{
-      {"function", {}}, {"schedules", {}}, {"collective", {}}, {"lossy", {}},
-      {"ranks", {}},    {"driven", {}},    {"services", {}},
+      {"function", {}}, {"schedules", {}},  {"collective", {}},     {"lossy", {}},
+      {"ranks", ranks}, {"driven", driven}, {"services", services},
   };
   return all;
 }

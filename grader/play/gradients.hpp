@@ -28,8 +28,11 @@ void fields(Archive& archive, Gradients& gradients) {
           gradients.grads);
 }
 
-// Weights have two dimensions, biases one: here what can be divided into eight rows has two.
+// Weights have two dimensions or three, biases one, a temperature none: the size decides.
 inline Shape shape_of_parameter(std::int64_t size) {
+  if (size == 1) return {};
+  if (size > 0 && size % 24 == 0) return {2, 3, size / 6};
+  if (size > 0 && size % 12 == 0) return {3, size / 3};
   if (size % 8 == 0) return {8, size / 8};
   return {size};
 }

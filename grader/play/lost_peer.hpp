@@ -30,10 +30,11 @@ class WatchedPort final : public sim::Port {
 struct LostPeerEnding {
   Ending ending;
   std::string failed;  // what the rank was told when a call of its failed; empty: none has
+  Bytes kept{};        // what the part must not have changed, as the adapter found it then
 };
 template <typename Archive>
 void fields(Archive& archive, LostPeerEnding& one) {
-  archive(one.ending, one.failed);
+  archive(one.ending, one.failed, one.kept);
 }
 inline void check_fields(LostPeerEnding& one) { one.failed = sim::printable(one.failed, 400); }
 
@@ -60,13 +61,30 @@ class LostPeer {
   sim::PlayerCase watched_;
 };
 
-// The report of a rank on a case in which a peer may die: how run(watched case) ended, and no
-// result.
+// The report of a rank on a case in which a peer may die: how run(watched case, kept) ended, what
+// it left in kept when it ended in an exception, and no result.
 inline Bytes play_with_a_lost_peer(sim::PlayerCase& played, const auto& run) {
   LostPeer lost(played);
-  ByteWriter out;
-  write_fields(out, lost.ending_of([&] { run(lost.watched()); }));
-  return out.take();
+  Bytes kept;
+  LostPeerEnding one = lost.ending_of([&] {
+    if constexpr (requires { run(lost.watched(), kept); }) {
+      run(lost.watched(), kept);
+    } else {
+      run(lost.watched());
+    }
+  });
+  if (one.ending.kind != Ending::Kind::returned) one.kept = std::move(kept);
+  return fields_to_bytes(one);
+}
+
+// Calls the part; what `state` gives is kept when it throws.
+inline void keeping(Bytes& kept, const auto& state, const auto& call) {
+  try {
+    call();
+  } catch (...) {
+    kept = fields_to_bytes(state());
+    throw;
+  }
 }
 
 }  // namespace lockstep::grader

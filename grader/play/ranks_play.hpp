@@ -8,11 +8,12 @@
 namespace lockstep::grader {
 
 // part(group, case, device) is what a member reports; a rank that sits out reports nothing. Case
-// has a GroupChoice `group` and a Peer `peer`. A part that the judge serves is given the port, too.
+// has a GroupChoice `group` and a Peer `peer`. A part that the judge serves is given the port, too;
+// one that must leave something unchanged when it fails, the bytes in which to put that (keeping).
 template <typename Case>
 Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
   const auto c = read_fields<Case>(played.input);
-  const auto take_part = [&](sim::PlayerCase& here) -> Bytes {
+  const auto take_part = [&](sim::PlayerCase& here, Bytes& kept) -> Bytes {
     const auto held = make_case_world(here);
     Device& device = held->device();
     std::unique_ptr<comm::ProcessGroup> world;
@@ -21,14 +22,18 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     Bytes report;
     if constexpr (requires { part(*group, c, device, here.port); }) {
       report = fields_to_bytes(part(*group, c, device, here.port));
+    } else if constexpr (requires { part(*group, c, device, kept); }) {
+      report = fields_to_bytes(part(*group, c, device, kept));
     } else {
       report = fields_to_bytes(part(*group, c, device));
     }
     held->require_intact();
     return report;
   };
-  if (c.peer == Peer::stays) return take_part(played);
-  return play_with_a_lost_peer(played, [&](sim::PlayerCase& watched) { take_part(watched); });
+  Bytes unread;
+  if (c.peer == Peer::stays) return take_part(played, unread);
+  return play_with_a_lost_peer(
+      played, [&](sim::PlayerCase& watched, Bytes& kept) { take_part(watched, kept); });
 }
 
 }  // namespace lockstep::grader

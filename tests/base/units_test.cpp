@@ -11,6 +11,8 @@ TEST_CASE("units: one of a thing has no plural, and what ends in a hiss has anot
   CHECK(counted(1, "more line") == "1 more line");
   CHECK(counted(2, "pass") == "2 passes");
   CHECK(counted(2, "batch") == "2 batches");
+  CHECK(counted(2, "epoch") == "2 epochs");
+  CHECK(counted(2, "batch") == "2 batches");
   CHECK(counted(1, "address") == "1 address");
   CHECK(counted(-1, "byte") == "-1 bytes");
 }

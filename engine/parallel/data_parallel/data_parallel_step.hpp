@@ -17,6 +17,7 @@ namespace lockstep::data_parallel {
 //              that receives all ranks' samples as one batch of N·B. A parameter that no rank used
 //              keeps its value, and has no gradient afterwards
 //   Comm       one reduction of the gradients: 2(N-1)/N · bytes of the parameters per rank
+//   Throws     CommError when a peer is lost; no update is made without the mean of all ranks
 //   Requires   replicas equal on entry; mean loss; equal B on all ranks
 //   Source     [DDP20] §2.2
 double data_parallel_step(comm::ProcessGroup& group, nn::Module& model, optim::Optimizer& optimizer,

@@ -20,10 +20,10 @@ struct LossSum {
 //               gradient of mine.sum {partial: group}, so zeros where mine.counted is 0
 //   Returns     Σ sum / Σ counted over the group, in float64, identical on all ranks; 0 when no
 //               rank counted anything
-//   Ensures     grads are the gradient of that mean, identical bit for bit on all ranks: each is
-//               multiplied by 1 / Σ counted first and then summed. They stay zero when no rank
-//               counted anything. A parameter whose grad is undefined (on every rank) stays
-//               without.
+//   Ensures     grads are the gradient of that mean up to rounding, identical bit for bit on all
+//               ranks; they may be multiplied by 1 / Σ counted before they are summed, or after.
+//               They stay zero when no rank counted anything. A parameter whose grad is undefined
+//               (on every rank) stays without.
 //   Comm        sum and count once: one all-reduce of 16 bytes, or one of 8 for each; then one per
 //               tensor, or one over a flat copy: 2(N-1)/N · bytes sent per rank
 //   Throws      CommError when a peer is lost

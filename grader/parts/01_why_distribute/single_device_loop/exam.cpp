@@ -50,14 +50,6 @@ class BatchService final : public TypedService<LoaderCall> {
   std::vector<SampleValues> batches_;
 };
 
-// One device adds the losses of an epoch in float64, in any order.
-std::vector<double> tolerance_of_losses(const Problem& p, std::span<const double> expected) {
-  const double relative = p.dtype == DType::float64 ? 1e-9 : 1e-3;
-  std::vector<double> tolerance;
-  for (double value : expected) tolerance.push_back(relative * std::max(1.0, std::fabs(value)));
-  return tolerance;
-}
-
 bool equal(const Problem& p, std::span<const double> seen, std::span<const double> expected) {
   return !first_difference(seen, expected, training_tolerance(p.dtype, expected));
 }
@@ -69,10 +61,13 @@ struct Play {
   Trained trained(Variant variant, Mean mean) const { return train(problem, salt, variant, mean); }
 };
 
-Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
+Cause cause_of_parameters(const Play& play, std::span<const double> seen,
+                          std::span<const double> right, std::size_t at) {
   const auto is = [&](Variant variant) {
     return equal(play.problem, seen, play.trained(variant, Mean::over_samples).parameters);
   };
+  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
+  if (auto digits = digits_only(seen, right)) return *std::move(digits);
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number", "this value is not finite; the training diverged"};
   }
@@ -109,14 +104,13 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
           "optimizer's"};
 }
 
-Cause cause_of_losses(const Play& play, std::span<const double> seen) {
+Cause cause_of_losses(const Play& play, std::span<const double> seen, std::span<const double> right,
+                      std::size_t at) {
   const auto is = [&](Mean mean) {
     return equal(play.problem, seen, play.trained(Variant::right, mean).losses);
   };
-  if (is(Mean::over_samples)) {
-    return {"rounded_losses",
-            "this is right to seven digits: the losses were added or stored as float; use double"};
-  }
+  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
+  if (auto digits = digits_only(seen, right)) return *std::move(digits);
   if (is(Mean::over_batches)) {
     return {"mean_of_means",
             "this is the mean of the batch means, which gives the short last batch the weight of a "
@@ -217,10 +211,10 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   const std::vector<double>& losses = reports.front().losses;
   const auto parameters = as_doubles(p.dtype, reports.front().parameters);
   if (const auto at = first_difference(parameters, right.parameters,
-                                       training_tolerance(p.dtype, right.parameters))) {
+                                       digits_tolerance(p.dtype, p.optimizer, right.parameters))) {
     const std::string expected = number_at(right.parameters, *at),
                       seen = number_at(parameters, *at);
-    runner.fail(played, because(cause_of_parameters(play, parameters),
+    runner.fail(played, because(cause_of_parameters(play, parameters, right.parameters, *at),
                                 {.message = text("after ", counted(p.epochs, "epoch"),
                                                  ", parameter element ", *at, " is ", seen,
                                                  " where ", expected, " was expected"),
@@ -236,11 +230,11 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
                          .expected = counted(std::ssize(right.losses), "loss"),
                          .seen = counted(std::ssize(losses), "loss")});
   }
-  if (const auto at =
-          first_difference(losses, right.losses, tolerance_of_losses(p, right.losses))) {
+  if (const auto at = first_difference(losses, right.losses,
+                                       digits_tolerance(p.dtype, p.optimizer, right.losses))) {
     const std::string expected = number_at(right.losses, *at), seen = number_at(losses, *at);
     runner.fail(played,
-                because(cause_of_losses(play, losses),
+                because(cause_of_losses(play, losses, right.losses, *at),
                         {.message = text("the parameters are right, but the loss of epoch ", *at,
                                          " is ", seen, " where ", expected, " was expected"),
                          .expected = expected,
@@ -271,6 +265,8 @@ void play(CaseRunner& runner, Problem p) {
   std::uint64_t salt = runner.draw();
   p.model_seed = runner.draw() >> 32;
   while (p.turning && !rises({p, salt})) ++salt;
+  for (const SampleValues& batch : batches_of(p, salt, 0)) ask_of_values(batch.inputs, p.asks);
+  if (p.dtype == DType::float64) p.asks.insert(Situation::double_digits);
   grader::play(runner, contract, p, salt);
 }
 
@@ -282,6 +278,7 @@ Exam exam() {
        [](CaseRunner& runner) {
          play(runner, {.samples = 20, .batch = 5, .epochs = 1});
          play(runner, {.samples = 4, .batch = 4, .epochs = 1});
+         play(runner, {.samples = 1, .batch = 4, .epochs = 1});
        }},
       {"each of several epochs has its own order and its own mean loss",
        [](CaseRunner& runner) {
@@ -299,6 +296,10 @@ Exam exam() {
        [](CaseRunner& runner) { play(runner, {.optimizer = OptimizerKind::adam}); }},
       {"float32 parameters train the same way",
        [](CaseRunner& runner) { play(runner, {.epochs = 2, .dtype = DType::float32}); }},
+      {"NaN and infinity in a batch show in the parameters and in the losses",
+       [](CaseRunner& runner) {
+         for (const Odd odd : every_odd) play(runner, {.epochs = 2, .odd = odd});
+       }},
       {"zero epochs change nothing", [](CaseRunner& runner) { play(runner, {.epochs = 0}); }},
   };
 }

@@ -38,7 +38,7 @@ std::string LoopProblem::description() const {
   return text(counted(samples, "sample"), " in batches of ", batch, ", ", counted(epochs, "epoch"),
               ", ", turning ? "labels that change, " : "", easy ? "easy labels, " : "",
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-              dtype == DType::float32 ? ", float32" : "");
+              dtype == DType::float32 ? ", float32" : "", name_of(odd));
 }
 
 std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int epoch) {
@@ -54,6 +54,9 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
       const double noise = random_uniform(salt + 29, sample * width + static_cast<unsigned>(j));
       batches.back().inputs.push_back(3 * noise - 1.5 + (j == label ? (p.easy ? 8.0 : 1.0) : 0.0));
     }
+  }
+  for (std::size_t k = 0; k < batches.size(); ++k) {
+    if (p.odd == Odd::zeros || k == batches.size() / 2) make_odd(batches[k].inputs, p.odd);
   }
   return batches;
 }

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/members.hpp"
+#include "grader/exam/asked.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/case.hpp"
 
 namespace lockstep::grader::single_device_loop {
@@ -20,7 +21,9 @@ struct LoopProblem {
   DType dtype = DType::float64;
   bool easy = false;     // labels that are soon learnt, so the loss becomes small
   bool turning = false;  // every epoch has other labels than the one before, so the loss rises
+  Odd odd = Odd::none;   // what the samples hold
   std::uint64_t model_seed = 0, schedule_seed = 0;
+  Situations asks{};
 
   std::string description() const;
 };

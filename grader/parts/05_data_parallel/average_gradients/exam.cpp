@@ -19,11 +19,12 @@ struct Problem {
   Members members;
   GradientPlan plan;
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   int size() const { return members.size(); }
   std::string description() const {
     return text(members.description(), ", ", counted(std::ssize(plan.sizes), "parameter"), " of ",
-                name_of(plan.dtype));
+                name_of(plan.dtype), name_of(plan.held));
   }
 };
 
@@ -149,10 +150,9 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 // Fewer ranks, fewer parameters, fewer elements.
 std::vector<Problem> smaller(const Problem& p) {
   std::vector<Problem> offered;
-  if (p.size() < p.members.world)
-    offered.push_back({whole_world(p.size()), p.plan, p.schedule_seed});
+  if (p.size() < p.members.world) offered.emplace_back(p).members = whole_world(p.size());
   for (int ranks = 1; ranks < p.size(); ++ranks) {
-    offered.push_back({whole_world(ranks), p.plan, p.schedule_seed});
+    offered.emplace_back(p).members = whole_world(ranks);
   }
   if (p.plan.sizes.size() > 1) {
     for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
@@ -174,6 +174,8 @@ const RanksContract<Problem, GradientCase, GradientReports> contract{
     .case_of = [](const Problem& p, std::uint64_t salt,
                   int rank) { return GradientCase{.mine = drawn_gradients(p.plan, salt, rank)}; },
     .compare = compare,
+    .ask_of = [](const Problem&, std::uint64_t, int, const GradientCase& c,
+                 Situations& asked) { grader::ask_of(c.mine, asked); },
     .smaller = smaller};
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -189,8 +191,17 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 
 Problem usual(int ranks, std::uint64_t schedule_seed) {
   return {whole_world(ranks),
-          {DType::float32, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}},
+          {DType::float32, {35, 12, 1, 64, 72, 13}, {1, 1, 1, 1, 1, 1}},
           schedule_seed};
+}
+
+// One rank, one element, and so many that messages could be cut in pieces.
+void judge_price_at_the_extremes(CaseRunner& runner) {
+  for (const auto& [ranks, elements] : {std::pair(1, 50), {2, 1}, {3, 70'000}}) {
+    Problem p{whole_world(ranks), {DType::float32, {elements}, {1}}, runner.draw()};
+    p.asks = {Situation::price_at_the_extremes};
+    judge(runner, contract, p, check_cost);
+  }
 }
 
 }  // namespace
@@ -200,12 +211,11 @@ Exam exam() {
       {"on 1 to 8 and 13 ranks every gradient is the mean over the ranks, with the same bits on "
        "all",
        [](CaseRunner& runner) {
-         for (int n : {3, 2, 4, 1, 5, 6, 7, 8, 13})
-           judge(runner, contract, usual(n, runner.draw()));
+         for (const int n : rank_counts) judge(runner, contract, usual(n, runner.draw()));
        }},
-      {"float64 and bfloat16 gradients are averaged and keep their type",
+      {"float64, bfloat16 and float16 gradients are averaged and keep their type",
        [](CaseRunner& runner) {
-         for (const DType dtype : {DType::float64, DType::bfloat16}) {
+         for (const DType dtype : every_gradient_dtype) {
            Problem p = usual(3, runner.draw());
            p.plan.dtype = dtype;
            judge(runner, contract, p);
@@ -220,27 +230,36 @@ Exam exam() {
          p.plan.has_grad = {0, 0, 0, 0};
          judge(runner, contract, p);
        }},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too",
+       [](CaseRunner& runner) {
+         for (const Held held : every_held) {
+           Problem p = usual(3, runner.draw());
+           p.plan.held = held;
+           judge(runner, contract, p);
+         }
+       }},
       {"the mean over a subgroup divides by the subgroup's size",
        [](CaseRunner& runner) {
          Problem p = usual(8, runner.draw());
          p.members.ranks = {6, 1, 4};
-         judge(runner, contract, p);
+         play_twice(runner, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](CaseRunner& runner) {
          Problem p = usual(4, runner.draw());
          p.plan = {DType::float32, {35, 64, 13}, {1, 1, 1}};
-         judge_lost_peer(runner, contract, p, 2, 1);
+         judge_lost_peers(runner, contract, p);
        },
        {},
        Asks::cost},  // among real processes no rank is killed
       {"the traffic is one all-reduce of the gradients and nothing else",
        [](CaseRunner& runner) {
-         for (int n : {2, 4, 8}) {
+         for (const int n : {2, 4, 8}) {
            Problem p = usual(n, runner.draw());
            p.plan = {n == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
            judge(runner, contract, p, check_cost);
          }
+         judge_price_at_the_extremes(runner);
        },
        {},
        Asks::cost},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/dtype.hpp"
+#include "grader/play/gradients.hpp"
 #include "grader/play/part.hpp"
 
 namespace lockstep::grader {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/asked.hpp"
 #include "grader/judge/causes.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"
@@ -21,6 +21,7 @@ struct TensorPlan {
 struct ModelPlan {
   int source = 0;  // a rank of the group
   std::vector<TensorPlan> parameters, buffers;
+  bool odd = false;  // among the numbers are -0, NaN, infinity and one below the normal ones
 
   std::size_t size() const { return parameters.size() + buffers.size(); }
   const TensorPlan& tensor(std::size_t i) const {
@@ -35,6 +36,7 @@ struct ReplicaProblem {
   Members members;
   std::vector<ModelPlan> models;
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   std::int64_t bytes() const {
     std::int64_t sum = 0;
@@ -50,6 +52,7 @@ struct ReplicaProblem {
     const ModelPlan& first = models.front();
     return text(members.description(), ", ", counted(std::ssize(first.parameters), "parameter"),
                 " and ", counted(std::ssize(first.buffers), "buffer"), ", source ", first.source,
+                first.odd ? ", numbers of every kind" : "",
                 models.size() > 1 ? text(", then another model from ", models[1].source) : "");
   }
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "engine/base/random.hpp"
 #include "grader/exam/ranks_exam.hpp"
@@ -15,6 +16,21 @@ namespace lockstep::grader::broadcast_parameters {
 namespace {
 
 using Problem = ReplicaProblem;
+
+// Every fourth number of a model is one that arithmetic may not give back as it was.
+double odd_number(std::size_t e) {
+  constexpr double not_finite[] = {std::numeric_limits<double>::quiet_NaN(),
+                                   -std::numeric_limits<double>::infinity()};
+  constexpr double smallest = 0x1p-24;  // of a half
+  switch (e / 4 % 4) {
+    case 0:
+      return -0.0;
+    case 1:
+      return smallest;
+    default:
+      return not_finite[e / 4 % 2];
+  }
+}
 
 // The elements of tensor i of model m on a group rank: integers use all their bits, beyond the 2^53
 // that a double can hold; floating-point numbers are never zero.
@@ -30,6 +46,7 @@ Bytes values_of(const Problem& p, std::uint64_t salt, std::size_t m, std::size_t
     for (std::size_t e = 0; e < count; ++e) {
       const double size = static_cast<double>(bits(e) >> 40) * 0x1.0p-24 + 0.5;
       values[e] = size * (1 + rank) * (bits(e) & 1 ? 1.0 : -1.0);
+      if (p.models[m].odd && e % 4 == 0) values[e] = odd_number(e);
     }
     return to_bytes(plan.dtype, values);
   }
@@ -131,7 +148,30 @@ ReplicaCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   return one;
 }
 
-const RanksContract<Problem, ReplicaCase, Reports> contract{.case_of = case_of, .compare = compare};
+void ask_of(const Problem&, std::uint64_t, int, const ReplicaCase& c, Situations& asked) {
+  bool halves[2] = {};
+  for (const Replica& replica : c.replicas) {
+    bool scalar = false, cube = false;
+    for (const auto* tensors : {&replica.parameters, &replica.buffers}) {
+      for (const ReplicaTensor& tensor : *tensors) {
+        const auto count = static_cast<std::int64_t>(tensor.values.size() / bytes_of(tensor.dtype));
+        const Shape shape = shape_of_parameter(count);
+        scalar = scalar || shape.empty();
+        cube = cube || shape.size() == 3;
+        halves[0] = halves[0] || tensor.dtype == DType::bfloat16;
+        halves[1] = halves[1] || tensor.dtype == DType::float16;
+        if (!is_integer(tensor.dtype)) {
+          ask_of_values(as_doubles(tensor.dtype, tensor.values), asked);
+        }
+      }
+    }
+    if (scalar && cube) asked.insert(Situation::shapes);
+  }
+  if (halves[0] && halves[1]) asked.insert(Situation::every_dtype);
+}
+
+const RanksContract<Problem, ReplicaCase, Reports> contract{
+    .case_of = case_of, .compare = compare, .ask_of = ask_of};
 
 std::vector<TensorPlan> of_type(DType dtype, std::initializer_list<std::int64_t> counts) {
   std::vector<TensorPlan> tensors;
@@ -140,7 +180,7 @@ std::vector<TensorPlan> of_type(DType dtype, std::initializer_list<std::int64_t>
 }
 
 ModelPlan plain_model(int source) {
-  return {source, of_type(DType::float32, {35, 7, 1, 64, 64, 13}), {}};
+  return {source, of_type(DType::float32, {35, 12, 1, 64, 72, 13}), {}};
 }
 
 // A model of every element type: halves beside the float32, running statistics, and counters.
@@ -221,7 +261,7 @@ Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters",
        [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
+         for (const int n : rank_counts) {
            play(runner, contract, {whole_world(n), {plain_model(0)}, runner.draw()});
          }
        }},
@@ -234,6 +274,14 @@ Exam exam() {
                runner.draw()});
          play(runner, contract,
               {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, runner.draw()});
+       }},
+      {"the source's bits arrive: -0, NaN, infinities and the smallest numbers, too",
+       [](CaseRunner& runner) {
+         for (const int n : {2, 5}) {
+           ModelPlan odd = mixed_model(n - 1);
+           odd.odd = true;
+           play_twice(runner, contract, {whole_world(n), {odd}, runner.draw()});
+         }
        }},
       {"any rank can be the source, and the next model can have another source",
        [](CaseRunner& runner) {
@@ -250,8 +298,9 @@ Exam exam() {
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](CaseRunner& runner) {
-         const Problem p{whole_world(4), {plain_model(0)}, runner.draw()};
-         judge_lost_peer(runner, contract, p, 2, 3);
+         ModelPlan model{0, of_type(DType::float32, {35, 12}), of_type(DType::int64, {7})};
+         const Problem p{whole_world(4), {std::move(model)}, runner.draw()};
+         judge_lost_peers(runner, contract, p);
        }},
       {"each rank receives the model once, and no rank sends it to every other rank",
        [](CaseRunner& runner) {
@@ -264,6 +313,11 @@ Exam exam() {
              model.parameters.push_back({DType::float16, 50});
            }
            const Problem p{whole_world(n), {model}, runner.draw()};
+           if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
+         }
+         for (const auto& [n, count] : {std::pair(5, 1), {3, 3}, {1, 64}, {3, 70'000}}) {
+           Problem p{whole_world(n), {{0, of_type(DType::float32, {count}), {}}}, runner.draw()};
+           p.asks = {Situation::price_at_the_extremes};
            if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
          }
        }},

@@ -50,10 +50,7 @@ class ReplicaModule final : public nn::Module {
 
   static Tensor made(const ReplicaTensor& from, MemoryKind kind, Device& device) {
     const auto count = static_cast<std::int64_t>(from.values.size() / bytes_of(from.dtype));
-    // Weights have two dimensions, biases one: here what can be divided into eight rows has two.
-    Shape shape{count};
-    if (count % 8 == 0) shape = {8, count / 8};
-    const Tensor tensor = empty(shape, from.dtype, device, kind);
+    const Tensor tensor = empty(shape_of_parameter(count), from.dtype, device, kind);
     if (!from.values.empty()) {
       std::memcpy(tensor.raw_bytes().data(), from.values.data(), from.values.size());
     }

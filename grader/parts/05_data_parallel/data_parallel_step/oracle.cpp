@@ -18,12 +18,13 @@ std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000
 }  // namespace
 
 std::string StepProblem::description() const {
-  return text(
-      members.description(), ", ", counted(batch, "sample"), " each, ", counted(steps, "step"),
-      ", ", optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-      clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
-      clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
-      unused ? ", a parameter that no rank used" : "", dtype == DType::float32 ? ", float32" : "");
+  return text(members.description(), ", ", counted(batch, "sample"), " each, ",
+              counted(steps, "step"), ", ",
+              optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
+              clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
+              clip_norm < 0 ? text(", clip_norm ", clip_norm) : "",
+              unused ? ", a parameter that no rank used" : "",
+              dtype == DType::float32 ? ", float32" : "", name_of(odd));
 }
 
 StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
@@ -49,10 +50,11 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
                          (j == label ? 1.5 : 0.0));
     }
   }
+  if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, Variant variant) {
+Trained train(const Problem& p, std::uint64_t salt, Variant variant, std::int64_t taken) {
   CpuDevice device;
   std::vector<StepCase> cases;
   for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
@@ -62,7 +64,7 @@ Trained train(const Problem& p, std::uint64_t salt, Variant variant) {
   Trained trained;
   trained.losses.resize(cases.size());
 
-  for (std::int64_t step = 0; step < steps; ++step) {
+  for (std::int64_t step = 0; step < taken; ++step) {
     if (variant == Variant::stale_by_one && step > 0) optimizer->step();
     std::vector<Tensor> sums(parameters.size());
     if (step == 0) leave_gradients(*model);

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/members.hpp"
+#include "grader/exam/asked.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/play/step_case.hpp"
 
 namespace lockstep::grader::data_parallel_step {
@@ -21,7 +22,9 @@ struct StepProblem {
   double clip_norm = 0;
   DType dtype = DType::float64;
   bool unused = false;  // a parameter takes no part in forward
+  Odd odd = Odd::none;  // what the last rank's samples hold
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::string description() const;
@@ -52,7 +55,9 @@ struct StepTrained {
 
 // Trains all ranks' samples on one device. For StepVariant::no_average, the result is rank 0's
 // alone.
-StepTrained train(const StepProblem& problem, std::uint64_t salt, StepVariant variant);
+//   taken  the steps that are taken
+StepTrained train(const StepProblem& problem, std::uint64_t salt, StepVariant variant,
+                  std::int64_t taken = steps);
 
 // The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
 // afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the

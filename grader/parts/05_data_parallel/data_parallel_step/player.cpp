@@ -8,7 +8,7 @@
 namespace lockstep::grader {
 namespace {
 
-StepReport take_steps(comm::ProcessGroup& group, const StepCase& c, Device& device) {
+StepReport take_steps(comm::ProcessGroup& group, const StepCase& c, Device& device, Bytes& kept) {
   std::unique_ptr<nn::Module> model = nn::make_mlp(c.widths, c.dtype, device, c.model_seed);
   if (c.unused) model = std::make_unique<WithUnused>(std::move(model), c.dtype, device);
   const auto optimizer = make_optimizer(*model, c.optimizer);
@@ -18,8 +18,11 @@ StepReport take_steps(comm::ProcessGroup& group, const StepCase& c, Device& devi
   for (std::int64_t step = 0; step < steps; ++step) {
     const data::Batch mine =
         make_batch(c.inputs, c.labels, c.widths.front(), step * c.batch, c.batch, c.dtype, device);
-    report.losses.push_back(
-        data_parallel::data_parallel_step(group, *model, *optimizer, mine, c.clip_norm));
+    const auto state = [&] { return StepReport{report.losses, false, values_of(*model)}; };
+    keeping(kept, state, [&] {
+      report.losses.push_back(
+          data_parallel::data_parallel_step(group, *model, *optimizer, mine, c.clip_norm));
+    });
   }
   report.first_has_gradient = model->parameters().front()->grad.defined();
   report.parameters = values_of(*model);

@@ -100,11 +100,12 @@ Numbers mean_of_means(const Problem& p, const Scores& scores, Shares shares, Emp
 // Sums in another order: some 1e-14 in float64. In float32 the engine adds a batch's losses in
 // float64, but gives their mean in float32.
 double tolerance_of(const Problem& p, double expected) {
-  return (p.dtype == DType::float64 ? 1e-10 : 1e-5) * std::max(1.0, std::fabs(expected));
+  return (p.dtype == DType::float64 ? 1e-12 : 1e-5) * std::max(1.0, std::fabs(expected));
 }
 
 bool is_near(const Problem& p, double seen, double expected) {
-  return std::fabs(seen - expected) <= tolerance_of(p, expected);
+  const double tolerance = tolerance_of(p, expected);
+  return !first_difference({&seen, 1}, {&expected, 1}, {&tolerance, 1});
 }
 
 // The accuracy is right: what became of the loss.
@@ -180,6 +181,8 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
   const Scores scores = score(samples, p.dtype, model_seed, nn::Mode::evaluation);
   const auto is = [&](const Numbers& other) { return near(p, seen, other); };
   const auto mean = [&](const Indices& indices) { return mean_of(p, scores, indices); };
+  const Numbers right = mean(all_of(p.samples));
+  if (auto odd = cause_by_finiteness({&seen.loss, 1}, {&right.loss, 1}, 0)) return *std::move(odd);
   if (!std::isfinite(seen.loss) || !std::isfinite(seen.accuracy)) {
     return {"no_number",
             "this value is not finite: a rank without samples divided by its number of labels, or "
@@ -223,7 +226,7 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
                                    " samples were left out; the ", p.ranks(),
                                    " ranks may have different numbers of samples")};
   }
-  return cause_of_half(p, scores, seen, mean(all_of(p.samples)));
+  return cause_of_half(p, scores, seen, right);
 }
 
 }  // namespace lockstep::grader::evaluate_distributed

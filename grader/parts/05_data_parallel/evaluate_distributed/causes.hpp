@@ -21,6 +21,8 @@ struct EvaluationProblem {
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
   std::vector<std::uint64_t> model_seeds{};  // drawn for each case
+  Odd odd = Odd::none;                       // what the samples hold
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   DatasetShape shape() const { return {samples, 5, labels, 4}; }
@@ -28,7 +30,7 @@ struct EvaluationProblem {
     return text(members.description(), ", ", counted(samples, "sample"),
                 labels > 1 ? text(" of ", labels, " labels") : "",
                 evaluations > 1 ? text(", ", evaluations, " evaluations") : "",
-                dtype == DType::float32 ? ", float32" : "");
+                dtype == DType::float32 ? ", float32" : "", name_of(odd));
   }
 };
 

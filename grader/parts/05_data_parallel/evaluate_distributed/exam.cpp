@@ -170,7 +170,7 @@ using Results = std::vector<EvaluateResult>;  // of one rank, by evaluation
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<Results>& of_ranks, const DatasetService& dataset) {
-  const HiddenSamples samples{p.shape(), salt};
+  const HiddenSamples samples{p.shape(), salt, p.odd};
   const auto require = [&](std::optional<Failure> failure, const std::string& where = {}) {
     if (!failure) return;
     failure->where = where;
@@ -192,15 +192,21 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   require(traffic_failure(p, played.counters));
 }
 
+void ask_of(const Problem& p, std::uint64_t salt, int, const EvaluateCase&, Situations& asked) {
+  grader::ask_of(HiddenSamples{p.shape(), salt, p.odd}, asked);
+  if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
+}
+
 const RanksContract<Problem, EvaluateCase, Results, DatasetService> contract{
     .case_of =
         [](const Problem& p, std::uint64_t, int) {
           return EvaluateCase{.dtype = p.dtype, .dataset = p.shape(), .model_seeds = p.model_seeds};
         },
     .compare = compare,
+    .ask_of = ask_of,
     .services =
         [](const Problem& p, std::uint64_t salt) {
-          return std::tuple(DatasetService({p.shape(), salt}));
+          return std::tuple(DatasetService({p.shape(), salt, p.odd}));
         }};
 
 void draw_models(CaseRunner& runner, Problem& p) {
@@ -216,7 +222,7 @@ void play(CaseRunner& runner, Problem p) {
 void lose_a_peer(CaseRunner& runner) {
   Problem p{.members = whole_world(3), .samples = 10};
   draw_models(runner, p);
-  judge_lost_peer(runner, contract, p, 1, 2);
+  judge_lost_peers(runner, contract, p);
 }
 
 }  // namespace
@@ -225,7 +231,8 @@ Exam exam() {
   return {
       {"with equal shares every rank has one device's loss and accuracy",
        [](CaseRunner& runner) {
-         for (int n : {2, 1, 4}) play(runner, {.members = whole_world(n), .samples = 12});
+         for (const int n : rank_counts)
+           play(runner, {.members = whole_world(n), .samples = 2 * n});
        }},
       {"with unequal shares every sample still counts once",
        [](CaseRunner& runner) {
@@ -259,7 +266,15 @@ Exam exam() {
        lose_a_peer},
       {"a subgroup evaluates like a world of its own",
        [](CaseRunner& runner) {
-         play(runner, {.members = {5, {4, 0, 3}}, .samples = 10});
+         Problem p{.members = {5, {4, 0, 3}}, .samples = 10};
+         draw_models(runner, p);
+         play_twice(runner, contract, p);
+       }},
+      {"a sample whose loss is not finite shows in the mean; samples of zeros count, too",
+       [](CaseRunner& runner) {
+         for (const Odd odd : every_odd) {
+           play(runner, {.members = whole_world(3), .samples = 10, .odd = odd});
+         }
        }},
       {"a float32 model is evaluated the same way",
        [](CaseRunner& runner) {

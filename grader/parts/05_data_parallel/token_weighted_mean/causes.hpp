@@ -13,6 +13,7 @@ namespace lockstep::grader::token_weighted_mean {
 // One call: how many positions each rank of the group has.
 struct Round {
   std::vector<std::int64_t> counted, padded;
+  double loss_scale = 1;  // of every rank's loss
 
   std::int64_t total() const {
     return std::accumulate(counted.begin(), counted.end(), std::int64_t{0});

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -18,9 +20,10 @@ namespace {
 
 struct Problem {
   Members members;
-  GradientPlan plan{DType::float64, {35, 7, 1, 64, 64, 13}, {1, 1, 1, 1, 1, 1}};
+  GradientPlan plan{DType::float64, {35, 12, 1, 64, 72, 13}, {1, 1, 1, 1, 1, 1}};
   std::vector<Round> rounds;
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   int size() const { return members.size(); }
   std::string description() const {
@@ -29,7 +32,8 @@ struct Problem {
       counts += text(counts.empty() ? "" : ", ", count);
     }
     return text(members.description(), " with ", counts, " positions, ", plan.sizes.size(),
-                plan.sizes.size() == 1 ? " parameter of " : " parameters of ", name_of(plan.dtype));
+                plan.sizes.size() == 1 ? " parameter of " : " parameters of ", name_of(plan.dtype),
+                name_of(plan.held));
   }
 };
 
@@ -39,12 +43,14 @@ std::uint64_t salt_of(std::uint64_t salt, std::size_t round) { return random_bit
 data_parallel::LossSum loss_of(const Round& round, std::uint64_t salt, int rank) {
   const auto r = static_cast<std::size_t>(rank);
   const double mean = (0.5 + random_uniform(salt, 77 + r)) * (1 + rank);
-  return {mean * static_cast<double>(round.counted[r]), round.counted[r], round.padded[r]};
+  return {round.loss_scale * mean * static_cast<double>(round.counted[r]), round.counted[r],
+          round.padded[r]};
 }
 
 Cause cause_of_loss(const Round& round, int self, double seen, double right,
                     const std::vector<std::vector<double>>& sums) {
-  if (std::fabs(seen - right) <= 0.02 * right) {
+  if (const auto odd = cause_by_finiteness({&seen, 1}, {&right, 1}, 0)) return *odd;
+  if (std::fabs(seen - right) <= 0.02 * std::fabs(right)) {
     return {"rounded_totals",
             "sum and count were rounded before they were reduced: reduce them in float64 "
             "(empty_like takes the gradients' type). Or an epsilon was added to the count"};
@@ -62,8 +68,9 @@ void compare_loss(CaseRunner& runner, const Played& played, const Round& round, 
   const double right = weighted(sums, Weights(count, total > 0 ? 1 / total : 0)).front();
   for (int rank = 0; rank < n; ++rank) {
     const double seen = of_ranks[static_cast<std::size_t>(rank)];
-    // Sums of N positive numbers in float64, in any order, and one division.
-    if (!(std::fabs(seen - right) <= 1e-12 * right)) {
+    // Sums of N numbers of one sign in float64, in any order, and one division.
+    const double tolerance = 1e-12 * std::fabs(right);
+    if (first_difference({&seen, 1}, {&right, 1}, {&tolerance, 1})) {
       runner.fail(played, because(cause_of_loss(round, rank, seen, right, sums),
                                   {.message = text("the gradients are right, but rank ", rank,
                                                    " returned the mean loss ", number(seen),
@@ -74,7 +81,7 @@ void compare_loss(CaseRunner& runner, const Played& played, const Round& round, 
                                    .seen = number(seen),
                                    .where = text("rank ", rank, ", mean loss")}));
     }
-    if (seen != of_ranks.front()) {
+    if (first_other_bits({&seen, 1}, {&of_ranks.front(), 1})) {
       const std::string both =
           text(number(of_ranks.front()), " on rank 0, ", number(seen), " on rank ", rank);
       runner.fail(played, because({"bits_differ", "each rank added in its own order"},
@@ -150,8 +157,15 @@ WeightedCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   return one;
 }
 
-const RanksContract<Problem, WeightedCase, Reports> contract{.case_of = case_of,
-                                                             .compare = compare};
+void ask_of(const Problem&, std::uint64_t, int, const WeightedCase& c, Situations& asked) {
+  for (const WeightedCall& call : c.calls) {
+    grader::ask_of(call.mine, asked);
+    if (call.loss.sum < 0) asked.insert(Situation::negative_loss);
+  }
+}
+
+const RanksContract<Problem, WeightedCase, Reports> contract{
+    .case_of = case_of, .compare = compare, .ask_of = ask_of};
 
 // Counts that differ between ranks, and padding on each or nowhere.
 enum class Padding : std::uint8_t { none, some };
@@ -193,13 +207,22 @@ void check_totals_reduced_once(CaseRunner& runner, const Played& played, const P
   runner.fail(played, std::move(failure));
 }
 
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  check_one_reduction(runner, played, p.plan, p.size());
+  check_totals_reduced_once(runner, played, p);
+  check_operations(runner, played,
+                   {.collectives = std::ssize(p.plan.sizes) + 2,
+                    .allowed = text("one all-reduce of the totals and one for each of ",
+                                    p.plan.sizes.size(), " gradients")});
+}
+
 }  // namespace
 
 Exam exam() {
   return {
       {"ranks with different numbers of positions get one device's mean",
        [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
+         for (const int n : rank_counts) {
            play(runner, contract, drawn_problem(runner, n, Padding::none));
          }
        }},
@@ -232,10 +255,25 @@ Exam exam() {
          Problem large = drawn_problem(runner, 3, Padding::none);
          large.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
          play(runner, contract, large);
-         for (const DType dtype : {DType::float32, DType::bfloat16}) {
+         for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
            Problem p = drawn_problem(runner, 3, Padding::some);
            p.plan.dtype = dtype;
            p.rounds.front().counted = {20'000'001, 1'003, 77};
+           play(runner, contract, p);
+         }
+       }},
+      {"a sum of losses may be below zero, NaN or infinite; the mean is then, too",
+       [](CaseRunner& runner) {
+         constexpr double scales[] = {-1, std::numeric_limits<double>::quiet_NaN(),
+                                      -std::numeric_limits<double>::infinity()};
+         for (const double scale : scales) {
+           Problem p = drawn_problem(runner, 3, Padding::some);
+           p.rounds.front().loss_scale = scale;
+           play(runner, contract, p);
+         }
+         for (const Held held : every_held) {
+           Problem p = drawn_problem(runner, 3, Padding::some);
+           p.plan.held = held;
            play(runner, contract, p);
          }
        }},
@@ -246,27 +284,25 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          p.plan.sizes = {5, 3, 0, 8};
          p.plan.has_grad = {1, 0, 1, 1};
-         play(runner, contract, p);
+         play_twice(runner, contract, p);
        }},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
        [](CaseRunner& runner) {
          const Problem p = drawn_problem(runner, 4, Padding::some);
-         judge_lost_peer(runner, contract, p, 1, 3);
+         judge_lost_peers(runner, contract, p);
        }},
       {"the gradients are reduced once, and the totals once",
        [](CaseRunner& runner) {
-         for (const int n : {2, 4, 8}) {
+         const auto cost = [&](int n, const std::vector<std::int64_t>& sizes) {
            Problem p = drawn_problem(runner, n, Padding::none);
-           p.plan = {DType::float32, {400, 130, 50}, {1, 1, 1}};
+           p.plan = {DType::float32, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
+           if (sizes.size() == 1) p.asks = {Situation::price_at_the_extremes};
            const auto played = play(runner, contract, p);
-           if (!played) continue;
-           check_one_reduction(runner, *played, p.plan, n);
-           check_totals_reduced_once(runner, *played, p);
-           check_operations(runner, *played,
-                            {.collectives = std::ssize(p.plan.sizes) + 2,
-                             .allowed = text("one all-reduce of the totals and one for each of ",
-                                             p.plan.sizes.size(), " gradients")});
-         }
+           if (played) check_cost(runner, *played, p);
+         };
+         for (const int n : {2, 4, 8}) cost(n, {400, 130, 50});
+         cost(1, {64});
+         cost(3, {70'000});
        }},
   };
 }

@@ -42,8 +42,17 @@ bool equal(const LoopProblem& p, std::span<const double> seen, std::span<const d
   return !first_difference(seen, expected, training_tolerance(p.dtype, expected));
 }
 
+// Steps so large that the loss rises make a difference in the last digits larger, too.
+std::vector<double> tolerance_of(const LoopProblem& p, std::span<const double> expected) {
+  return p.rate > 0 ? training_tolerance(p.dtype, expected)
+                    : digits_tolerance(p.dtype, p.optimizer, expected);
+}
+
 // Why the replicas, equal to each other, are not what they should be.
-Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen) {
+Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen,
+                       std::span<const double> right, std::size_t at) {
+  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
+  if (auto digits = digits_only(seen, right)) return *std::move(digits);
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number",
             "this value is not finite: the training diverged, or uninitialised memory was read"};
@@ -96,11 +105,11 @@ class Comparison {
 
   void numbers(const LoopTrained& right) const {
     const std::vector<double>& seen = numbers_of_.front();
-    const auto at = first_difference(seen, right.numbers,
-                                     training_tolerance(drawn_.problem.dtype, right.numbers));
+    const auto at =
+        first_difference(seen, right.numbers, tolerance_of(drawn_.problem, right.numbers));
     if (!at) return;
     const std::string expected = number_at(right.numbers, *at), wrong = number_at(seen, *at);
-    fail(because(cause_of_numbers(drawn_, seen),
+    fail(because(cause_of_numbers(drawn_, seen, right.numbers, *at),
                  {.message = text("every rank read the right samples, and the replicas are equal, "
                                   "but after ",
                                   epochs(), ", parameter element ", *at, " is ", wrong,
@@ -141,8 +150,7 @@ class Comparison {
             .expected = counted(std::ssize(right.losses), "line"),
             .seen = counted(std::ssize(losses), "line")});
     }
-    if (const auto at =
-            first_difference(losses, right.losses, training_tolerance(p.dtype, right.losses))) {
+    if (const auto at = first_difference(losses, right.losses, tolerance_of(p, right.losses))) {
       fail_loss(right, losses, *at);
     }
   }
@@ -229,7 +237,11 @@ class Comparison {
       return scaled;
     };
     Cause cause{"other_losses", "this is not the loss of the global batch before the update"};
-    if (equal(p, losses, right.losses_of[0])) {
+    if (const auto odd = cause_by_finiteness(losses, right.losses, at)) {
+      cause = *odd;
+    } else if (const auto digits = digits_only(losses, right.losses)) {
+      cause = *digits;
+    } else if (equal(p, losses, right.losses_of[0])) {
       cause = {"own_loss", "this is the loss of rank 0's own samples; log the mean over all ranks"};
     } else if (equal(p, losses, times(p.ranks()))) {
       cause = {"summed_loss",
@@ -279,6 +291,12 @@ const RanksContract<LoopProblem, TrainingLoopCase, std::vector<double>, DatasetS
               return DrawnLoop{p, salt}.case_of(rank);
             },
         .compare = compare,
+        .ask_of =
+            [](const LoopProblem& p, std::uint64_t salt, int, const TrainingLoopCase&,
+               Situations& asked) {
+              ask_of(DrawnLoop{p, salt}.samples(), asked);
+              if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
+            },
         .services =
             [](const LoopProblem& p, std::uint64_t salt) {
               return std::tuple(DatasetService(DrawnLoop{p, salt}.samples()), LogService(p.log_s));
@@ -309,9 +327,12 @@ Exam exam() {
       {"in one epoch every rank reads its share in order, and the replicas train as one device "
        "does",
        [](CaseRunner& runner) {
-         for (int n : {2, 1, 3, 4}) {
+         for (const int n : rank_counts) {
            play(runner, contract,
-                {.members = whole_world(n), .epochs = 1, .schedule_seed = runner.draw()});
+                {.members = whole_world(n),
+                 .samples = n > 4 ? 2 * n : 24,
+                 .epochs = 1,
+                 .schedule_seed = runner.draw()});
          }
        }},
       {"each of several epochs has its own order, and the rate schedule runs on across epochs",
@@ -346,8 +367,21 @@ Exam exam() {
        }},
       {"a subgroup trains like a world of its own",
        [](CaseRunner& runner) {
-         play(runner, contract, {.members = {5, {4, 0, 3}}});
+         play_twice(runner, contract, {.members = {5, {4, 0, 3}}});
        }},
+      {"NaN and infinity in a sample show in every replica and in the log; zeros are samples, too",
+       [](CaseRunner& runner) {
+         for (const Odd odd : every_odd) {
+           play(runner, contract, {.members = whole_world(3), .epochs = 1, .odd = odd});
+         }
+       }},
+      {"when a peer is lost, a rank throws CommError, also at the end",
+       [](CaseRunner& runner) {
+         const LoopProblem p{.members = whole_world(3), .samples = 6, .batch = 2, .epochs = 1};
+         judge_lost_peers(runner, contract, p, 20);
+       },
+       {},
+       Asks::cost},  // among real processes no rank is killed
       {"float32 parameters train the same way",
        [](CaseRunner& runner) {
          play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});

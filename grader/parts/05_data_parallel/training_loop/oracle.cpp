@@ -74,10 +74,10 @@ std::string LoopProblem::description() const {
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
               clip_norm > 0 ? text(", clipped to ", clip_norm) : "",
               rate > 0 ? text(", a rate of ", rate) : "",
-              dtype == DType::float32 ? ", float32" : "");
+              dtype == DType::float32 ? ", float32" : "", name_of(odd));
 }
 
-HiddenSamples DrawnLoop::samples() const { return {{problem.samples, 5, 1, 4}, salt}; }
+HiddenSamples DrawnLoop::samples() const { return {{problem.samples, 5, 1, 4}, salt, problem.odd}; }
 
 std::uint64_t DrawnLoop::model_seed(int rank) const {
   return random_bits(salt + 3, static_cast<std::uint64_t>(rank)) >> 32;

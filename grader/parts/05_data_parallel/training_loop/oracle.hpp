@@ -22,7 +22,9 @@ struct LoopProblem {
   double rate = 0;  // the schedule's base; 0: a usual one
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
-  double log_s = 0;  // what writing a line of the log takes
+  double log_s = 0;     // what writing a line of the log takes
+  Odd odd = Odd::none;  // what the samples hold
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::int64_t steps_in_epoch() const {

@@ -15,6 +15,9 @@ struct ReducerCase {
   std::vector<collectives::BucketPlan> plans{};
   double share = 1;
   double afterwards = 1;  // what the hook multiplies a bucket by once its sum is there
+  // A second reducer, of parameters of its own, is driven by the same events, with gradients that
+  // are twice as large.
+  bool twin = false;
 };
 
 // A bucket as the hook was given it.
@@ -29,13 +32,14 @@ struct StartedBucket {
 
 struct ReducerReport {
   DrivenReport driven;
+  std::vector<GradientReports> twin;  // the same of the second reducer's parameters
   std::vector<StartedBucket> started;
   std::uint64_t places_left = 0;  // parameters that have a grad_place when no reducer is left
 };
 
 template <typename Archive>
 void fields(Archive& archive, ReducerCase& c) {
-  archive(c.group, c.peer, c.parameters, c.plans, c.share, c.afterwards);
+  archive(c.group, c.peer, c.parameters, c.plans, c.share, c.afterwards, c.twin);
 }
 template <typename Archive>
 void fields(Archive& archive, StartedBucket& bucket) {
@@ -44,7 +48,7 @@ void fields(Archive& archive, StartedBucket& bucket) {
 }
 template <typename Archive>
 void fields(Archive& archive, ReducerReport& report) {
-  archive(report.driven, report.started, report.places_left);
+  archive(report.driven, report.twin, report.started, report.places_left);
 }
 
 }  // namespace lockstep::grader

@@ -28,11 +28,14 @@ struct Problem {
   DrivenScript script;
   std::vector<BucketPlan> plans;  // of the first reducer, and of each that is made anew
   std::uint64_t schedule_seed = 0;
+  bool twin = false;  // each rank has two reducers
+  Situations asks{};
 
   std::string description() const {
     return text(members.description(), ", ", counted(std::ssize(script.sizes), "parameter"), " of ",
                 name_of(script.dtype), " in ", counted(std::ssize(plans[0].buckets), "bucket"),
-                ", ", counted(std::ssize(script.passes), "pass"));
+                ", ", counted(std::ssize(script.passes), "pass"), name_of(script.held),
+                twin ? ", two reducers" : "");
   }
 };
 
@@ -48,9 +51,14 @@ std::vector<AwaitedCollective> awaited_by(const Problem& p) {
   return all;
 }
 
+void ask_of(const Problem& p, std::uint64_t salt, int rank, const ReducerCase&, Situations& asked) {
+  grader::ask_of(p.script, salt, rank, asked);
+}
+
 ReducerCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   ReducerCase one{.plans = p.plans, .share = p.script.share_of(p.members.size())};
   one.afterwards = p.script.afterwards;
+  one.twin = p.twin;
   one.parameters.dtype = p.script.dtype;
   one.parameters.sizes = p.script.sizes;
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
@@ -73,6 +81,35 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, st
   check_sums(runner, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
 }
 
+// What the second reducer left behind, with values halved, as drawn for the first one.
+void compare_twins(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                   const Reports& reports, const ScriptService& events) {
+  compare_sums(runner, played, p, salt, reports, events);
+  std::vector<DrivenReport> halved;
+  for (const ReducerReport& report : reports) {
+    DrivenReport& one = halved.emplace_back(DrivenReport{.after = report.twin, .early = {}});
+    for (GradientReports& pass : one.after) {
+      for (GradientReport& gradient : pass) {
+        auto values = as_doubles(p.script.dtype, gradient.grad);
+        for (double& value : values) value /= 2;
+        gradient.grad = to_bytes(p.script.dtype, values);
+      }
+    }
+  }
+  try {
+    check_sums(runner, played, {p.script, p.members, salt, events, halved}, awaited_by(p));
+  } catch (Failure& found) {
+    found.cause = "reducers_share";
+    found.message = text(
+        "a rank has two reducers, of parameters of their own. The first one's gradients are "
+        "right, the second one's are not (halved: ",
+        found.message,
+        "); likely cause: both use one buffer, one count or one list of Works, "
+        "such as a static variable; everything belongs to the object");
+    throw;
+  }
+}
+
 void compare_overlap(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                      const Reports& reports, const ScriptService& events) {
   const auto driven = driven_of(reports);
@@ -82,83 +119,15 @@ void compare_overlap(CaseRunner& runner, const Played& played, const Problem& p,
   check_overlap(runner, played, run, awaited);
 }
 
-// The buckets that the hook must be given, pass after pass.
-std::vector<StartedBucket> buckets_to_start(const Problem& p) {
-  std::vector<StartedBucket> all;
-  for (std::size_t pass = 0; pass < p.script.passes.size(); ++pass) {
-    const auto& buckets = p.plans.front().buckets;
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      StartedBucket one{.index = b, .last = b + 1 == buckets.size(), .gradients = {}};
-      for (const std::size_t i : buckets[b]) {
-        const Shape shape = shape_of_parameter(p.script.sizes[i]);
-        one.gradients.emplace_back(shape.begin(), shape.end());
-        one.count += p.script.sizes[i];
-      }
-      all.push_back(std::move(one));
-    }
-  }
-  return all;
-}
-
-// Several buckets of the plan were given to the hook as one: too late, but reduced.
-bool are_merged(const std::vector<StartedBucket>& seen, const std::vector<StartedBucket>& right) {
-  const auto elements = [](const std::vector<StartedBucket>& all) {
-    std::int64_t sum = 0;
-    for (const StartedBucket& one : all) sum += one.count;
-    return sum;
-  };
-  return !seen.empty() && seen.size() < right.size() && elements(seen) == elements(right);
-}
-
-// Why a bucket is not what the hook should have been given; empty when it is.
-std::string difference(const StartedBucket& seen, const StartedBucket& right) {
-  if (seen.index != right.index) return text("index is ", seen.index);
-  if (seen.count != right.count) {
-    return text("flat has ", counted(seen.count, "element"), ", and its parameters ", right.count);
-  }
-  if (seen.last != right.last) return right.last ? "last is not set" : "last is set too early";
-  if (seen.gradients != right.gradients) {
-    return "gradients do not have the shapes of the bucket's parameters, in the plan's order";
-  }
-  if (!seen.in_place) return "gradients are not parts of flat, one after the other";
-  return {};
-}
-
 void compare_hooks(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                    const Reports& reports, const ScriptService& events) {
-  const auto right = buckets_to_start(p);
-  for (int rank = 0; rank < p.members.size(); ++rank) {
-    const auto& seen = reports[static_cast<std::size_t>(rank)].started;
-    if (are_merged(seen, right)) continue;  // check_overlap says what that costs
-    for (std::size_t k = 0; k < std::min(seen.size(), right.size()); ++k) {
-      const std::string wrong = difference(seen[k], right[k]);
-      if (wrong.empty()) continue;
-      const auto where = text("rank ", rank, ", bucket ", right[k].index);
-      runner.fail(played, {.cause = "hook_bucket",
-                           .message = text("on rank ", rank, " the hook is given bucket ",
-                                           right[k].index, " of the plan, but its ", wrong,
-                                           "; a hook that compresses reads all of them"),
-                           .where = where});
-    }
-    if (seen.size() == right.size()) continue;
-    runner.fail(played,
-                because({"hook_bypassed",
-                         "buckets are reduced by other means; reduction.hook decides how a bucket "
-                         "is reduced, and a compressing one is put in its place"},
-                        {.message = text("on rank ", rank, " the hook was given ",
-                                         counted(std::ssize(seen), "bucket"),
-                                         " where the passes have ", right.size()),
-                         .expected = text(right.size()),
-                         .seen = text(seen.size()),
-                         .where = text("rank ", rank)}));
-  }
+  std::vector<std::vector<StartedBucket>> started;
+  for (const ReducerReport& report : reports) started.push_back(report.started);
   const auto driven = driven_of(reports);
   const DrivenRun run{p.script, p.members, salt, events, driven};
+  check_started(runner, played, run, p.plans.front(), started);
   check_sums(runner, played, run, awaited_by(p));
-  for (int rank = 0; rank < p.members.size(); ++rank) {
-    const auto& seen = reports[static_cast<std::size_t>(rank)].started;
-    if (seen.size() == right.size()) check_elements(runner, played, run, p.plans[0], rank, seen);
-  }
+  check_elements(runner, played, run, p.plans.front(), started);
 }
 
 void compare_ends(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
@@ -187,20 +156,25 @@ void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p
   for (int rank = 0; rank < p.members.size(); ++rank) {
     const auto& early = reports[static_cast<std::size_t>(rank)].driven.early;
     if (early.size() != 1) throw MalformedMessage("not one unfinished pass");
-    const std::string asked = "finalize, when all gradients but one are still to come";
+    const std::string asked =
+        p.script.end == DrivenScript::End::unfinished
+            ? "finalize, when all gradients but one are still to come"
+            : text("finalize, when only the gradient of parameter ", p.script.missing,
+                   ", which has no elements, is still to come");
     if (early.front().kind != Ending::Kind::threw_expected) {
       runner.fail(played, wrong_ending(early.front(), "ContractError", asked));
     }
-    std::size_t came = 0;
+    std::vector<bool> came(p.script.sizes.size());
     for (const auto& note : events.notes(rank)) {
-      if (note.scripted.event.kind == DrivenEvent::Kind::ready)
-        came = note.scripted.event.parameter;
+      const bool in_it = note.scripted.pass == p.script.passes.size();
+      const DrivenEvent& event = note.scripted.event;
+      if (in_it && event.kind == DrivenEvent::Kind::ready) came[event.parameter] = true;
     }
     const auto is_named = [&](std::size_t i) {
       return early.front().what.find(text("parameter ", i)) != std::string::npos;
     };
     bool named = false;
-    for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= i != came && is_named(i);
+    for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= !came[i] && is_named(i);
     if (named) continue;
     runner.fail(played, {.cause = "missing_not_named",
                          .message = text("finalize throws on rank ", rank,
@@ -237,6 +211,7 @@ using Contract = RanksContract<Problem, ReducerCase, ReducerReport, ScriptServic
 Contract contract_with(decltype(Contract::compare) compare) {
   return {.case_of = case_of,
           .compare = std::move(compare),
+          .ask_of = ask_of,
           .smaller = smaller,
           .services =
               [](const Problem& p, std::uint64_t salt) {
@@ -251,12 +226,44 @@ Contract contract_with(decltype(Contract::compare) compare) {
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 30e-6
 
 DrivenScript usual_script(std::vector<DrivenPass> passes = {{}}) {
-  return {.sizes = {35, 7, 1, 64, 64, 13}, .passes = std::move(passes)};
+  return {.sizes = {35, 12, 1, 64, 72, 13}, .passes = std::move(passes)};
 }
 BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
 
 Problem usual(CaseRunner& runner, int ranks, std::vector<DrivenPass> passes = {{}}) {
   return {whole_world(ranks), usual_script(std::move(passes)), {usual_plan()}, runner.draw()};
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const Held held : every_held) {
+    Problem p = usual(runner, 3, {{}, {.before = Before::kept}, {.makes = Makes::some_absent}});
+    p.script.held = held;
+    judge(runner, contract_with(compare_sums), p);
+  }
+}
+
+// Both reducers start their buckets in one order on all ranks only where gradients come in one.
+void two_reducers(CaseRunner& runner) {
+  for (const int ranks : {2, 3}) {
+    Problem p =
+        usual(runner, ranks,
+              {{.order = Order::last_first}, {.before = Before::kept, .order = Order::last_first}});
+    p.twin = true;
+    p.asks = {Situation::two_objects, Situation::two_in_flight};
+    judge(runner, contract_with(compare_twins), p);
+  }
+}
+
+void unfinished_passes(CaseRunner& runner) {
+  Problem p = usual(runner, 2);
+  p.script.end = DrivenScript::End::unfinished;
+  p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
+  judge(runner, contract_with(compare_refusals), p);
+  p.script.end = DrivenScript::End::one_missing;
+  p.script.sizes[3] = 0;
+  p.script.missing = 3;
+  p.plans = {{{{3, 2}, {5, 4}, {1, 0}}}};  // so that no bucket is ever full
+  judge(runner, contract_with(compare_refusals), p);
 }
 
 const std::vector<DrivenPass> several_passes{
@@ -276,7 +283,7 @@ void any_plan(CaseRunner& runner) {
   judge_plan(sizes, {{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
   judge_plan({9, 0, 4, 0}, {{{3}, {2, 1}, {0}}}, DType::float32);
   judge_plan({0, 0}, {{{1}, {0}}}, DType::float32);
-  judge_plan({24}, {{{0}}}, DType::float16);
+  judge_plan({24, 1}, {{{0}, {1}}}, DType::float16);
 }
 
 void whatever_grads_are(CaseRunner& runner) {
@@ -331,7 +338,7 @@ Exam exam() {
        "order "
        "the gradients come on each rank",
        [](CaseRunner& runner) {
-         for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+         for (const int n : rank_counts) {
            judge(runner, contract_with(compare_sums), usual(runner, n));
          }
        }},
@@ -345,6 +352,8 @@ Exam exam() {
        any_plan},
       {"a gradient that is missing counts as zeros, and one that lies elsewhere is taken along",
        whatever_grads_are},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
+      {"two reducers of one rank have nothing in common", two_reducers},
       {"each bucket's reduction starts in the plan's order, before the next gradient is asked for, "
        "and "
        "nothing waits before finalize",
@@ -361,19 +370,10 @@ Exam exam() {
        hooks},
       {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
        new_plans},
-      {"finalize refuses a pass in which a gradient did not come, and names it",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 2);
-         p.script.end = DrivenScript::End::unfinished;
-         p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
-         judge(runner, contract_with(compare_refusals), p);
-       }},
+      {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
-         for (const int at_request : {8, 12}) {
-           judge_lost_peer(runner, contract_with(compare_sums), usual(runner, 4, {{}, {}}), 2,
-                           at_request);
-         }
+         judge_lost_peers(runner, contract_with(compare_sums), usual(runner, 4, {{}, {}}), 16);
        },
        {},
        Asks::cost},

@@ -64,22 +64,66 @@ class NotingHook final : public collectives::CommHook {
   std::vector<StartedBucket>& started_;
 };
 
+// The second reducer of a rank and its parameters.
+class Twin {
+ public:
+  Twin(comm::ProcessGroup& group, const ReducerCase& c, Device& device)
+      : held_(c.parameters, device), hook_(c.afterwards, started_), parameters_(held_.list()) {
+    reducer_ = ddp::make_bucketed_reducer(group, parameters_, c.plans.front(), {c.share, &hook_});
+  }
+
+  // The first reducer's parameter is about to be reduced.
+  void on_gradient_ready(std::size_t index, const Parameter& first) {
+    Parameter& mine = *parameters_[index];
+    mine.grad = {};
+    if (first.grad.defined()) {
+      mine.grad = first.grad.clone();
+      mine.grad.scale_(2);
+      if (mine.grad_place.defined()) {
+        mine.grad_place.copy_(mine.grad);
+        mine.grad = mine.grad_place;
+      }
+    }
+    reducer_->on_gradient_ready(index);
+  }
+  GradientReports finalize() {
+    reducer_->finalize();
+    return held_.report();
+  }
+
+ private:
+  HeldParameters held_;
+  std::vector<StartedBucket> started_;
+  NotingHook hook_;
+  std::vector<Parameter*> parameters_;
+  std::unique_ptr<ddp::Reducer> reducer_;
+};
+
 class DrivenReducer {
  public:
   DrivenReducer(comm::ProcessGroup& group, const ReducerCase& c, std::vector<Parameter*> parameters,
                 collectives::CommHook& hook)
       : group_(group), case_(c), parameters_(std::move(parameters)), hook_(hook) {
+    if (c.twin) twin_ = std::make_unique<Twin>(group, c, parameters_.front()->value.device());
     remake();
   }
 
-  void on_gradient_ready(std::size_t index) { reducer_->on_gradient_ready(index); }
-  void finalize() { reducer_->finalize(); }
+  void on_gradient_ready(std::size_t index) {
+    if (twin_) twin_->on_gradient_ready(index, *parameters_[index]);
+    reducer_->on_gradient_ready(index);
+  }
+  void finalize() {
+    if (twin_) of_twin.push_back(twin_->finalize());
+    reducer_->finalize();
+  }
   void remake() {
     reducer_.reset();
     const collectives::BucketPlan& plan = case_.plans.at(made_++);
     reducer_ = ddp::make_bucketed_reducer(group_, parameters_, plan, {case_.share, &hook_});
   }
   void end() { reducer_.reset(); }
+
+  std::vector<GradientReports> of_twin;
 
  private:
   comm::ProcessGroup& group_;
@@ -88,6 +132,7 @@ class DrivenReducer {
   collectives::CommHook& hook_;
   std::unique_ptr<ddp::Reducer> reducer_;
   std::size_t made_ = 0;
+  std::unique_ptr<Twin> twin_;
 };
 
 }  // namespace
@@ -100,6 +145,7 @@ Bytes play(sim::PlayerCase& played) {
         NotingHook hook(c.afterwards, report.started);
         DrivenReducer reducer(group, c, held.list(), hook);
         report.driven = drive(port, held, reducer);
+        report.twin = reducer.of_twin;
         reducer.end();
         const auto parameters = held.list();
         report.places_left = static_cast<std::uint64_t>(std::ranges::count_if(

@@ -1,4 +1,4 @@
-// Checks what a bucket holds when the hook is given it: each gradient times the share.
+// Checks the buckets that the hook is given: which, and what each holds.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,16 @@
 
 namespace lockstep::grader::bucketed_reducer {
 
+// Each rank's hook was given the buckets of the plan, whole, in every pass.
+//   started  by rank: every bucket of every pass, as the hook was given it
+void check_started(CaseRunner& runner, const Played& played, const DrivenRun& run,
+                   const collectives::BucketPlan& plan,
+                   const std::vector<std::vector<StartedBucket>>& started);
+
 // The share is in a bucket when it starts. Multiplied after the sum, the mean is the same, but a
 // sum in float16 may overflow, and a hook that compresses gets other numbers.
-//   started  every bucket of every pass, as this rank's hook was given it
 void check_elements(CaseRunner& runner, const Played& played, const DrivenRun& run,
-                    const collectives::BucketPlan& plan, int rank,
-                    const std::vector<StartedBucket>& started);
+                    const collectives::BucketPlan& plan,
+                    const std::vector<std::vector<StartedBucket>>& started);
 
 }  // namespace lockstep::grader::bucketed_reducer

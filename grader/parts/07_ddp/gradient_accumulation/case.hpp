@@ -47,6 +47,9 @@ struct AccumulationReport {
   std::vector<std::vector<std::int64_t>> passes;  // samples of each forward pass, by step
   // For each forward pass, by step: the earlier passes whose backward had not ended when it began.
   std::vector<std::vector<std::int64_t>> waiting;
+  // And the bytes of activations that were there, beyond those of the step's first pass.
+  std::vector<std::vector<std::int64_t>> held;
+  std::int64_t prepared = 0;  // how often the part prepared the model
   std::vector<Bytes> parameters;
 };
 
@@ -57,7 +60,8 @@ void fields(Archive& archive, AccumulationCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, AccumulationReport& report) {
-  archive(report.losses, report.passes, report.waiting, report.parameters);
+  archive(report.losses, report.passes, report.waiting, report.held, report.prepared,
+          report.parameters);
 }
 
 }  // namespace lockstep::grader

@@ -117,7 +117,7 @@ std::string AccumulationProblem::description() const {
               " of micro-batches of ", groups, " samples, ",
               lengths.empty() ? "" : text("with ", listed(lengths), " labels per sample, "),
               optimizer == OptimizerKind::adam ? "Adam" : "SGD with momentum",
-              dtype == DType::float32 ? ", float32" : "");
+              dtype == DType::float32 ? ", float32" : "", name_of(odd));
 }
 
 Sizes labels_of(const AccumulationProblem& p, std::size_t step) {
@@ -150,6 +150,7 @@ AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int r
                          (j == label ? 1.5 : 0.0));
     }
   }
+  if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }
 

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "grader/exam/members.hpp"
+#include "grader/exam/asked.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
 
 namespace lockstep::grader::gradient_accumulation {
@@ -21,6 +22,8 @@ struct AccumulationProblem {
   OptimizerKind optimizer = OptimizerKind::momentum;
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
+  Odd odd = Odd::none;  // what the last rank's samples hold
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::string description() const;

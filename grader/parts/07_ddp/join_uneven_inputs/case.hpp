@@ -35,6 +35,12 @@ struct JoinReport {
   std::vector<JoinedEpoch> epochs;
 };
 
+// A rank's record when a step ended in an exception, and its parameters then.
+struct JoinedBefore {
+  JoinReport report;
+  std::vector<Bytes> parameters;
+};
+
 template <typename Archive>
 void fields(Archive& archive, JoinCase& c) {
   archive(c.group, c.peer, c.dtype, c.divide, c.model_seed, c.widths, c.steps, c.rounds,
@@ -47,6 +53,11 @@ void fields(Archive& archive, JoinedEpoch& epoch) {
 template <typename Archive>
 void fields(Archive& archive, JoinReport& report) {
   archive(report.epochs);
+}
+
+template <typename Archive>
+void fields(Archive& archive, JoinedBefore& one) {
+  archive(one.report, one.parameters);
 }
 
 }  // namespace lockstep::grader

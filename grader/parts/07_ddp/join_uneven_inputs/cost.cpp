@@ -39,7 +39,13 @@ void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& 
                 steps == 1 ? " step" : " steps", " where ", grouped(needs), " are needed");
   };
   if (seen < least) {
-    throw MalformedMessage("fewer bytes were reduced than right results need");
+    runner.fail(played,
+                because({"not_shadowed",
+                         "every step is a count and a reduced pass on every rank, however few of "
+                         "them have a batch: those without shadow it"},
+                        {.message = of_epoch("reduced", seen, least),
+                         .expected = text(grouped(least), " bytes"),
+                         .seen = text(grouped(seen), " bytes")}));
   }
   if (seen > most) {
     runner.fail(

@@ -39,6 +39,11 @@ Cause cause_of_step(const Problem& p, std::uint64_t salt, const StepAddress& at,
     const Path path = train(p, salt, variant, at.rank);
     return equals(p, seen, path[at.epoch][static_cast<std::size_t>(at.step) + 1]);
   };
+  const auto& wanted = right[at.epoch][static_cast<std::size_t>(at.step) + 1];
+  if (const auto e = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
+    if (auto cause = cause_by_finiteness(seen, wanted, *e)) return *std::move(cause);
+  }
+  if (auto digits = digits_only(seen, wanted)) return *std::move(digits);
   if (!all_finite(seen)) {
     return {"no_number",
             "this value is not finite: a division by zero, or a read of uninitialised memory"};
@@ -78,7 +83,8 @@ void check_steps(CaseRunner& runner, const Played& played, const Problem& p, std
       for (std::int64_t step = 0; step < std::ssize(mine.after); ++step) {
         const auto seen = as_doubles(p.dtype, mine.after[static_cast<std::size_t>(step)]);
         const auto& wanted = right[epoch][static_cast<std::size_t>(step) + 1];
-        const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted));
+        const auto at = first_difference(
+            seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted));
         if (!at) continue;
         runner.fail(played, because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
                                     {.message = text("after step ", step, in_epoch(p, epoch),
@@ -154,7 +160,8 @@ void check_end(CaseRunner& runner, const Played& played, const Problem& p,
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
       const auto seen = as_doubles(p.dtype, mine.parameters);
-      if (const auto at = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
+      if (const auto at = first_difference(
+              seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted))) {
         runner.fail(
             played,
             because(cause_of_end(p, epoch, rank, seen, right),
@@ -246,8 +253,36 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-const RanksContract<Problem, JoinCase, JoinReport> contract{
-    .case_of = case_of, .compare = compare, .smaller = smaller};
+// A step that lost a peer leaves the parameters as they were before it.
+void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                  int rank, const Bytes& kept) {
+  const auto before = fields_from_bytes<JoinedBefore>(kept);
+  const auto& epochs = before.report.epochs;
+  if (epochs.empty() || epochs.size() > p.epochs.size()) throw MalformedMessage("no such epoch");
+  const auto taken = std::min(std::ssize(epochs.back().after), p.most(epochs.size() - 1));
+  const Path path = train(p, salt, Variant::right, 0);
+  const auto& right = path[epochs.size() - 1][static_cast<std::size_t>(taken)];
+  const auto seen = as_doubles(p.dtype, before.parameters);
+  const auto at =
+      first_difference(seen, right, digits_tolerance(p.dtype, OptimizerKind::momentum, right));
+  // A rank without batches may update its replica or not.
+  const bool live =
+      std::cmp_less(taken, p.epochs[epochs.size() - 1][static_cast<std::size_t>(rank)]);
+  if (at && live) runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));
+}
+
+void ask_of(const Problem&, std::uint64_t, int, const JoinCase& c, Situations& asked) {
+  ask_of_values(c.inputs, asked);
+  if (c.dtype == DType::float32) asked.insert(Situation::every_dtype);
+  if (c.dtype == DType::float64) asked.insert(Situation::double_digits);
+  if (c.steps.size() > 1) asked.insert(Situation::same_call_twice);
+}
+
+const RanksContract<Problem, JoinCase, JoinReport> contract{.case_of = case_of,
+                                                            .compare = compare,
+                                                            .ask_of = ask_of,
+                                                            .unchanged = compare_kept,
+                                                            .smaller = smaller};
 
 // Rank r has r + 2 batches: the last rank trains alone at the end.
 Steps rising(int ranks) {
@@ -263,18 +298,17 @@ Steps mixed(int ranks) {
   return steps;
 }
 
+Problem usual(int ranks, JoinDivide divide) {
+  return {whole_world(ranks), {ranks <= 4 ? rising(ranks) : mixed(ranks)}, divide};
+}
+
 }  // namespace
 
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, those that have run out bring zeros, and all of the group divide",
        [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
-           judge(runner, contract,
-                 {.members = whole_world(n),
-                  .epochs = {n <= 4 ? rising(n) : mixed(n)},
-                  .schedule_seed = runner.draw()});
-         }
+         for (const int n : rank_counts) judge(runner, contract, usual(n, JoinDivide::initial));
          // Steps times ranks do not fit in 8 bits.
          Steps many = mixed(13);
          for (std::int64_t& has : many) has *= 4;
@@ -283,10 +317,7 @@ Exam exam() {
       {"the live ranks divide where JoinDivide::live asks for it",
        [](CaseRunner& runner) {
          for (const int n : {2, 4, 3, 7}) {
-           judge(runner, contract,
-                 {.members = whole_world(n),
-                  .epochs = {n <= 4 ? rising(n) : mixed(n)},
-                  .divide = JoinDivide::live});
+           judge(runner, contract, usual(n, JoinDivide::live));
          }
        }},
       {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without "
@@ -327,23 +358,38 @@ Exam exam() {
                {.members = {8, {6, 1, 4}}, .epochs = {{2, 3, 1}}, .divide = JoinDivide::live});
          judge(runner, contract, {.members = {5, {3, 0}}, .epochs = {{1, 2}}});
        }},
+      {"NaN and infinity in one rank's samples show in every replica; zeros are samples, too",
+       [](CaseRunner& runner) {
+         for (const Odd odd : every_odd) {
+           judge(runner, contract, {.members = whole_world(3), .epochs = {{1, 2, 3}}, .odd = odd});
+         }
+       }},
       {"a step is one count and one reduction, and the parameters travel once",
        [](CaseRunner& runner) {
-         judge(runner, contract, {.members = whole_world(2), .epochs = {{2, 4}}}, check_traffic);
-         judge(runner, contract, {.members = whole_world(3), .epochs = {{3, 1, 2}}}, check_traffic);
+         for (const Steps& steps : {Steps{2, 4}, Steps{3, 1, 2}}) {
+           const int ranks = static_cast<int>(steps.size());
+           judge(runner, contract, {whole_world(ranks), {steps}}, check_traffic);
+         }
          judge(runner, contract,
                {.members = whole_world(4), .epochs = {{1, 4, 3, 4}}, .divide = JoinDivide::live},
                check_traffic);
+         for (const Steps& one_live : {Steps{3}, Steps{0, 2, 0}}) {
+           judge(runner, contract,
+                 {.members = whole_world(static_cast<int>(one_live.size())),
+                  .epochs = {one_live},
+                  .divide = JoinDivide::live,
+                  .asks = {Situation::price_at_the_extremes}},
+                 check_traffic);
+         }
        },
        {},
        Asks::cost},
       {"when a peer is lost, a rank throws CommError, also one that has run out",
        [](CaseRunner& runner) {
-         for (const int at_request : {10, 20}) {
-           const Problem p{
-               .members = whole_world(4), .epochs = {{1, 3, 2, 5}}, .schedule_seed = runner.draw()};
-           judge_lost_peer(runner, contract, p, 3, at_request);
-         }
+         judge_lost_peers(
+             runner, contract,
+             {.members = whole_world(3), .epochs = {{0, 2, 1}}, .schedule_seed = runner.draw()},
+             24);
        },
        {},
        Asks::cost},

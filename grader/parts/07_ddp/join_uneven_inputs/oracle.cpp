@@ -103,7 +103,8 @@ std::string JoinProblem::description() const {
   return text(members.description(), ranks() == 1 ? ", which has" : ", which have", " batches for ",
               all, " steps, divided by the ", divide == ddp::JoinDivide::live ? "live" : "initial",
               " ranks", micro_batches > 1 ? text(", ", micro_batches, " micro-batches a step") : "",
-              dtype == DType::float32 ? ", float32" : "", has_buffer != 0 ? ", and a buffer" : "");
+              dtype == DType::float32 ? ", float32" : "", has_buffer != 0 ? ", and a buffer" : "",
+              name_of(odd));
 }
 
 JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
@@ -132,6 +133,7 @@ JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
                          (j == label ? 1.5 : 0.0));
     }
   }
+  if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }
 

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "grader/exam/members.hpp"
+#include "grader/exam/asked.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {
@@ -22,6 +23,8 @@ struct JoinProblem {
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
   std::uint8_t has_buffer = 0;
+  Odd odd = Odd::none;  // what the last rank's samples hold
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::int64_t most(std::size_t epoch) const;  // steps of an epoch

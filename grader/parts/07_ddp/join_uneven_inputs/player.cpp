@@ -32,7 +32,7 @@ class WithBuffer final : public nn::Module {
   std::vector<nn::Buffer*> buffers_;
 };
 
-JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& device) {
+JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& device, Bytes& kept) {
   WithBuffer model(nn::make_mlp(c.widths, c.dtype, device, c.model_seed), group.rank(),
                    c.has_buffer, device);
   const auto optimizer = optim::make_sgd(model.parameters(), {.learning_rate = 0.1});
@@ -53,7 +53,10 @@ JoinReport take_epochs(comm::ProcessGroup& group, const JoinCase& c, Device& dev
             make_batch(c.inputs, c.labels, c.widths.front(), first, c.batch, c.dtype, device));
         first += c.batch;
       }
-      epoch.live.push_back(ddp::step_with_join(group, wrapped, *optimizer, mine, state));
+      const auto now = [&] { return JoinedBefore{report, values_of(model)}; };
+      keeping(kept, now, [&] {
+        epoch.live.push_back(ddp::step_with_join(group, wrapped, *optimizer, mine, state));
+      });
       if (!mine.empty()) epoch.after.push_back(values_of(model));
       if (epoch.live.back() == 0) break;
     }

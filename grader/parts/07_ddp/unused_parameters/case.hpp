@@ -24,6 +24,7 @@ struct UnusedCase {
   Gradients parameters{};  // none of which has a gradient yet
   collectives::BucketPlan plan{};
   std::vector<UnusedPassCase> passes;
+  std::uint8_t bare = 0;  // the reducer that the part is given does nothing and waits for nothing
 };
 
 struct UnusedReport {
@@ -37,7 +38,7 @@ void fields(Archive& archive, UnusedPassCase& pass) {
 }
 template <typename Archive>
 void fields(Archive& archive, UnusedCase& c) {
-  archive(c.group, c.peer, c.parameters, c.plan, c.passes);
+  archive(c.group, c.peer, c.parameters, c.plan, c.passes, c.bare);
 }
 template <typename Archive>
 void fields(Archive& archive, UnusedReport& report) {

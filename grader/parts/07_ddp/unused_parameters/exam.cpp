@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -45,8 +46,15 @@ Cause cause_of_values(const Problem& p, const Seen& seen, std::span<const double
     for (double& value : scaled) value *= factor;
     return resembles(values, scaled);
   };
+  if (const auto at = first_difference(values, here.values, here.tolerance)) {
+    if (auto cause = cause_by_finiteness(values, here.values, *at)) return *std::move(cause);
+  }
   if (!all_finite(values)) {
     return {"no_number", "this value is not finite: uninitialised memory was read"};
+  }
+  if (is(here.values, 1)) {
+    return {"rounded",
+            "only the last digits are wrong: a gradient or a sum was rounded to a smaller type"};
   }
   const auto& before = here.before[static_cast<std::size_t>(seen.rank)];
   if (before && is(*before, 1)) {
@@ -139,6 +147,10 @@ void check_unused(CaseRunner& runner, const Played& played, const Problem& p, co
                                     " where it was ", number_at(kept, at)));
   failure.expected = number_at(kept, at);
   failure.seen = number_at(values, at);
+  if (resembles(values, kept)) {
+    runner.fail(played,
+                because({"rounded", "what was kept was rounded to a smaller type"}, failure));
+  }
   runner.fail(played,
               because(resembles(values, mean)
                           ? Cause{"reduced_though_unused",
@@ -231,11 +243,24 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-const RanksContract<Problem, UnusedCase, UnusedReport> contract{
-    .case_of = case_of, .compare = compare, .smaller = smaller, .explain = explain_found};
+// A rank's gradients, as those of the other parts that reduce them.
+void ask_of(const Problem&, std::uint64_t, int, const UnusedCase& c, Situations& asked) {
+  for (const UnusedPassCase& pass : c.passes) {
+    Gradients made = c.parameters;
+    made.grads = pass.made;
+    grader::ask_of(made, asked);
+  }
+  if (c.passes.size() > 1) asked.insert(Situation::same_call_twice);
+}
+
+const RanksContract<Problem, UnusedCase, UnusedReport> contract{.case_of = case_of,
+                                                                .compare = compare,
+                                                                .ask_of = ask_of,
+                                                                .smaller = smaller,
+                                                                .explain = explain_found};
 
 Problem usual(CaseRunner& runner, int ranks, std::vector<Pass> passes) {
-  Problem p{.members = whole_world(ranks), .sizes = {35, 7, 1, 64, 24, 13}};
+  Problem p{.members = whole_world(ranks), .sizes = {35, 12, 1, 64, 24, 13}};
   p.plan = {{{5}, {4, 3}, {2, 1, 0}}};
   p.passes = std::move(passes);
   p.schedule_seed = runner.draw();
@@ -252,6 +277,30 @@ void any_plan(CaseRunner& runner) {
   judge_plan({{{5, 4, 3, 2, 1, 0}}}, DType::float64);
   judge_plan({{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float32);
   judge_plan({{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
+  judge_plan({{{5, 4}, {3, 2, 1, 0}}}, DType::float16);
+  // More parameters than a word has bits.
+  Problem many = usual(runner, 3, {{}, {}});
+  many.sizes.assign(70, 3);
+  many.plan.buckets.assign(1, {});
+  for (std::size_t i = 0; i < many.sizes.size(); ++i) many.plan.buckets.front().push_back(i);
+  judge(runner, contract, many);
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const Held held : every_held) {
+    Problem p = usual(runner, 3, {{}, {.before = Before::added}, {.before = Before::kept}});
+    p.held = held;
+    judge(runner, contract, p);
+  }
+}
+
+void lost_peers(CaseRunner& runner) {
+  Problem p = usual(runner, 4, {{}});
+  p.gap_s = 0;
+  judge_lost_peers(runner, contract, p);
+  // What the part itself started fails nowhere else.
+  p.bare = true;
+  judge_lost_peers(runner, contract, p, 4);
 }
 
 void cost(CaseRunner& runner) {
@@ -261,6 +310,14 @@ void cost(CaseRunner& runner) {
     judge(runner, contract, p, check_cost);
     p.passes = {{}, {.before = Before::added}, {.sets = Sets::none}};
     p.late_s = 0;
+    judge(runner, contract, p, check_cost);
+  }
+  // One parameter on one rank and on several.
+  for (const int ranks : {1, 3}) {
+    Problem p = usual(runner, ranks, {{}, {.sets = Sets::all}});
+    p.sizes = {1};
+    p.plan = {{{0}}};
+    p.asks = {Situation::price_at_the_extremes};
     judge(runner, contract, p, check_cost);
   }
 }
@@ -273,7 +330,7 @@ Exam exam() {
        "what "
        "none used stays without a gradient",
        [](CaseRunner& runner) {
-         for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
+         for (const int n : rank_counts) {
            judge(runner, contract, usual(runner, n, {{}}));
          }
        }},
@@ -311,18 +368,13 @@ Exam exam() {
          p.members.ranks = {6, 1, 4};
          judge(runner, contract, p);
        }},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients of what was used",
+       odd_values},
       {"one small all-reduce more, which nothing waits for before backward is over",
        cost,
        {},
        Asks::cost},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         for (const int at_request : {4, 9}) {
-           judge_lost_peer(runner, contract, usual(runner, 4, {{}, {}, {}}), 2, at_request);
-         }
-       },
-       {},
-       Asks::cost},
+      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
   };
 }
 

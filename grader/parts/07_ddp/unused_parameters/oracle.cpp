@@ -51,14 +51,14 @@ void add_values(const UnusedProblem& p, RightGradient& right, const RightGradien
 }  // namespace
 
 GradientPlan UnusedProblem::gradients() const {
-  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
+  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
 }
 
 std::string UnusedProblem::description() const {
   return text(members.description(), ", ", counted(std::ssize(sizes), "parameter"), " of ",
               name_of(dtype), " in ", plan.buckets.size(),
               plan.buckets.size() == 1 ? " bucket, " : " buckets, ", passes.size(),
-              passes.size() == 1 ? " pass" : " passes");
+              passes.size() == 1 ? " pass" : " passes", name_of(held));
 }
 
 std::string in_pass(const UnusedProblem& p, std::size_t pass) {
@@ -101,13 +101,14 @@ bool adds_before(const UnusedProblem& p, std::size_t pass, std::size_t i) {
 }
 
 UnusedCase case_of(const UnusedProblem& p, std::uint64_t salt, int rank) {
-  UnusedCase c{.plan = p.plan, .passes = {}};
+  UnusedCase c{.plan = p.plan, .passes = {}, .bare = p.bare ? std::uint8_t{1} : std::uint8_t{0}};
   const std::size_t parameters = p.sizes.size();
   c.parameters = {p.dtype, random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32, p.sizes,
                   std::vector<std::uint8_t>(parameters), std::vector<Bytes>(parameters)};
   for (std::size_t k = 0; k < p.passes.size(); ++k) {
     UnusedPassCase& pass = c.passes.emplace_back();
     pass.takes = p.passes[k].before == Pass::Before::kept ? 0 : 1;
+    pass.gap_s = p.gap_s;
     pass.begins_after_s = rank + 1 == p.ranks() ? p.late_s : 0;
     pass.before.resize(parameters);
     pass.made.resize(parameters);

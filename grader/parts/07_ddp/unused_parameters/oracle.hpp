@@ -27,8 +27,12 @@ struct UnusedProblem {
   std::vector<std::int64_t> sizes{};  // elements of each parameter
   collectives::BucketPlan plan{};
   std::vector<Pass> passes{};
-  double late_s = 0;  // by which the last rank begins each pass after the others
+  double late_s = 0;     // by which the last rank begins each pass after the others
+  double gap_s = 20e-6;  // what a gradient takes
+  Held held = Held::usual;
+  bool bare = false;  // the reducer that the part is given does nothing
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   int ranks() const { return members.size(); }
   GradientPlan gradients() const;

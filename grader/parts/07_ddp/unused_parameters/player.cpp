@@ -11,6 +11,13 @@ namespace {
 
 using Made = DrivenEvent::Made;
 
+// Does nothing, so that only the part itself communicates.
+class BareReducer final : public ddp::Reducer {
+ public:
+  void on_gradient_ready(std::size_t) override {}
+  void finalize() override {}
+};
+
 void add(Parameter& parameter, const Bytes& values) {
   add_gradient(parameter, {.made = Made::in_place, .values = values});
 }
@@ -40,8 +47,11 @@ Bytes play(sim::PlayerCase& played) {
       played, [](comm::ProcessGroup& group, const UnusedCase& c, Device& device, sim::Port& port) {
         const HeldParameters held(c.parameters, device);
         const auto hook = collectives::make_sum_hook();
-        const auto reducer = ddp::make_bucketed_reducer(group, held.list(), c.plan,
-                                                        {1.0 / group.size(), hook.get()});
+        std::unique_ptr<ddp::Reducer> reducer = std::make_unique<BareReducer>();
+        if (c.bare == 0) {
+          reducer = ddp::make_bucketed_reducer(group, held.list(), c.plan,
+                                               {1.0 / group.size(), hook.get()});
+        }
         UnusedReport report;
         for (const UnusedPassCase& pass : c.passes) {
           take_pass(group, *reducer, held.list(), pass, port);

@@ -59,10 +59,12 @@ struct OptimizerEvent {
     zero_grad,
     gradient,  // backward adds to a parameter's grad, which is final in this pass
     synchronize,
-    scale,         // every grad is multiplied by `factor`, as clipping does
-    step,          // the grads and values are reported after it, and after:
-    skipped_step,  // step() under skip_synchronize()
-    end,           // the optimizer is gone
+    scale,                 // every grad is multiplied by `factor`, as clipping does
+    step,                  // the grads and values are reported after it, and after:
+    skipped_step,          // step() under skip_synchronize()
+    step_under_two,        // under two guards
+    step_under_the_outer,  // under two guards, the inner of which has ended
+    end,                   // the optimizer is gone
     // Calls that are to be refused.
     extra_gradient,
     early_zero_grad,
@@ -85,7 +87,7 @@ struct OptimizerReport {
   std::vector<GradientReports> after;  // each step
   std::vector<Ending> refusals;        // how each call that is to be refused ended
   std::uint64_t hooks_left = 0;        // on the parameters, when the optimizer is gone
-  std::uint64_t heard = 0;             // calls of a hook that is not the optimizer's
+  std::uint64_t heard = 0;             // calls of the hooks that are not the optimizer's
 };
 template <typename Archive>
 void fields(Archive& archive, OptimizerReport& report) {

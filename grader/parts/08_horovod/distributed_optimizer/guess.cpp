@@ -50,9 +50,7 @@ class GuessGradient {
  private:
   const StepGradient& right() const { return right_[step_][parameter_]; }
   int ranks() const { return p_.members.size(); }
-  double clip() const {
-    return p_.training.steps[step_].ends == TrainingStep::Ends::clipped ? clipped_by : 1;
-  }
+  double clip() const { return p_.training.steps[step_].is_clipped() ? clipped_by : 1; }
 
   double weight() const { return p_.training.weight(ranks()) * clip(); }
 

@@ -3,6 +3,7 @@
 #include "grader/parts/08_horovod/distributed_optimizer/case.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "grader/play/ranks_play.hpp"
 
@@ -35,8 +36,8 @@ class PlayedOptimizer {
   PlayedOptimizer(comm::ProcessGroup& group, const OptimizerCase& c, const HeldParameters& held,
                   Strands& strands)
       : held_(held), parameters_(held.list()) {
-    if (!parameters_.empty()) {
-      parameters_[0]->hooks.emplace_back([this](Parameter&) { ++report_.heard; });
+    for (Parameter* parameter : parameters_) {
+      parameter->hooks.emplace_back([this](Parameter&) { ++report_.heard; });
     }
     horovod::HorovodOptions options;
     options.combine = c.combine;
@@ -97,10 +98,20 @@ class PlayedOptimizer {
         optimizer_->step();
         return report_.after.push_back(held_.report());
       }
+      case Kind::step_under_two:
+      case Kind::step_under_the_outer: {
+        const auto outer = optimizer_->skip_synchronize();
+        std::optional<horovod::DistributedOptimizer::SkipSynchronize> inner;
+        inner.emplace(*optimizer_);
+        if (event.kind == Kind::step_under_the_outer) inner.reset();
+        optimizer_->step();
+        return report_.after.push_back(held_.report());
+      }
       default:
         optimizer_.reset();
         for (const Parameter* one : parameters_) report_.hooks_left += one->hooks.size();
-        if (report_.hooks_left > 0) --report_.hooks_left;  // the adapter's own
+        // Each has one of the adapter's own.
+        report_.hooks_left -= std::min<std::uint64_t>(report_.hooks_left, parameters_.size());
     }
   }
 

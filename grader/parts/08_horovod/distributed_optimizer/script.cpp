@@ -70,7 +70,9 @@ class Writer {
     if (step.tries == Tries::synchronize_again) put({.kind = Kind::second_synchronize});
     if (step.tries == Tries::step_again) put({.kind = Kind::second_step});
     put({.kind = Kind::scale, .factor = clipped_by});
-    put({.kind = Kind::skipped_step});
+    put({.kind = step.ends == Ends::two_guards   ? Kind::step_under_two
+                 : step.ends == Ends::one_of_two ? Kind::step_under_the_outer
+                                                 : Kind::skipped_step});
   }
 
   void put_gradient(std::int64_t parameter) {
@@ -101,7 +103,12 @@ class Writer {
 }  // namespace
 
 GradientPlan Training::plan() const {
-  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
+  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
+}
+
+void Training::ask_of(std::uint64_t salt, int rank, Situations& asked) const {
+  grader::ask_of(drawn_gradients(plan(), salt_of(salt, 0, 0), rank), asked);
+  if (steps.size() > 1) asked.insert(Situation::same_call_twice);
 }
 
 TrainingService::TrainingService(const Training& training, const Members& members,
@@ -212,7 +219,7 @@ StepGradient right_gradient(const Training& training, std::uint64_t salt, std::s
     right.tolerance = start.tolerance;
     return right;
   }
-  const double factor = training.weight(ranks) * (step.ends == Ends::clipped ? clipped_by : 1);
+  const double factor = training.weight(ranks) * (step.is_clipped() ? clipped_by : 1);
   Start reduced{std::vector<double>(start.values.size()), std::vector<double>(start.values.size())};
   add_reduced(reduced, right.summed, factor,
               (ranks + step.passes + 4) * epsilon_of(training.dtype));

@@ -23,8 +23,18 @@ struct TrainingStep {
   // some_absent: every third parameter gets no gradient on the even ranks, the second one on none.
   enum class Makes : std::uint8_t { all, some_absent } makes = Makes::all;
   // clipped: synchronize, every grad times clipped_by, and step under skip_synchronize.
-  // under_guard: step under skip_synchronize, without synchronize.
-  enum class Ends : std::uint8_t { step, clipped, under_guard } ends = Ends::step;
+  // under_guard: step under skip_synchronize, without synchronize. two_guards: as clipped, under
+  // two of them; one_of_two: the same when the inner one has ended.
+  enum class Ends : std::uint8_t {
+    step,
+    clipped,
+    under_guard,
+    two_guards,
+    one_of_two
+  } ends = Ends::step;
+  bool is_clipped() const {
+    return ends == Ends::clipped || ends == Ends::two_guards || ends == Ends::one_of_two;
+  }
   // A call that is tried on the way, and must be refused.
   enum class Tries : std::uint8_t {
     nothing,
@@ -49,11 +59,14 @@ struct Training {
   int passes_per_step = 1;  // K
   std::int64_t threshold_bytes = 1 << 20;
   double cycle_s = 0;
+  Held held = Held::usual;
   double gap_s = 20e-6;          // what a gradient takes, on average
   double size_of_gradients = 1;  // they are between 0.5 and 1.5 times (rank + 1) times this
   enum class Order : std::uint8_t { last_first, of_each_rank } order = Order::of_each_rank;
 
   GradientPlan plan() const;
+  // The situations into which the gradients put a part.
+  void ask_of(std::uint64_t salt, int rank, Situations& asked) const;
   // The factor on the sum over the ranks and passes.
   double weight(int ranks) const { return combine == horovod::Combine::sum ? 1 : 1.0 / ranks; }
 };

@@ -53,7 +53,7 @@ struct Served {
 std::optional<Served> serve(CaseRunner& runner, const Script& script, Time time = Time::any) {
   WorkersService service(script);
   const auto played = play_served(runner, text_of(script), std::vector{script.of_server()},
-                                  {&service}, requests_max);
+                                  {&service}, requests_max, script.asked());
   if (!played) return std::nullopt;
   if (service.failure()) runner.fail(*played, *service.failure());
   if (!service.returned()) {
@@ -85,6 +85,20 @@ void one_worker(CaseRunner& runner) {
     Script script = script_of(runner, 1, unbounded, static_cast<int>(count));
     script.count = count;
     serve(runner, script);
+    script.asks = {Situation::same_call_twice};
+    serve(runner, script);
+  }
+}
+
+// What is not finite, and what is nothing but zeros, is a push like any other.
+void odd_pushes(CaseRunner& runner) {
+  for (const Gradients gradients : {Gradients::odd, Gradients::zeros}) {
+    for (const std::int64_t bound : {unbounded, std::int64_t{0}}) {
+      Script script = script_of(runner, 3, bound, 4);
+      script.gradients = gradients;
+      script.count = 3;
+      serve(runner, script);
+    }
   }
 }
 
@@ -94,6 +108,7 @@ void at_once(CaseRunner& runner) {
       serve(runner, script_of(runner, workers, bound, workers < 8 ? 5 : 3));
     }
   }
+  serve(runner, script_of(runner, 70, unbounded, 1));
 }
 
 void slow_worker(CaseRunner& runner) {
@@ -155,7 +170,7 @@ void lost(CaseRunner& runner, const std::vector<std::int64_t>& bounds) {
 }
 
 void rounds(CaseRunner& runner) {
-  for (const int workers : {1, 2, 3, 4, 5, 7, 8, 13}) {
+  for (const int workers : {1, 2, 3, 4, 5, 7, 8, 13, 70}) {
     serve(runner, script_of(runner, workers, 0, workers < 8 ? 4 : 2));
   }
 }
@@ -193,7 +208,25 @@ void any_arrival(CaseRunner& runner) {
   serve(runner, telling);
 }
 
+// A worker that comes late: its first pull finds a round in which the others have pushed. With
+// nothing to do it only leaves, and that completes the round, the last one of all.
+void late_to_a_round(CaseRunner& runner) {
+  for (const int steps : {2, 0}) {
+    for (const Death death : {Death::none, Death::unborn}) {
+      Script script = script_of(runner, 3, 0, 2);
+      for (Worker& worker : script.workers) worker.pulls_at_end = false;
+      Worker& late = script.workers[1];
+      late.starts_s = 0.5;
+      late.steps = death == Death::unborn ? 0 : steps;
+      late.dies = death;
+      if (late.steps == 0) script.workers[0].steps = script.workers[2].steps = 1;
+      serve(runner, script);
+    }
+  }
+}
+
 void uneven_rounds(CaseRunner& runner) {
+  late_to_a_round(runner);
   for (const int workers : {2, 3, 5, 8}) serve(runner, uneven(runner, workers, 0));
   lost(runner, {0});
 }
@@ -268,6 +301,9 @@ Exam exam() {
       {.name = "rounds go on without workers that have finished or are lost",
        .run = uneven_rounds,
        .builds_on = std::vector<std::size_t>{1, 6}},
+      {.name = "NaN, infinity and zeros are pushed like any other number",
+       .run = odd_pushes,
+       .builds_on = std::vector<std::size_t>{1, 2, 6}},
   };
 }
 

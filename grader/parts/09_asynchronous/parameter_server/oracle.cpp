@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "grader/exam/odd_values.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::parameter_server {
 namespace {
@@ -188,9 +190,9 @@ std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken,
 }
 
 bool near(std::span<const double> seen, std::span<const double> expected) {
-  return std::ranges::equal(seen, expected, [](double a, double b) {
-    return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
-  });
+  std::vector<double> tolerance;
+  for (const double value : expected) tolerance.push_back(1e-12 * std::max(1.0, std::fabs(value)));
+  return !first_difference(seen, expected, tolerance);
 }
 
 Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& seen) {
@@ -205,6 +207,18 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             text("these are the parameters of ", behind, behind == 1 ? " update" : " updates",
                  " ago: make an update of each push, before the next request is taken, and answer "
                  "with the parameters of the moment")};
+  }
+  const auto right = std::span<const double>(history.back());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (near({&seen[i], 1}, {&right[i], 1})) continue;
+    if (auto cause = cause_by_finiteness(seen, right, i)) return *std::move(cause);
+  }
+  if (std::ranges::equal(seen, right, [](double a, double b) {
+        return std::fabs(a - b) <= 1e-6 * std::max(1.0, std::fabs(b));
+      })) {
+    return {"rounded",
+            "only the last digits are wrong: a gradient or a parameter was rounded to a smaller "
+            "type; keep the type of the tensors"};
   }
   if (std::ranges::any_of(seen, [](double value) { return std::isinf(value); })) {
     return {"sum_overflows",

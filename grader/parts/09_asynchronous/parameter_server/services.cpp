@@ -1,6 +1,7 @@
 #include "grader/parts/09_asynchronous/parameter_server/services.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
@@ -63,6 +64,27 @@ LoopsCase Script::of_server() const {
           .staleness = staleness,
           .parameters = drawn_values(salt, 0, count),
           .momentum = 0.5};
+}
+
+Values Script::pushed_by(std::size_t worker, int k) const {
+  if (gradients == Gradients::telling) return telling_values(worker, count);
+  if (gradients == Gradients::zeros && worker == 0) return Values(static_cast<std::size_t>(count));
+  Values values = drawn_values(salt, (static_cast<std::uint64_t>(k) << 8) + worker, count);
+  if (gradients != Gradients::odd || worker != 0 || k != 2) return values;
+  values.front() = std::numeric_limits<double>::quiet_NaN();
+  values.back() = -std::numeric_limits<double>::infinity();
+  return values;
+}
+
+Situations Script::asked() const {
+  Situations asked = asks;
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    for (int k = 1; k <= workers[w].steps; ++k) ask_of_values(pushed_by(w, k), asked);
+    if (workers[w].dies != Death::none) asked.insert(Situation::lost_at_each_request);
+  }
+  if (workers.size() == 13) asked.insert(Situation::rank_counts);
+  asked.insert(Situation::double_digits);  // parameters are of float64
+  return asked;
 }
 
 WorkersService::WorkersService(const Script& script)
@@ -143,10 +165,7 @@ auto WorkersService::next_request(double now) -> Answer {
   ServerReply reply{.kind = state.next, .worker = static_cast<int>(*turn)};
   if (state.next == Kind::push) {
     reply.rate = 0.5 / (1 + state.pushed);
-    const auto number = static_cast<std::uint64_t>(1 + state.pushed);
-    reply.gradient = script_.gradients == Gradients::telling
-                         ? telling_values(*turn, script_.count)
-                         : drawn_values(script_.salt, (number << 8) + *turn, script_.count);
+    reply.gradient = script_.pushed_by(*turn, 1 + state.pushed);
   }
   taken_.push_back({reply.kind, reply.worker, reply.rate, reply.gradient});
   go_on_after(*turn, state.next, at_s);
@@ -254,7 +273,10 @@ std::string WorkersService::history() const {
 }
 
 Values ServersService::drawn(std::uint64_t what, int number) const {
-  return drawn_values(salt_ + what, static_cast<std::uint64_t>(number), count_);
+  Values values = drawn_values(salt_ + what, static_cast<std::uint64_t>(number), count_);
+  // One gradient is not finite; it is pushed like any other.
+  if (what == 2 && number == 3) values.front() = std::numeric_limits<double>::quiet_NaN();
+  return values;
 }
 
 auto ServersService::stop(Failure failure, double now) -> Answer {

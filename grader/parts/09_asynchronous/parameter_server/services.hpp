@@ -26,8 +26,9 @@ struct Worker {
 
 // The gradients that workers push. Telling gradients have elements of two kinds. In one, those of
 // workers 0 and 1 cancel, and lose all that is added in between. In the other, the sum overflows
-// and the mean does not.
-enum class Gradients : std::uint8_t { drawn, telling };
+// and the mean does not. Odd ones: the first worker's second push holds NaN and infinity. Zeros:
+// all that the first worker pushes.
+enum class Gradients : std::uint8_t { drawn, telling, odd, zeros };
 
 struct Script {
   std::vector<Worker> workers{};
@@ -36,7 +37,12 @@ struct Script {
   std::uint64_t salt = 0;  // of gradients and parameters
   Gradients gradients = Gradients::drawn;
 
+  Situations asks{};
+
   LoopsCase of_server() const;
+  // What a worker pushes for the k-th time, from 1.
+  Values pushed_by(std::size_t worker, int k) const;
+  Situations asked() const;
 };
 
 // A pull, and when it was answered.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "grader/exam/chain_rules.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
@@ -20,6 +21,8 @@ struct Problem {
   int shapes = 1;  // of what layers exchange
   enum class Fine : std::uint8_t { none, inputs, coefficients };
   Fine fine = Fine::none;  // what has numbers that no float32 holds
+  Odd odd = Odd::none;     // what the batch holds
+  Situations asks{};
 
   int layers() const { return static_cast<int>(device_of_layer.size()); }
   int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
@@ -33,7 +36,7 @@ struct Problem {
   std::string description() const {
     std::string where;
     for (const int device : device_of_layer) where += text(where.empty() ? "" : ", ", device);
-    return text(members.description(), ", layers on devices ", where);
+    return text(members.description(), ", layers on devices ", where, name_of(odd));
   }
 };
 
@@ -41,6 +44,7 @@ Chain chain_of(const Problem& p, std::uint64_t salt) {
   Chain chain = make_chain(salt, p.layers(), {p.rows});
   if (p.fine == Problem::Fine::inputs) return with_fine_inputs(std::move(chain));
   if (p.fine == Problem::Fine::coefficients) return with_fine_coefficients(std::move(chain));
+  make_odd(chain.inputs.front(), p.odd);
   return chain;
 }
 
@@ -58,7 +62,9 @@ Cause rounded() {
   return {"rounded", "a tensor was rounded to float32 on its way; the layer chooses the dtype"};
 }
 
-Cause cause_of(const Gradients& seen) {
+Cause cause_of(const Gradients& seen, const std::vector<double>& wrong,
+               const std::vector<double>& right, std::size_t at) {
+  if (auto cause = cause_by_finiteness(wrong, right, at)) return *std::move(cause);
   bool all_zero = true, finite = true;
   for (const auto& one : seen) {
     for (const double value : one) {
@@ -101,14 +107,15 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
     const auto at = first_difference(seen[k], expected, std::vector<double>(expected.size(), 0));
     if (!at) continue;
     const std::string wanted = number_at(expected, *at), shown = number_at(seen[k], *at);
-    runner.fail(
-        played,
-        because(std::ranges::equal(seen[k], expected, is_rounded) ? rounded() : cause_of(seen),
-                {.message = text("the gradient of layer ", mine[k], ", on device ", device, ", is ",
-                                 shown, " at element ", *at, " where ", wanted, " is right"),
-                 .expected = wanted,
-                 .seen = shown,
-                 .where = text("device ", device, ", layer ", mine[k])}));
+    runner.fail(played, because(std::ranges::equal(seen[k], expected, is_rounded)
+                                    ? rounded()
+                                    : cause_of(seen, seen[k], expected, *at),
+                                {.message = text("the gradient of layer ", mine[k], ", on device ",
+                                                 device, ", is ", shown, " at element ", *at,
+                                                 " where ", wanted, " is right"),
+                                 .expected = wanted,
+                                 .seen = shown,
+                                 .where = text("device ", device, ", layer ", mine[k])}));
   }
 }
 
@@ -129,12 +136,15 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p, int 
     failure.message = text("device ", device, " has the last layer, but returns no loss");
     runner.fail(played, failure);
   }
-  if (device != last || (seen.size() == 1 && seen[0] == right)) return;
+  if (device != last) return;
+  const double exact = 0;
+  if (!first_difference(seen, {&right, 1}, {&exact, 1})) return;
   failure.message = text("the loss is ", number(seen[0]), " where ", number(right), " is right");
   Cause cause{"other_loss",
               "a layer was given something other than what the layer before it made, or the loss "
               "is not what the last forward pass returned"};
   if (seen.size() == 1 && is_rounded(seen[0], right)) cause = rounded();
+  if (auto odd = cause_by_finiteness(seen, {&right, 1}, 0)) cause = *std::move(odd);
   runner.fail(played, because(cause, failure));
 }
 
@@ -226,10 +236,17 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
+void ask_of(const Problem& p, std::uint64_t salt, int, const SplitCase&, Situations& asked) {
+  ask_of_values(chain_of(p, salt).inputs.front(), asked);
+  if (p.fine != Problem::Fine::none) asked.insert(Situation::double_digits);
+  if (p.shapes > 1) asked.insert(Situation::shapes);
+}
+
 using Contract = RanksContract<Problem, SplitCase, SplitReport, LayerService>;
 const Contract contract{
     .case_of = case_of,
     .compare = compare,
+    .ask_of = ask_of,
     .smaller = smaller,
     .services = [](const Problem& p, std::uint64_t salt) {
       return std::tuple(LayerService(p.members, p.device_of_layer, chain_of(p, salt)));
@@ -287,13 +304,19 @@ Exam exam() {
        [](CaseRunner& runner) {
          Problem p = problem_of(runner, 3, {1, 0, 2, 1});
          p.members = {8, {6, 1, 4}};
-         judge(runner, contract, p);
+         play_twice(runner, contract, p);
+       }},
+      {"what is not finite in the batch shows in the loss and the gradients; zeros travel, too",
+       [](CaseRunner& runner) {
+         for (const Odd odd : every_odd) {
+           Problem p = problem_of(runner, 3, {0, 1, 2, 1});
+           p.odd = odd;
+           judge(runner, contract, p);
+         }
        }},
       {"when a device is lost, the others throw CommError",
        [](CaseRunner& runner) {
-         for (const int at_request : {3, 5}) {
-           judge_lost_peer(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 1, at_request);
-         }
+         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 16);
        },
        {},
        Asks::cost},
@@ -301,6 +324,14 @@ Exam exam() {
        [](CaseRunner& runner) {
          judge_maps(runner, 2, {{0, 1, 0}}, check_transfers);
          judge_maps(runner, 4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers);
+         // One layer, one device, and more layers than a byte or a word has bits.
+         std::vector<int> many;
+         for (int layer = 0; layer < 70; ++layer) many.push_back(layer / 2 % 2);
+         for (const auto& map : {std::vector<int>{0}, std::vector<int>{0, 0}, many}) {
+           Problem p = problem_of(runner, 2, map);
+           p.asks = {Situation::price_at_the_extremes};
+           judge(runner, contract, p, check_transfers);
+         }
        },
        {},
        Asks::cost},
