@@ -28,7 +28,9 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 std::string counted(std::int64_t count, std::string_view what) {
-  const bool hissed = what.ends_with('s') || what.ends_with("ch") || what.ends_with("sh");
+  // "epoch" ends in the sound of k, and is the lab's one such word.
+  const bool hissed = what.ends_with('s') || what.ends_with("sh") ||
+                      (what.ends_with("ch") && !what.ends_with("epoch"));
   const std::string_view plural = count == 1 ? "" : hissed ? "es" : "s";
   return std::to_string(count) + " " + std::string(what) + std::string(plural);
 }

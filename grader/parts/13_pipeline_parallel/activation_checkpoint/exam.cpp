@@ -268,7 +268,11 @@ FunctionContract<Question, Answer> contract_of(Property asked_for) {
                 if (q.blocks.size() > 1) offered.emplace_back(q).blocks.pop_back();
                 if (q.passes > 1) --offered.emplace_back(q).passes;
                 return offered;
-              }};
+              },
+          .sizes = [](const Question& q) -> Sizes {
+            return {0, {q.block_count()}};
+          },
+          .least_count = 1};
 }
 
 Question question_of(CaseRunner& runner, std::vector<int> blocks) {
