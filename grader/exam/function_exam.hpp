@@ -1,6 +1,8 @@
 // The exam of a part that is a function of its arguments alone (play/function_play.hpp): it is
 // asked lists of questions, and each answer is judged by itself. An exam says what is right and
-// what wrong answers tell; asking, reading and refusals are here.
+// what wrong answers tell; asking, reading and refusals are here. So is what is asked of every such
+// part: each list is followed by some of its questions once more, in turns, since an answer may
+// depend on nothing but its question.
 #pragma once
 
 #include <functional>
@@ -10,9 +12,11 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
+#include "grader/exam/function_situations.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader {
 
@@ -21,22 +25,37 @@ struct FunctionContract {
   // A question, for a person: "97 samples on 4 ranks".
   std::function<std::string(const Question&)> text_of;
   // Finds what is wrong with `seen`, the answer to asked.back(); nothing if it is right. Before it
-  // stand the questions that were answered before, and right: an answer may have been kept from one
-  // of them. The kit fills in where it happened.
-  std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)> wrong;
+  // stand the questions that were answered before, and right. The kit fills in where it happened,
+  // and tells an answer to a question before if the cause is one that begins with "other_".
+  std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)>
+      wrong{};
+
+  // Whether an answer is right, where `wrong` takes long to say why it is not.
+  std::function<bool(const Question&, const Answer&)> is_right{};
 
   // The refusals of a part that refuses what makes no sense.
   struct Refusals {
     std::function<bool(const Question&)> valid;
-    // The failure for a valid question that was refused, and for the answer to an invalid one.
-    std::function<Failure(const Question&)> refused;
-    std::function<Failure(const Question&, const Answer&)> accepted;
+    // What is said of a part that answers an invalid question, and of one that refuses a valid one.
+    Cause accepts;
+    Cause refuses{"refuses_valid", "the contract lists what is refused, and nothing else"};
+    // Questions to be refused (check_of_refusals).
+    std::vector<Question> nonsense{};
   };
   std::optional<Refusals> refusals{};
   // Bytes before the questions, for a part that also has cases of another form.
   Bytes form{};
   // Smaller questions to try when one fails, boldest first (judge).
   std::function<std::vector<Question>(const Question&)> smaller{};
+  // The sizes of a question, and the smallest count that is valid; what else it asks of the battery
+  // that its numbers do not show.
+  std::function<Sizes(const Question&)> sizes{};
+  std::int64_t least_count = 0;
+  // Whether a valid question makes the part end in an exception that comes from what it calls.
+  std::function<bool(const Question&)> throws{};
+  std::function<std::vector<Situation>(const Question&)> situations{};
+
+  bool valid(const Question& question) const { return !refusals || refusals->valid(question); }
 };
 
 // Checks, for one call, that its ending is what the question asks for. Returns true if the answer
@@ -45,8 +64,8 @@ struct FunctionContract {
 template <typename Question, typename Answer>
 bool answers(CaseRunner& runner, const Played& played,
              const FunctionContract<Question, Answer>& contract, const Question& question,
-             const Ending& ending, const Answer& seen) {
-  const bool valid = contract.refusals->valid(question);
+             const Ending& ending) {
+  const bool valid = contract.valid(question);
   const std::string asked = contract.text_of(question);
   if (ending.kind == Ending::Kind::threw_other) {
     runner.fail(played, valid ? unexpected_error(ending, asked)
@@ -54,32 +73,100 @@ bool answers(CaseRunner& runner, const Played& played,
   }
   const bool refused = ending.kind == Ending::Kind::threw_expected;
   if (valid != refused) return valid;
-  Failure failure =
-      refused ? contract.refusals->refused(question) : contract.refusals->accepted(question, seen);
-  failure.where = asked;
-  runner.fail(played, std::move(failure));
+  const auto& [unused, accepts, refuses, nonsense] = *contract.refusals;
+  runner.fail(played, refused ? because(refuses, {.message = text(asked, " was refused, with \"",
+                                                                  ending.what, "\", but is valid"),
+                                                  .where = asked})
+                              : because(accepts, {.message = text(asked,
+                                                                  " was accepted, but a "
+                                                                  "ContractError was expected"),
+                                                  .where = asked}));
 }
 
-// Plays one case: `questions`, one after the other, in one process.
+// The questions, then the first valid one twice, the last one, and the first again.
+template <typename Question, typename Answer>
+std::vector<Question> with_repeats(const FunctionContract<Question, Answer>& contract,
+                                   std::vector<Question> questions) {
+  std::vector<Question> valid;
+  std::ranges::copy_if(questions, std::back_inserter(valid),
+                       [&](const Question& question) { return contract.valid(question); });
+  if (valid.empty()) return questions;
+  for (const Question& again : {valid.front(), valid.front(), valid.back()}) {
+    questions.push_back(again);
+  }
+  questions.push_back(valid.front());
+  return questions;
+}
+
+template <typename Question, typename Answer>
+std::vector<Situation> situations_of(const FunctionContract<Question, Answer>& contract,
+                                     const std::vector<Question>& questions) {
+  SituationSet found;
+  SpecialNumbers special(found);
+  std::vector<Sizes> sizes;
+  std::vector<Bytes> as_bytes;
+  std::vector<std::uint8_t> refused;
+  for (const Question& question : questions) {
+    special(question);
+    as_bytes.push_back(fields_to_bytes(question));
+    const bool valid = contract.valid(question);
+    refused.push_back(!valid || (contract.throws && contract.throws(question)) ? 1 : 0);
+    if (contract.sizes && valid) sizes.push_back(contract.sizes(question));
+    if (!contract.situations) continue;
+    for (const Situation one : contract.situations(question)) found.insert(one);
+  }
+  note_sizes(sizes, contract.least_count, found);
+  note_order(as_bytes, refused, found);
+  return {found.begin(), found.end()};
+}
+
+// Names what a part keeps between calls: a question that it answered rightly before, or one before
+// it to which this is the right answer.
+template <typename Question, typename Answer>
+Failure blaming_what_is_kept(const FunctionContract<Question, Answer>& contract,
+                             std::span<const Question> asked, const Answer& seen, Failure failure) {
+  const Bytes last = fields_to_bytes(asked.back());
+  for (std::size_t before = 1; before < asked.size(); ++before) {
+    if (fields_to_bytes(asked[asked.size() - 1 - before]) == last) {
+      return because_instead(answered_before(), std::move(failure));
+    }
+  }
+  // A short answer may be right for several questions by chance.
+  const bool tells = fields_to_bytes(seen) != fields_to_bytes(Answer{});
+  if (!failure.cause.starts_with("other_") || !tells) return failure;
+  const std::size_t furthest = fields_to_bytes(seen).size() > sizeof(std::int64_t) * 3 ? 4 : 1;
+  for (std::size_t before = 1; before < asked.size() && before <= furthest; ++before) {
+    const auto earlier = asked.first(asked.size() - before);
+    const bool right = contract.is_right ? contract.is_right(earlier.back(), seen)
+                                         : !contract.wrong(earlier, seen);
+    if (!right) continue;
+    return because_instead(kept_from(before), std::move(failure));
+  }
+  return failure;
+}
+
+// Plays one case: `questions`, one after the other, in one process, and repeats.
 template <typename Question, typename Answer>
 void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
          const std::string& description, const std::vector<Question>& questions) {
+  const std::vector<Question> all = with_repeats(contract, questions);
   Bytes input = contract.form;
-  const Bytes list = fields_to_bytes(questions);
+  const Bytes list = fields_to_bytes(all);
   input.insert(input.end(), list.begin(), list.end());
-  const auto played = runner.ask(description, std::move(input));
+  const auto played = runner.ask(description, std::move(input), situations_of(contract, all));
   if (!played) return;
   ByteReader& result = played->results->of(0);
   std::vector<Question> answered;
-  for (const Question& question : questions) {
+  for (const Question& question : all) {
     const Ending ending = contract.refusals ? read_fields<Ending>(result) : Ending{};
     const auto seen = read_fields<Answer>(result);
-    if (contract.refusals && !answers(runner, *played, contract, question, ending, seen)) continue;
+    if (contract.refusals && !answers(runner, *played, contract, question, ending)) continue;
     answered.push_back(question);
     std::optional<Failure> failure = contract.wrong(answered, seen);
     if (!failure) continue;
     if (failure->where.empty()) failure->where = contract.text_of(question);
-    runner.fail(*played, std::move(*failure));
+    const std::span<const Question> asked(answered);
+    runner.fail(*played, blaming_what_is_kept(contract, asked, seen, std::move(*failure)));
   }
 }
 
@@ -103,6 +190,19 @@ void judge(CaseRunner& runner, const FunctionContract<Question, Answer>& contrac
         ask(runner, contract, all ? description : counted(std::ssize(list), "question"), list);
       },
       smaller);
+}
+
+// The check that what the contract lists is refused, and that valid questions before and behind it
+// are answered.
+template <typename Question, typename Answer>
+Check check_of_refusals(const FunctionContract<Question, Answer>& contract, std::string name,
+                        std::vector<Question> valid) {
+  return {std::move(name), [contract, valid = std::move(valid)](CaseRunner& runner) {
+            std::vector<Question> questions = valid;
+            const auto& nonsense = contract.refusals->nonsense;
+            questions.insert(questions.end(), nonsense.begin(), nonsense.end());
+            ask(runner, contract, "what makes no sense", questions);
+          }};
 }
 
 // The right answers to all questions but the last: right_of(question).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 
 #include "grader/judge/compare.hpp"
 
@@ -24,15 +25,10 @@ std::string short_number(double value) {
   return out.data();
 }
 
-std::string counted_things(int count, const char* thing) {
-  return text(count, " ", thing, count == 1 ? "" : "s");
-}
-
 std::string text_of_pipeline(const ScheduleQuestion& q) {
-  std::string said = text(counted_things(q.stages, "stage"), ", ",
-                          q.chunks == 1 ? "" : counted_things(q.chunks, "chunk") + " each, ",
-                          counted_things(q.micro_batches, "micro-batch"));
-  if (q.micro_batches != 1) said.replace(said.size() - 1, 1, "es");
+  const std::string said = text(counted(q.stages, "stage"), ", ",
+                                q.chunks == 1 ? "" : counted(q.chunks, "chunk") + " each, ",
+                                counted(q.micro_batches, "micro-batch"));
   const bool all = q.first == 0 && q.last == q.stages - 1 && q.stages > 0;
   return all ? said : text("stage ", q.first, " of ", said);
 }
@@ -140,32 +136,34 @@ std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) 
   return std::nullopt;
 }
 
-// The longest time that a stage waits between two of its actions.
-std::optional<Mark> longest_wait(const pipeline::PlanTimeline& timeline) {
-  std::optional<Mark> mark;
-  double longest = 0;
-  for (int stage = 0; std::cmp_less(stage, timeline.stages.size()); ++stage) {
-    const auto& spans = timeline.stages[static_cast<std::size_t>(stage)].spans;
-    for (std::size_t i = 1; i < spans.size(); ++i) {
-      const double wait = spans[i].start_s - spans[i - 1].end_s;
-      if (wait <= longest * (1 + 1e-9)) continue;
-      longest = wait;
-      mark = {stage, i, text("waited ", short_number(wait), " before this")};
-    }
+// Why a plan is slow that is of no kind that the exam knows.
+Cause cause_of_idle(const JudgedPlan& judged, const std::optional<IdleTime>& idle) {
+  if (!idle) {
+    return {"stages_wait",
+            "no stage has anything else to do when it waits, so an earlier stage gives it what it "
+            "needs too late: compare the order of passes from stage to stage"};
   }
-  return mark;
+  return {text("idle_in_", idle->phase == PipelinePhase::warm_up  ? "warm_up"
+                           : idle->phase == PipelinePhase::steady ? "steady_state"
+                                                                  : "cool_down"),
+          text("the first time is lost where, ", told(*idle, judged.plan.chunks))};
 }
 
 std::optional<Failure> too_slow(const ScheduleRules& rules, const JudgedPlan& judged) {
   const ScheduleRules::Bound bound = rules.makespan(judged.question);
   // Sums of up to a few hundred costs.
   if (judged.timeline.makespan_s <= bound.of * (1 + 1e-9)) return std::nullopt;
+  const auto idle = first_avoidable_idle(judged.plan, judged.timeline, [&](int stage) {
+    return rules.in_flight ? rules.in_flight(judged.question, stage).of
+                           : std::numeric_limits<double>::infinity();
+  });
   Failure failure = drawn_failure(judged, Verdict::efficiency,
                                   text("the plan takes ", short_number(judged.timeline.makespan_s),
                                        ", but ", short_number(bound.of), " is enough"),
-                                  longest_wait(judged.timeline));
+                                  idle ? std::optional(idle->mark) : std::nullopt);
   failure.expected = text("at most ", short_number(bound.of), " = ", bound.formula);
-  return because(rules.slow(judged), std::move(failure));
+  const Cause cause = rules.slow(judged, idle).value_or(cause_of_idle(judged, idle));
+  return because(cause, std::move(failure));
 }
 
 std::optional<Failure> too_large(const ScheduleRules& rules, const JudgedPlan& judged) {
@@ -235,6 +233,10 @@ std::vector<ScheduleQuestion> smaller_pipelines(const ScheduleRules& rules,
 
 }  // namespace
 
+bool is_pipeline(const ScheduleQuestion& q) {
+  return q.first >= 0 && q.last < q.stages && q.micro_batches >= 1;
+}
+
 ScheduleContract contract_of(const ScheduleRules& rules, Aspect aspect) {
   ScheduleContract contract;
   contract.text_of = [=](const ScheduleQuestion& q) {
@@ -244,20 +246,24 @@ ScheduleContract contract_of(const ScheduleRules& rules, Aspect aspect) {
     return wrong_schedule(rules, aspect, asked.back(), seen);
   };
   contract.smaller = [=](const ScheduleQuestion& q) { return smaller_pipelines(rules, q); };
-  contract.refusals = ScheduleContract::Refusals{
+  contract.refusals = {
       .valid = rules.valid,
-      .refused =
-          [](const ScheduleQuestion& q) {
-            return because(
-                {"refuses_valid", "the contract lists what is refused, and nothing else"},
-                {.message = text("a pipeline of ", text_of_pipeline(q), " was refused")});
-          },
-      .accepted =
-          [=](const ScheduleQuestion& q, const ScheduleAnswer&) {
-            return because(
-                {"accepts_nonsense", rules.refuses},
-                {.message = text(text_of_pipeline(q), " was accepted, and needs a ContractError")});
-          }};
+      .accepts = {"accepts_nonsense", rules.refuses},
+      .nonsense = {stage_alone(4, 4, 1, 4), stage_alone(-1, 4, 1, 4), stage_alone(0, 0, 1, 4),
+                   stage_alone(0, -1, 1, 4), stage_alone(0, 4, 1, 0), stage_alone(3, 4, 1, -4)}};
+  auto& nonsense = contract.refusals->nonsense;
+  nonsense.insert(nonsense.end(), rules.nonsense.begin(), rules.nonsense.end());
+  contract.sizes = [](const ScheduleQuestion& q) -> Sizes { return {q.stages, {q.micro_batches}}; };
+  contract.least_count = 1;
+  contract.situations = [=](const ScheduleQuestion& q) {
+    std::vector<Situation> asked;
+    const bool costs = aspect == Aspect::makespan || aspect == Aspect::memory;
+    if (aspect == Aspect::makespan && q.stages == 13) asked.push_back(Situation::cost_at_13_ranks);
+    if (costs && (q.stages == 1 || q.micro_batches == 1)) {
+      asked.push_back(Situation::price_at_the_extremes);
+    }
+    return asked;
+  };
   return contract;
 }
 
@@ -270,14 +276,47 @@ ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batche
   return {stages, chunks, micro_batches, stage, stage};
 }
 
-std::vector<ScheduleQuestion> drawn_pipelines(CaseRunner& runner, int how_many) {
+std::vector<ScheduleQuestion> every_pipeline(const ScheduleRules& rules) {
   std::vector<ScheduleQuestion> questions;
-  for (int k = 0; k < how_many; ++k) {
-    const int stages = 1 + k % 8;
-    const auto micro_batches = static_cast<int>(runner.draw_between(1, 3 * stages + 2));
-    questions.push_back(pipeline_of(stages, 1, micro_batches, drawn_costs(runner)));
+  const auto add = [&](int stages, int chunks, int micro_batches) {
+    const auto q = pipeline_of(stages, chunks, micro_batches);
+    const bool is_new = std::ranges::none_of(questions, [&](const ScheduleQuestion& other) {
+      return other.stages == stages && other.chunks == chunks &&
+             other.micro_batches == micro_batches;
+    });
+    if (is_new && rules.valid(q)) questions.push_back(q);
+  };
+  add(4, std::min(2, rules.chunks_max), 8);  // the one that is drawn first, so a small one
+  for (const int stages : every_rank_count) {
+    const bool is_wide = stages > 17;
+    for (int chunks = 1; chunks <= (stages > 8 ? 1 : rules.chunks_max); ++chunks) {
+      for (const int m : {1, stages - 1, stages, 2 * stages, 3 * stages, 5 * stages, 2, 7, 13}) {
+        if (!is_wide || m <= 7 || (m == stages && rules.chunks_max > 1)) add(stages, chunks, m);
+      }
+    }
   }
+  add(13, std::min(3, rules.chunks_max), 39);
+  add(2, std::min(2, rules.chunks_max), 258);
+  add(3, std::min(7, rules.chunks_max), 300);
   return questions;
+}
+
+std::vector<ScheduleQuestion> priced_pipelines(CaseRunner& runner, const ScheduleRules& rules) {
+  auto questions = every_pipeline(rules);
+  for (ScheduleQuestion& q : questions) q.costs = drawn_costs(runner);
+  return questions;
+}
+
+Check check_of_nonsense(const ScheduleRules& rules, const std::string& name) {
+  return check_of_refusals(contract_of(rules, Aspect::plan), name, {stage_alone(0, 1, 1, 1)});
+}
+
+Check check_of(const ScheduleRules& rules, Aspect aspect, const std::string& name) {
+  return {
+      name, [=](CaseRunner& runner) {
+        judge(runner, contract_of(rules, aspect), "pipelines of 1 to 300 stages",
+              aspect == Aspect::makespan ? priced_pipelines(runner, rules) : every_pipeline(rules));
+      }};
 }
 
 pipeline::PassCosts drawn_costs(CaseRunner& runner) {

@@ -5,6 +5,7 @@
 #include "engine/parallel/pipeline/drawing.hpp"
 #include "engine/parallel/pipeline/plan.hpp"
 #include "grader/exam/function_exam.hpp"
+#include "grader/exam/schedule_idle.hpp"
 #include "grader/play/schedule_play.hpp"
 
 namespace lockstep::grader {
@@ -19,12 +20,18 @@ struct JudgedPlan {
 // A backward pass is one action, or two.
 enum class BackwardPasses : unsigned char { whole, halves };
 
+// A stage of the pipeline, and a micro-batch or more.
+bool is_pipeline(const ScheduleQuestion& q);
+
 struct ScheduleRules {
   BackwardPasses backward = BackwardPasses::whole;
+  int chunks_max = 1;
   // A right answer exists: what the part must not refuse.
-  std::function<bool(const ScheduleQuestion&)> valid{};
-  // Why it has to refuse the others: "a stage counts from 0".
-  std::string refuses{};
+  std::function<bool(const ScheduleQuestion&)> valid = is_pipeline;
+  // Why it has to refuse the others.
+  std::string refuses = "stages count from 0, and a step has a micro-batch";
+  // Further questions to be refused.
+  std::vector<ScheduleQuestion> nonsense{};
 
   struct Bound {
     double of = 0;
@@ -35,8 +42,11 @@ struct ScheduleRules {
 
   // The likely cause of stages that wait for each other, where the exam knows more than the circle.
   std::function<std::optional<Cause>(const pipeline::Plan&)> stuck{};
-  // The likely cause of a plan that takes too long, or keeps too much on a stage.
-  std::function<Cause(const JudgedPlan&)> slow{};
+  // The likely cause of a plan that takes too long, where the exam knows its kind; `idle` is where
+  // it first loses time, if a stage could have done something else there. And of a plan that keeps
+  // too much on a stage.
+  std::function<std::optional<Cause>(const JudgedPlan&, const std::optional<IdleTime>& idle)>
+      slow{};
   std::function<Cause(const JudgedPlan&, int stage)> large{};
   // A further rule for a plan that is valid and quick enough.
   std::function<std::optional<Failure>(const JudgedPlan&)> order{};
@@ -54,8 +64,14 @@ ScheduleQuestion pipeline_of(int stages, int chunks, int micro_batches,
 // One stage alone, for what is refused.
 ScheduleQuestion stage_alone(int stage, int stages, int chunks, int micro_batches);
 
-// Up to 8 stages: m = 1 .. 3p+2 drawn, few and many, in chunks of 1 for all.
-std::vector<ScheduleQuestion> drawn_pipelines(CaseRunner& runner, int how_many);
+// The pipelines that every rule is asked of: of each number of stages and of chunks, with fewer
+// micro-batches than stages, as many and more, and with more than 256.
+std::vector<ScheduleQuestion> every_pipeline(const ScheduleRules& rules);
+// The same with drawn costs.
+std::vector<ScheduleQuestion> priced_pipelines(CaseRunner& runner, const ScheduleRules& rules);
+// A rule, asked of all of them, and the check that nonsense is refused.
+Check check_of(const ScheduleRules& rules, Aspect aspect, const std::string& name);
+Check check_of_nonsense(const ScheduleRules& rules, const std::string& name);
 // Costs between 0.1 and 2, with two digits; a whole backward pass is I and W.
 pipeline::PassCosts drawn_costs(CaseRunner& runner);
 

@@ -81,16 +81,23 @@ class MeetingPlace {
   std::string path_;
 };
 
+constexpr std::string_view lead = "likely cause: ";
+
 }  // namespace
 
 Failure because(const Cause& cause, Failure found) {
   found.cause = cause.name;
-  found.message += text("; likely cause: ", cause.sentence);
+  found.message += text("; ", lead, cause.sentence);
   return found;
 }
 
+Failure because_instead(const Cause& cause, Failure found) {
+  const std::size_t told = found.message.find(text("; ", lead));
+  if (told != std::string::npos) found.message.resize(told);
+  return because(cause, std::move(found));
+}
+
 std::string Failure::gist() const {
-  constexpr std::string_view lead = "likely cause: ";
   const std::size_t begins = message.find(lead);
   if (begins == std::string::npos || cause == "provenance") return cause;
   std::string said = cause + ": ";

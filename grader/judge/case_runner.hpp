@@ -41,6 +41,8 @@ struct Failure {
 
 // Adds its cause to a failure: the cause is named, and told after the message.
 Failure because(const Cause& cause, Failure found);
+// The same for a failure that may have a cause already, which this one replaces.
+Failure because_instead(const Cause& cause, Failure found);
 
 // kept: the players of the case before, so that a call sees what an earlier one left behind. fresh:
 // new processes, so that nothing remembers an input that is played again.

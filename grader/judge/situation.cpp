@@ -25,12 +25,14 @@ constexpr std::array<Words, situation_count> words{{
     {"negative_loss", "a loss is below zero"},
     {"rank_counts", "1 to 8 and 13 ranks; a pure function also 17, 65 and 300"},
     {"element_counts", "0 elements, 1, a prime number, and a number that does not divide"},
-    {"beyond_2_16", "more than 65,536 elements"},
+    {"beyond_2_8", "more than 256 of what is counted"},
+    {"beyond_2_16", "more than 65,536 of what is counted"},
     {"beyond_2_32", "more than 4,294,967,296 of what is counted"},
     {"cost_at_13_ranks", "time and messages are compared at 13 ranks"},
     {"two_in_flight", "a second call of the same size begins before the first is waited for"},
     {"two_objects", "one rank has two objects of the part"},
     {"same_call_twice", "the same call is made twice"},
+    {"calls_in_turns", "a call is made again, after another one"},
     {"after_an_exception", "a call follows one that ended in an exception"},
     {"another_group", "the ranks of the group are not the global ranks"},
     {"order_of_ranks", "another rank goes on first"},
@@ -48,20 +50,32 @@ struct KindBattery {
   std::vector<Situation> asks;
 };
 
+using enum Situation;
+
 const std::vector<KindBattery>& batteries() {
-  using enum Situation;
-  static const std::vector<Situation> ranks{
-      not_a_number,         infinity,      zeros,           every_dtype,          shapes,
-      rank_counts,          another_group, same_call_twice, lost_at_each_request, double_digits,
-      price_at_the_extremes};
-  static const std::vector<Situation> driven{
-      not_a_number, infinity,      zeros,       every_dtype,     shapes,
-      rank_counts,  another_group, two_objects, same_call_twice, lost_at_each_request};
-  static const std::vector<Situation> services{
-      not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request, double_digits};
   static const std::vector<KindBattery> all{
-      {"function", {}}, {"schedules", {}},  {"collective", {}},     {"lossy", {}},
-      {"ranks", ranks}, {"driven", driven}, {"services", services},
+      {"function",
+       {integer_extremes, rank_counts, element_counts, beyond_2_8, beyond_2_16, beyond_2_32,
+        same_call_twice, calls_in_turns, after_an_exception}},
+      // Functions of real numbers.
+      {"reals",
+       {not_a_number, infinity, negative_zero, subnormal, double_digits, integer_extremes,
+        rank_counts, element_counts, beyond_2_8, beyond_2_16, beyond_2_32, same_call_twice,
+        calls_in_turns, after_an_exception}},
+      {"schedules",
+       {rank_counts, element_counts, beyond_2_8, cost_at_13_ranks, price_at_the_extremes,
+        same_call_twice, calls_in_turns, after_an_exception}},
+      {"collective", {}},
+      {"lossy", {}},
+      {"ranks",
+       {not_a_number, infinity, zeros, every_dtype, shapes, rank_counts, another_group,
+        same_call_twice, lost_at_each_request, double_digits, price_at_the_extremes}},
+      {"driven",
+       {not_a_number, infinity, zeros, every_dtype, shapes, rank_counts, another_group, two_objects,
+        same_call_twice, lost_at_each_request}},
+      {"services",
+       {not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request,
+        double_digits}},
   };
   return all;
 }

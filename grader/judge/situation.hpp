@@ -24,6 +24,7 @@ enum class Situation : unsigned char {
   // Sizes.
   rank_counts,
   element_counts,
+  beyond_2_8,
   beyond_2_16,
   beyond_2_32,
   cost_at_13_ranks,
@@ -31,6 +32,7 @@ enum class Situation : unsigned char {
   two_in_flight,
   two_objects,
   same_call_twice,
+  calls_in_turns,
   after_an_exception,
   another_group,
   // Order.

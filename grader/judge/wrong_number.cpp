@@ -18,14 +18,6 @@ bool near(double a, double b, double relative) {
   return std::fabs(a - b) <= relative * std::max(std::fabs(a), std::fabs(b));
 }
 
-Cause kept(std::size_t before) {
-  return {"stale",
-          text("this is the answer to ",
-               before == 1 ? std::string("the previous question")
-                           : text("the question ", before, " before this one"),
-               "; something is kept from one call to the next, such as a static variable")};
-}
-
 // 0 and 1 are right for many questions, and infinity for whatever is impossible.
 bool tells(double value) { return std::isfinite(value) && std::fabs(value) != 1 && value != 0; }
 
@@ -41,10 +33,24 @@ bool wrapped(std::int64_t seen, std::int64_t expected) {
 
 }  // namespace
 
+Cause kept_from(std::size_t before) {
+  return {"stale",
+          text("this is the answer to ",
+               before == 1 ? std::string("the previous question")
+                           : text("the question ", before, " before this one"),
+               "; something is kept from one call to the next, such as a static variable")};
+}
+
+Cause answered_before() {
+  return {"stale",
+          "the same question was answered rightly before; something is kept from one call to the "
+          "next, such as a static variable, or memory is read before it is written"};
+}
+
 std::optional<Cause> likely_cause(const WrongNumber& number) {
   const auto& [seen, expected, earlier] = number;
   for (std::size_t before = 1; before <= earlier.size() && tells(seen); ++before) {
-    if (near(seen, earlier[earlier.size() - before], to_rounding)) return kept(before);
+    if (near(seen, earlier[earlier.size() - before], to_rounding)) return kept_from(before);
   }
   if (!std::isfinite(seen) || !std::isfinite(expected) || expected == 0) return std::nullopt;
   constexpr double whole = 9e15;  // beyond it a double holds no fractions, nor all integers
@@ -65,7 +71,7 @@ std::optional<Cause> likely_cause(const WrongNumber& number) {
 std::optional<Cause> likely_cause(const WrongInteger& number) {
   const auto& [seen, expected, earlier] = number;
   for (std::size_t before = 1; before <= earlier.size() && seen != 0 && seen != 1; ++before) {
-    if (seen == earlier[earlier.size() - before]) return kept(before);
+    if (seen == earlier[earlier.size() - before]) return kept_from(before);
   }
   if (wrapped(seen, expected)) return Cause{"overflow", too_large_for_an_int};
   if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};

@@ -24,6 +24,11 @@ struct WrongInteger {
 std::optional<Cause> likely_cause(const WrongNumber& number);
 std::optional<Cause> likely_cause(const WrongInteger& number);
 
+// The cause "stale": this is right for the question that was asked `before` questions before this
+// one, or this question was answered rightly before.
+Cause kept_from(std::size_t before);
+Cause answered_before();
+
 // An exam's own cause, or, where it knows none ("other_…"), what the number tells by itself.
 template <typename Number>
 Cause known_or_likely(Cause own, const Number& number) {

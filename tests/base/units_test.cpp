@@ -9,6 +9,8 @@ TEST_CASE("units: one of a thing has no plural, and what ends in a hiss has anot
   CHECK(counted(1, "rank") == "1 rank");
   CHECK(counted(2, "rank") == "2 ranks");
   CHECK(counted(1, "more line") == "1 more line");
+  CHECK(counted(5, "epoch") == "5 epochs");
+  CHECK(counted(2, "micro-batch") == "2 micro-batches");
   CHECK(counted(2, "pass") == "2 passes");
   CHECK(counted(2, "batch") == "2 batches");
   CHECK(counted(2, "epoch") == "2 epochs");

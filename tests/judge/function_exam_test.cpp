@@ -2,6 +2,9 @@
 // that answers fewer questions than it was asked.
 #include "grader/exam/function_exam.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -15,18 +18,15 @@ FunctionContract<std::int64_t, std::int64_t> doubles() {
           .wrong = [](std::span<const std::int64_t> asked,
                       const std::int64_t& seen) -> std::optional<Failure> {
             if (seen == 2 * asked.back()) return std::nullopt;
-            return because({"stale", text(asked.size() - 1, " were answered before")},
+            return because({"other_double", "it is not twice as large"},
                            {.message = text("it is ", seen)});
           },
           .refusals = {{.valid = [](const std::int64_t& number) { return number >= 0; },
-                        .refused =
-                            [](const std::int64_t&) {
-                              return Failure{.cause = "refused", .message = "refused"};
-                            },
-                        .accepted =
-                            [](const std::int64_t&, const std::int64_t& seen) {
-                              return Failure{.cause = "accepted", .message = text("gave ", seen)};
-                            }}}};
+                        .accepts = {"accepted", "it is below 0"},
+                        .nonsense = {-1}}},
+          .sizes = [](const std::int64_t& number) -> Sizes {
+            return {number, {number}};
+          }};
 }
 
 Report asked(const FunctionContract<std::int64_t, std::int64_t>& contract,
@@ -43,21 +43,89 @@ Report asked(const FunctionContract<std::int64_t, std::int64_t>& contract,
 }  // namespace
 
 TEST_CASE("a function: right answers and refusals that are asked for pass") {
-  const Report report = asked(doubles(), {1, -5, 0, 100});
+  const Report report = asked(doubles(), {1, -5, 0, 50});
   CHECK(report.verdict == Verdict::pass);
 }
 
-TEST_CASE("a function: a wrong answer is told with its question, after those that were answered") {
-  const Report report = asked(doubles(), {100, -1, 3, 100});
+TEST_CASE("a function: what was answered rightly before and is wrong now was kept") {
+  const Report report = asked(doubles(), {100, -1, 3});
   CHECK(report.cause == "stale");
-  CHECK(report.message.ends_with("it is 7; likely cause: 2 were answered before"));
+  CHECK_THAT(
+      report.message,
+      test::contains("it is 7; likely cause: the same question was answered rightly before"));
   CHECK(report.checks.front().where == "case 1: numbers, the number 100");
+}
+
+TEST_CASE("a function: the answer to a question before is told, unless the exam knows better") {
+  const std::vector<std::int64_t> questions{3, 4};
+  const auto blamed = [&](std::int64_t seen) {
+    const auto contract = doubles();
+    return blaming_what_is_kept<std::int64_t, std::int64_t>(contract, questions, seen,
+                                                            *contract.wrong(questions, seen));
+  };
+  CHECK(blamed(6).cause == "stale");
+  CHECK_THAT(blamed(6).message, test::contains("this is the answer to the previous question"));
+  CHECK(blamed(7).cause == "other_double");
+  CHECK(blaming_what_is_kept<std::int64_t, std::int64_t>(doubles(), questions, 6,
+                                                         Failure{.cause = "halved"})
+            .cause == "halved");
+}
+
+TEST_CASE("a function: each case asks again, in turns") {
+  using enum Situation;
+  const auto contract = doubles();
+  const auto holds = [&](const std::vector<std::int64_t>& questions, Situation situation) {
+    return std::ranges::count(situations_of(contract, questions), situation) > 0;
+  };
+  CHECK(with_repeats(contract, {4, 6}) == std::vector<std::int64_t>{4, 6, 4, 4, 6, 4});
+  CHECK(with_repeats(contract, {-5}) == std::vector<std::int64_t>{-5});
+  const Report report = asked(contract, {4, 6});
+  for (const Situation one : {same_call_twice, calls_in_turns}) {
+    CHECK(report.checks.front().situations.at(one) == 1);
+    CHECK_FALSE(holds({4, 6}, one));
+  }
+  CHECK(holds({4, 4}, same_call_twice));
+  CHECK(holds({4, 6, 4}, calls_in_turns));
+  CHECK(holds({-1, 4}, after_an_exception));
+}
+
+TEST_CASE("a function: its situations are those that its questions hold") {
+  using enum Situation;
+  const auto holds = [](const std::vector<std::int64_t>& questions, Situation situation) {
+    return std::ranges::count(situations_of(doubles(), questions), situation) > 0;
+  };
+  const std::vector<std::int64_t> every(std::begin(every_rank_count), std::end(every_rank_count));
+  CHECK(holds(every, rank_counts));
+  CHECK_FALSE(holds({every.begin() + 1, every.end()}, rank_counts));
+  CHECK(holds({300}, beyond_2_8));
+  CHECK_FALSE(holds({256}, beyond_2_8));
+  CHECK(holds({70'000}, beyond_2_16));
+  CHECK(holds({std::int64_t{1} << 33}, beyond_2_32));
+  CHECK_FALSE(holds({std::int64_t{1} << 32}, beyond_2_32));
+  CHECK(holds({std::numeric_limits<std::int64_t>::max()}, integer_extremes));
+  CHECK(holds({std::numeric_limits<std::int64_t>::min()}, integer_extremes));
+  SituationSet found;
+  note_sizes({{4, {0, 1, 7}}}, 0, found);
+  CHECK(found.contains(element_counts));
+  found.clear();
+  note_sizes({{1, {0, 1, 7}}}, 0, found);
+  CHECK_FALSE(found.contains(element_counts));  // one rank divides all
+}
+
+TEST_CASE("a function: special numbers are found wherever a question holds them") {
+  using enum Situation;
+  SituationSet found;
+  SpecialNumbers special(found);
+  special(std::vector<double>{1, -0.0}, std::optional<double>(NAN), std::map<int, float>{{1, 2}});
+  CHECK(found == SituationSet{not_a_number, negative_zero});
+  special(std::array<double, 2>{0x1p-1060, -INFINITY});
+  CHECK(found == SituationSet{not_a_number, infinity, negative_zero, subnormal});
 }
 
 TEST_CASE("a function: what is refused, accepted, or answered by another error") {
   auto contract = doubles();
   contract.refusals->valid = [](const std::int64_t&) { return true; };
-  CHECK(asked(contract, {4, -1}).cause == "refused");
+  CHECK(asked(contract, {4, -1}).cause == "refuses_valid");
   contract.refusals->valid = [](const std::int64_t& number) { return number == 4; };
   const Report accepted = asked(contract, {4, 6});
   CHECK(accepted.cause == "accepted");
@@ -72,6 +140,7 @@ TEST_CASE("a function: a player that answers fewer questions than it was asked i
   const Report report = asked(contract, {5, 6});
   CHECK(report.verdict != Verdict::pass);
   CHECK(report.cause != "stale");
+  CHECK(report.cause != "other_double");
 }
 
 TEST_CASE("a function: a list of questions that fails is made smaller, and then the question") {
@@ -88,10 +157,10 @@ TEST_CASE("a function: a list of questions that fails is made smaller, and then 
   contract.smaller = [](const std::int64_t& number) {
     return number > 0 ? std::vector<std::int64_t>{number - 1} : std::vector<std::int64_t>{};
   };
-  // 100 is answered wrong when it is asked for a second time: half of the list would be right.
+  // 100 is answered wrong when it is asked for a second time, in a list of its own, too.
   const CheckReport whole = judged({100, 8, 3, 100, 5});
-  CHECK(whole.where == "case 1: numbers, the number 100");
-  CHECK(whole.origin.empty());
+  CHECK(whole.where.ends_with(": 1 question, the number 100"));
+  CHECK(whole.origin == "case 1: numbers, the number 100");
 
   contract.wrong = [](std::span<const std::int64_t> asked,
                       const std::int64_t& seen) -> std::optional<Failure> {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "grader/exam/function_exam.hpp"
@@ -218,26 +219,24 @@ std::optional<Failure> wrong(std::span<const MemoryQuestion> asked, const Memory
   return std::nullopt;
 }
 
+constexpr Recipe plain{UpdateRule::sgd, Precision::float32};
+constexpr Recipe mixed{UpdateRule::adam, Precision::bfloat16_with_master};
+
 const FunctionContract<MemoryQuestion, MemoryReport> contract{
     .text_of = [](const MemoryQuestion& q) { return text_of(q); },
     .wrong = wrong,
-    .refusals = {{
-        .valid = valid,
-        .refused =
-            [](const MemoryQuestion& q) {
-              return Failure{
-                  .cause = "refused_what_fits",
-                  .message = text(text_of(q), " was refused, but all its counts fit in 64 bits")};
-            },
-        .accepted =
-            [](const MemoryQuestion& q, const MemoryReport& report) {
-              return Failure{.cause = "accepted_what_does_not_fit",
-                             .message = text(text_of(q),
-                                             ": a ContractError was expected because a count does "
-                                             "not fit in 64 bits, but it returned a total of ",
-                                             grouped(report.total))};
-            },
-    }}};
+    .refusals = {{.valid = valid,
+                  .accepts = {"accepted_what_does_not_fit",
+                              "an argument is negative, or a number of bytes does not fit into 64 "
+                              "bits: a product or a sum wraps around unseen"},
+                  .refuses = {"refused_what_fits", "all of its numbers of bytes fit into 64 bits"},
+                  .nonsense = {{largest / 2, plain, {}, 1},
+                               {-1, plain, {}, 1},
+                               {1, plain, {3, -1, 5}, 1},
+                               {1, plain, {}, -1}}}},
+    .sizes = [](const MemoryQuestion& q) -> Sizes {
+      return {std::ssize(q.saved_per_sample), {q.parameters, q.batch}};
+    }};
 
 // All nine recipes with the same model.
 std::vector<MemoryQuestion> all_recipes(std::int64_t parameters,
@@ -264,15 +263,26 @@ std::vector<MemoryQuestion> random_models(CaseRunner& runner) {
   return questions;
 }
 
+// As many layers as ranks elsewhere, and each count of parameters and samples.
+std::vector<MemoryQuestion> models_of_every_size() {
+  std::vector<MemoryQuestion> questions;
+  for (const int layers : every_rank_count) {
+    std::vector<std::int64_t> saved(static_cast<std::size_t>(layers));
+    std::iota(saved.begin(), saved.end(), layers);
+    for (const std::int64_t count : every_count(layers, 0)) {
+      questions.push_back({count, mixed, saved, count % 1000});
+    }
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
-  const Recipe plain{UpdateRule::sgd, Precision::float32};
-  const Recipe mixed{UpdateRule::adam, Precision::bfloat16_with_master};
   return {
       {"1.5, 175 and 540 billion float32 weights take 6, 700 and 2,160 GB; gradients take as much "
        "again",
-       [=](CaseRunner& runner) {
+       [](CaseRunner& runner) {
          ask(runner, contract, "SGD, float32",
              {{3 * billion / 2, plain, {}, 1},
               {175 * billion, plain, {}, 1},
@@ -285,7 +295,7 @@ Exam exam() {
          ask(runner, contract, "nine recipes, no parameters", all_recipes(0, {}, 1));
        }},
       {"Adam with a master copy takes 112 GB for 7 billion parameters, 2.8 TB for 175 billion",
-       [=](CaseRunner& runner) {
+       [](CaseRunner& runner) {
          ask(runner, contract, "Adam, mixed",
              {{7 * billion, mixed, {}, 1}, {175 * billion, mixed, {}, 1}});
          ask(runner, contract, "7 billion parameters", all_recipes(7 * billion, {}, 1));
@@ -299,14 +309,19 @@ Exam exam() {
          ask(runner, contract, "no batch", all_recipes(1000, {10, 30}, 0));
        }},
       {"for any model every field is right to the byte",
-       [](CaseRunner& runner) { ask(runner, contract, "random models", random_models(runner)); }},
+       [](CaseRunner& runner) {
+         ask(runner, contract, "random models", random_models(runner));
+         ask(runner, contract, "models of every size", models_of_every_size());
+       }},
       {"a count that overflows 64 bits is refused; the largest that fits is not",
-       [=](CaseRunner& runner) {
+       [](CaseRunner& runner) {
          const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
          const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
          ask(runner, contract, "at the edge of 64 bits",
              {{most, mixed, {}, 1},
               {most + 1, mixed, {}, 1},
+              {largest, plain, {}, 1},
+              {0, plain, {0}, largest},
               {largest / 2, plain, {}, 1},  // each kind overflows by itself
               {wrapping, plain, {}, 1},     // and what is left of it looks like a count
               {wrapping / 2, mixed, {}, 1},
@@ -316,6 +331,7 @@ Exam exam() {
               {0, plain, {largest / 2, largest / 2, 2}, 1},  // the sum over the layers
               {most, mixed, {8}, 1}});                       // only the total
        }},
+      check_of_refusals(contract, "negative arguments are refused", {{1000, mixed, {10, 30}, 8}}),
   };
 }
 

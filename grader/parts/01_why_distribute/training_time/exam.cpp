@@ -3,6 +3,7 @@
 #include "grader/parts/01_why_distribute/training_time/case.hpp"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "engine/base/random.hpp"
@@ -251,9 +252,21 @@ std::optional<Failure> wrong(std::span<const TimeQuestion> asked, const TimeEsti
   return std::nullopt;
 }
 
-const FunctionContract<TimeQuestion, TimeEstimate> contract{.text_of = text_of, .wrong = wrong};
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double drawn_part(CaseRunner& runner) { return 0.1 + 0.8 * random_uniform(runner.draw(), 0); }
+bool valid(const TimeQuestion& q) {
+  const auto is_share = [](double share) { return share > 0 && share <= 1; };
+  if (q.ranks < 1) return false;
+  if (q.form == TimeForm::measured) {
+    const auto& m = q.measured;
+    return m.samples >= 1 && m.batch_size >= 1 && m.epochs >= 0 && m.step_s >= 0 &&
+           is_share(m.efficiency);
+  }
+  const auto& c = q.counted;
+  return c.parameters >= 1 && c.tokens >= 1 && c.batch_tokens >= 1 &&
+         q.device.peak_flops_per_s > 0 && is_share(q.device.utilisation);
+}
 
 TimeQuestion measured(int ranks, const plan::MeasuredRun& run) {
   return {TimeForm::measured, ranks, run, {}, {}};
@@ -262,24 +275,53 @@ TimeQuestion counted(int ranks, const plan::CountedRun& run, const plan::Acceler
   return {TimeForm::counted, ranks, {}, run, device};
 }
 
-std::vector<TimeQuestion> random_runs(CaseRunner& runner, TimeForm form) {
+const FunctionContract<TimeQuestion, TimeEstimate> contract{
+    .text_of = text_of,
+    .wrong = wrong,
+    .refusals =
+        {{.valid = valid,
+          .accepts = {"accepts_nonsense",
+                      "counts are positive, and efficiency and utilisation are in (0, 1]; "
+                      "the checks above your region refuse the rest"},
+          .nonsense = {measured(2, {100, 8, 1, 1.0, 0}), measured(0, {100, 8, 1, 1.0, 1}),
+                       measured(2, {0, 8, 1, 1.0, 1}), measured(2, {100, 0, 1, 1.0, 1}),
+                       measured(2, {100, 8, -1, 1.0, 1}), measured(2, {100, 8, 1, -1.0, 1}),
+                       measured(2, {100, 8, 1, 1.0, 1.01}), measured(2, {100, 8, 1, 1.0, nan}),
+                       measured(2, {100, 8, 1, 1.0, infinity}), measured(2, {100, 8, 1, 1.0, -0.0}),
+                       counted(0, {5, 100, 8}, {1e12, 0.5}), counted(2, {0, 100, 8}, {1e12, 0.5}),
+                       counted(2, {5, 0, 8}, {1e12, 0.5}), counted(2, {5, 100, 0}, {1e12, 0.5}),
+                       counted(2, {5, 100, 8}, {0, 0.5}), counted(2, {5, 100, 8}, {1e12, 0}),
+                       counted(2, {5, 100, 8}, {1e12, 1.01}),
+                       counted(2, {5, 100, 8}, {1e12, nan})}}},
+    .sizes = [](const TimeQuestion& q) -> Sizes {
+      if (q.form == TimeForm::measured) return {q.ranks, {q.measured.samples}};
+      return {q.ranks, {q.counted.tokens}};
+    },
+    .least_count = 1,
+    .situations = [](const TimeQuestion&) { return std::vector{Situation::double_digits}; }};
+
+double drawn_part(CaseRunner& runner) { return 0.1 + 0.8 * random_uniform(runner.draw(), 0); }
+
+// Each count on each number of ranks, and a number of ranks that is as large as an int can be.
+std::vector<TimeQuestion> runs_of_every_size(CaseRunner& runner, TimeForm form) {
   std::vector<TimeQuestion> questions;
-  for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 64, 1000}) {
-    for (int k = 0; k < 5; ++k) {
-      const double seconds = 0.01 + random_uniform(runner.draw(), 0);
-      if (form == TimeForm::measured) {
-        questions.push_back(
-            measured(ranks, {runner.draw_between(1, 10'000'000), runner.draw_between(1, 300),
-                             runner.draw_between(2, 90), seconds, drawn_part(runner)}));
-      } else {
-        questions.push_back(counted(ranks,
-                                    {runner.draw_between(billion, 1000 * billion),
-                                     runner.draw_between(billion, 20'000 * billion),
-                                     runner.draw_between(100'000, 10'000'000)},
-                                    {1e15 * seconds, drawn_part(runner)}));
-      }
+  const auto add = [&](int ranks, std::int64_t count) {
+    const double seconds = 0.01 + random_uniform(runner.draw(), 0);
+    const std::int64_t batch = runner.draw_between(1, 300);
+    if (form == TimeForm::measured) {
+      const std::int64_t epochs = runner.draw_between(2, 90);
+      questions.push_back(measured(ranks, {count, batch, epochs, seconds, drawn_part(runner)}));
+    } else {
+      const std::int64_t parameters = runner.draw_between(1, 1000 * billion);
+      questions.push_back(
+          counted(ranks, {parameters, count, batch}, {1e15 * seconds, drawn_part(runner)}));
     }
+  };
+  for (const int ranks : every_rank_count) {
+    for (const std::int64_t count : every_count(ranks, 1)) add(ranks, count);
   }
+  for (int k = 0; k < 20; ++k) add(1 << k, runner.draw_between(1, 20'000 * billion));
+  add(std::numeric_limits<int>::max(), 1000);
   return questions;
 }
 
@@ -304,13 +346,15 @@ Exam exam() {
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
               measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0}),
               measured(3, {60 * billion, 5 * billion, 2, 0.5, 1.0}),
-              measured(2, {10, 2, 3, 0, 1.0})});
+              measured(2, {10, 2, 3, 0, 1.0}), measured(2, {10, 2, 3, -0.0, 1.0}),
+              measured(2, {10, 2, 3, 0x1p-1060, 1.0})});
        }},
       {"an efficiency below 1 lengthens the run and raises the cost of every rank",
        [](CaseRunner& runner) {
          ask(runner, contract, "8 ranks at 0.8",
              {measured(8, {1'000'000, 32, 10, 1.0, 0.8}), measured(2, {4096, 64, 1, 0.25, 0.5})});
-         ask(runner, contract, "random runs", random_runs(runner, TimeForm::measured));
+         ask(runner, contract, "runs of every size",
+             runs_of_every_size(runner, TimeForm::measured));
        }},
       {"GPT-3 takes one device 356 years at 28 TFLOP/s, 200 at 40 % of 125 TFLOP/s",
        [=](CaseRunner& runner) {
@@ -320,12 +364,14 @@ Exam exam() {
        }},
       {"any counted run is right, even with a short last update",
        [](CaseRunner& runner) {
-         ask(runner, contract, "random runs", random_runs(runner, TimeForm::counted));
+         ask(runner, contract, "runs of every size", runs_of_every_size(runner, TimeForm::counted));
          ask(runner, contract, "one token per update",
              {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
          ask(runner, contract, "billions of tokens per update",
              {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},
+      check_of_refusals(contract, "counts, seconds and shares that make no sense are refused",
+                        {measured(3, {100, 33, 3, 0.5, 1.0})}),
   };
 }
 

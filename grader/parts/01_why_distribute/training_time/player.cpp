@@ -6,7 +6,7 @@
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  return answer_each<TimeQuestion>(played, [](const TimeQuestion& q) {
+  return answer_or_refuse_each<TimeQuestion>(played, [](const TimeQuestion& q) {
     return q.form == TimeForm::measured ? plan::training_time(q.measured, q.ranks)
                                         : plan::training_time(q.counted, q.device, q.ranks);
   });

@@ -1,6 +1,7 @@
 // The exam of node_layout: every variable's text, and the way back from a rank to its place. The
 // judge lists all processes, node by node, and looks them up (rules.hpp).
 #include <algorithm>
+#include <climits>
 #include <numeric>
 
 #include "grader/exam/function_exam.hpp"
@@ -63,28 +64,36 @@ std::optional<Failure> wrong(std::span<const LayoutQuestion> asked, const Layout
 }
 
 bool exists(const LayoutQuestion& q) {
-  return q.form == LayoutForm::environment ||
-         (q.rank >= 0 && std::cmp_less(q.rank, all_places(q.ranks_per_node).size()));
+  const auto places = all_places(q.ranks_per_node);
+  if (q.form == LayoutForm::place) return q.rank >= 0 && std::cmp_less(q.rank, places.size());
+  return std::ranges::find(places, Place{q.node, q.local_rank}) != places.end();
+}
+
+LayoutQuestion place_in(const Layout& layout, int rank) {
+  return {LayoutForm::place, layout, 0, 0, {}, rank};
+}
+LayoutQuestion environment_in(const Layout& layout, int node, int local_rank) {
+  return {LayoutForm::environment, layout, node, local_rank, {"node-0", 29400}, 0};
 }
 
 const FunctionContract<LayoutQuestion, LayoutAnswer> contract{
     .text_of = text_of,
     .wrong = wrong,
-    .refusals = {{
-        .valid = exists,
-        .refused =
-            [](const LayoutQuestion& q) {
-              return wrong_answer(q, "a ContractError", "an answer",
-                                  {"refused_a_valid_place", "the layout has this process"});
-            },
-        .accepted =
-            [](const LayoutQuestion& q, const LayoutAnswer& seen) {
-              return wrong_answer(
-                  q, words_of(seen.place), "a ContractError",
-                  {"no_such_rank",
-                   text("the nodes start ", all_places(q.ranks_per_node).size(), " ranks in all")});
-            },
-    }}};
+    .refusals = {{.valid = exists,
+                  .accepts = {"no_such_rank", "the nodes start no such process"},
+                  .refuses = {"refused_a_valid_place", "the layout has this process"},
+                  .nonsense = {place_in({4, 4}, 8), place_in({4, 4}, 108), place_in({4, 4}, -1),
+                               place_in({4, 4}, INT_MAX), place_in({4, 4}, INT_MIN),
+                               place_in({2, 0, 3}, 5), place_in({3, 0}, 3), place_in({0, 0}, 0),
+                               place_in({}, 0), environment_in({4, 4}, 2, 0),
+                               environment_in({4, 4}, -1, 0), environment_in({4, 2}, 1, 2),
+                               environment_in({4, 4}, 1, -1), environment_in({4, 0}, 1, 0),
+                               environment_in({}, 0, 0)}}},
+    .sizes = [](const LayoutQuestion& q) -> Sizes {
+      return {std::accumulate(q.ranks_per_node.begin(), q.ranks_per_node.end(), 0),
+              {std::ssize(q.ranks_per_node)}};
+    },
+    .least_count = 1};
 
 comm::Endpoint drawn_master(CaseRunner& runner) {
   const auto port = static_cast<int>(runner.draw_between(1, 65535));
@@ -112,7 +121,7 @@ std::vector<LayoutQuestion> places(const Layout& layout) {
   std::vector<LayoutQuestion> questions;
   const int size = std::accumulate(layout.begin(), layout.end(), 0);
   for (int rank = 0; rank < size; ++rank) {
-    questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
+    questions.push_back(place_in(layout, rank));
   }
   return questions;
 }
@@ -127,6 +136,24 @@ Layout drawn_layout(CaseRunner& runner, int nodes, int least) {
   for (int node = 0; node < nodes; ++node)
     layout.push_back(static_cast<int>(runner.draw_between(least, 8)));
   return layout;
+}
+
+// The first rank, one in the middle and the last of each number of ranks.
+std::vector<LayoutQuestion> of_every_size(CaseRunner& runner) {
+  std::vector<LayoutQuestion> questions;
+  for (const int size : every_rank_count) {
+    const Layout layout =
+        size == 1 ? Layout{1} : Layout{size / 2, 0, size - size / 2 - 1, 1, 0, 0, 0};
+    const auto all = environments(runner, layout);
+    for (const int rank : {0, size / 2, size - 1}) {
+      questions.push_back(all[static_cast<std::size_t>(rank)]);
+      questions.push_back(place_in(layout, rank));
+    }
+  }
+  const Layout wide{70'000, 3};
+  questions.push_back(environment_in(wide, 1, 2));
+  questions.push_back(place_in(wide, 70'001));
+  return questions;
 }
 
 }  // namespace
@@ -170,18 +197,10 @@ Exam exam() {
          some.clear();
          for (int i = 0; i < 40; ++i) some.push_back(ranks[runner.draw() % ranks.size()]);
          ask(runner, contract, "300 nodes: the places", some);
+         ask(runner, contract, "1 to 70,003 ranks", of_every_size(runner));
        }},
-      {"a rank that does not exist is refused",
-       [](CaseRunner& runner) {
-         std::vector<LayoutQuestion> questions;
-         for (const Layout& layout : {Layout{4, 4}, {2, 0, 3}, {3, 0}, {0, 0}, {}}) {
-           const int size = std::accumulate(layout.begin(), layout.end(), 0);
-           for (const int rank : {size, size + 1, size + 100}) {
-             questions.push_back({LayoutForm::place, layout, 0, 0, {}, rank});
-           }
-         }
-         ask(runner, contract, "ranks beyond the last", questions);
-       }},
+      check_of_refusals(contract, "a rank, a node or a local rank that does not exist is refused",
+                        {place_in({2, 0, 3}, 4)}),
   };
 }
 

@@ -1,115 +1,19 @@
 // The exam of seed_everything. The judge expects no particular numbers: it knows which streams are
 // the same and which are not, asks for many, and looks for two that should agree and do not, or
 // should not and do.
-#include "grader/parts/02_processes_and_ranks/seed_everything/case.hpp"
+#include "grader/parts/02_processes_and_ranks/seed_everything/streams.hpp"
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <ctime>
 #include <map>
 #include <numeric>
 
-#include "grader/judge/case_runner.hpp"
+#include "grader/exam/function_exam.hpp"
 
 namespace lockstep::grader::seed_everything {
 namespace {
-
-constexpr std::array<std::uint64_t Seeds::*, 5> purposes{
-    &Seeds::model, &Seeds::sampler, &Seeds::dropout, &Seeds::dropout_sharded, &Seeds::augmentation};
-constexpr std::array<const char*, 5> names{"model", "sampler", "dropout", "dropout_sharded",
-                                           "augmentation"};
-enum Purpose : std::size_t { model, sampler, dropout, dropout_sharded, augmentation };
-
-// A question and what one process answered.
-struct SeedAnswer {
-  SeedQuestion question;
-  Seeds seeds;
-  int process = 0;
-};
-
-// The inputs on which a stream depends; numbers that do not matter for a purpose are -1. Two
-// questions with the same stream must get the same seed.
-using Stream = std::array<std::int64_t, 5>;  // run seed, data, tensor, pipeline, worker
-Stream stream_of(const SeedQuestion& q, std::size_t purpose) {
-  Stream stream{static_cast<std::int64_t>(q.run_seed), -1, -1, -1, -1};
-  if (purpose >= dropout) stream[1] = q.where.data;
-  if (purpose == dropout_sharded) stream[2] = q.where.tensor;
-  if (purpose == dropout || purpose == dropout_sharded) stream[3] = q.where.pipeline;
-  if (purpose == augmentation) stream[4] = q.loader_worker;
-  return stream;
-}
-
-std::string text_of(const SeedQuestion& q) {
-  std::string out = text("run seed ", q.run_seed, ", data rank ", q.where.data);
-  if (q.where.tensor != 0) out += text(", tensor rank ", q.where.tensor);
-  if (q.where.pipeline != 0) out += text(", pipeline stage ", q.where.pipeline);
-  if (q.loader_worker != 0) out += text(", worker ", q.loader_worker);
-  return out;
-}
-
-// `a` and `b` should share the stream and do not.
-Cause cause_of_difference(std::size_t purpose, const SeedAnswer& a, const SeedAnswer& b) {
-  const SeedQuestion &p = a.question, &q = b.question;
-  const bool same_place = p.where.data == q.where.data && p.where.tensor == q.where.tensor &&
-                          p.where.pipeline == q.where.pipeline &&
-                          p.loader_worker == q.loader_worker;
-  if (same_place) {
-    return {"not_repeatable", a.process == b.process
-                                  ? "the same question was asked twice; a clock, a counter or a "
-                                    "random device makes a run unrepeatable"
-                                  : "two processes were asked the same question; a process number, "
-                                    "a clock or a random device makes a run unrepeatable"};
-  }
-  if (purpose == model) {
-    return {"model_differs",
-            "the replicas start with different weights, so the mean of their gradients is no "
-            "replica's gradient"};
-  }
-  if (purpose == sampler) {
-    return {"sampler_differs",
-            "the ranks take their shares from different orders: some samples are read twice, "
-            "others never"};
-  }
-  if (p.where.tensor != q.where.tensor) {
-    return {"tensor_peers_differ",
-            purpose == dropout
-                ? "tensor ranks hold the same activations in replicated regions; with different "
-                  "masks the activations differ afterwards"
-                : "tensor ranks work on the same samples and must augment them in the same way"};
-  }
-  if (p.loader_worker != q.loader_worker) {
-    return {"worker_matters", "the worker's number may change only the augmentation"};
-  }
-  return {"place_matters", "the ranks of one data rank work on the same samples"};
-}
-
-// `a` and `b` should have streams of their own and share one.
-Cause cause_of_sharing(std::size_t purpose, const SeedAnswer& a, const SeedAnswer& b) {
-  const Stream of_a = stream_of(a.question, purpose), of_b = stream_of(b.question, purpose);
-  int different = 0;
-  for (std::size_t i = 0; i < of_a.size(); ++i) different += of_a[i] != of_b[i];
-  if (different > 1) {
-    return {"sum_collides",
-            "adding the numbers, or packing them too tightly, gives different inputs one seed: 0 + "
-            "1 is 1 + 0; mix the numbers in one after another"};
-  }
-  if (of_a[0] != of_b[0]) {
-    return {"run_seed_ignored", "a different run seed must give a different run"};
-  }
-  if (of_a[1] != of_b[1]) {
-    return {"rank_ignored",
-            "data ranks hold different samples but would use the same noise for all"};
-  }
-  if (of_a[2] != of_b[2]) {
-    return {"tensor_ignored",
-            "here each tensor rank holds its own part, and all parts would have the same mask"};
-  }
-  if (of_a[3] != of_b[3]) {
-    return {"stage_ignored",
-            "pipeline stages hold different layers, which would have the same masks"};
-  }
-  return {"worker_ignored", "the workers of a rank would augment different samples alike"};
-}
 
 [[noreturn]] void fail(CaseRunner& runner, const Played& played, const std::string& what,
                        const std::string& expected, const SeedAnswer& where, const Cause& cause) {
@@ -200,23 +104,49 @@ void check_width(CaseRunner& runner, const Played& played,
   }
 }
 
+bool valid(const SeedQuestion& q) {
+  return q.where.data >= 0 && q.where.tensor >= 0 && q.where.pipeline >= 0 && q.loader_worker >= 0;
+}
+
+// What is right for one answer depends on all others, so `wrong` stays empty.
+const FunctionContract<SeedQuestion, Seeds> contract{
+    .text_of = [](const SeedQuestion& q) { return text_of(q); },
+    .refusals = {{.valid = valid,
+                  .accepts = {"accepts_nonsense",
+                              "coordinates and workers count from 0; the checks above your region "
+                              "refuse the rest"},
+                  .nonsense = {{7, {-1, 0, 0}, 0},
+                               {7, {0, -1, 0}, 0},
+                               {7, {0, 0, -1}, 0},
+                               {7, {0, 0, 0}, -1},
+                               {7, {0, 0, 0}, INT_MIN}}}},
+    .sizes = [](const SeedQuestion& q) -> Sizes {
+      const auto one_more = [](int number) { return std::int64_t{number} + 1; };
+      return {one_more(q.where.data),
+              {one_more(q.where.tensor), one_more(q.where.pipeline), one_more(q.loader_worker)}};
+    },
+    .least_count = 1};
+
 // The same questions to `processes` ranks, so that none can have an answer of its own.
 std::optional<Played> play(CaseRunner& runner, const std::string& description,
                            const std::vector<SeedQuestion>& questions, int processes) {
   CaseSetup setup;
   setup.description = description;
   setup.inputs.assign(static_cast<std::size_t>(processes), fields_to_bytes(questions));
+  setup.situations = situations_of(contract, questions);
   return runner.play(setup);
 }
 
-std::vector<SeedAnswer> answers_of(const Played& played,
+std::vector<SeedAnswer> answers_of(CaseRunner& runner, const Played& played,
                                    const std::vector<SeedQuestion>& questions) {
   std::vector<SeedAnswer> all;
   const int processes = static_cast<int>(played.results->size());
   for (int process = 0; process < processes; ++process) {
-    ByteReader& answers = played.results->of(process);
+    ByteReader& given = played.results->of(process);
     for (const SeedQuestion& q : questions) {
-      all.push_back({q, read_fields<Seeds>(answers), process});
+      const Ending ending = read_fields<Ending>(given);
+      const Seeds seeds = read_fields<Seeds>(given);
+      if (answers(runner, played, contract, q, ending)) all.push_back({q, seeds, process});
     }
   }
   return all;
@@ -229,10 +159,11 @@ void check_purposes(CaseRunner& runner, const Played& played, const std::vector<
 }
 
 void ask(CaseRunner& runner, const std::string& description,
-         const std::vector<SeedQuestion>& questions) {
+         const std::vector<SeedQuestion>& once) {
+  const std::vector<SeedQuestion> questions = with_repeats(contract, once);
   const auto played = play(runner, description, questions, 1);
   if (!played) return;
-  const std::vector<SeedAnswer> all = answers_of(*played, questions);
+  const std::vector<SeedAnswer> all = answers_of(runner, *played, questions);
   check_purposes(runner, *played, all);
   check_across(runner, *played, all);
   check_clock(runner, *played, all);
@@ -245,6 +176,23 @@ int drawn(CaseRunner& runner, int below) {
   return static_cast<int>(runner.draw() % static_cast<std::uint64_t>(below));
 }
 
+// The last of each number of ranks along one axis at a time, and the largest run seeds.
+std::vector<SeedQuestion> of_every_size(std::uint64_t run_seed) {
+  std::vector<SeedQuestion> questions;
+  std::vector<int> last{70'000};
+  for (const int count : every_rank_count) last.push_back(count - 1);
+  for (const int number : last) {
+    questions.push_back({run_seed, {number, 0, 0}, 0});
+    questions.push_back({run_seed, {0, number, 0}, 0});
+    questions.push_back({run_seed, {0, 0, number}, 0});
+    questions.push_back({run_seed, {0, 0, 0}, number});
+  }
+  for (const std::uint64_t seed : {~std::uint64_t{0}, ~std::uint64_t{0} - 1}) {
+    for (const int data : {0, 1, 2}) questions.push_back({seed, {data, 0, 0}, 0});
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
@@ -255,7 +203,7 @@ Exam exam() {
          const std::vector<SeedQuestion> again(3, question);
          const auto played = play(runner, "one question, three times, on three ranks", again, 3);
          if (!played) return;
-         check_purposes(runner, *played, answers_of(*played, again));
+         check_purposes(runner, *played, answers_of(runner, *played, again));
        }},
       {"replicas start equal and share one sample order; each has its own noise",
        [](CaseRunner& runner) {
@@ -340,7 +288,7 @@ Exam exam() {
            questions.push_back({run_seed, where, drawn(runner, 256)});
          }
          if (const auto played = play(runner, "300 places in one run", questions, 1)) {
-           check_width(runner, *played, answers_of(*played, questions));
+           check_width(runner, *played, answers_of(runner, *played, questions));
          }
          // Numbers by which people multiply one coordinate to make room for the next.
          questions.clear();
@@ -361,6 +309,14 @@ Exam exam() {
            questions.push_back({run_seed, {3, 1, 2}, 5 + apart});
          }
          ask(runner, "numbers that are powers of two apart", questions);
+         ask(runner, "each number of ranks, stages and workers", of_every_size(run_seed));
+       }},
+      {"negative coordinates and workers are refused",
+       [](CaseRunner& runner) {
+         std::vector<SeedQuestion> questions{{7, {3, 1, 2}, 1}};
+         const auto& nonsense = contract.refusals->nonsense;
+         questions.insert(questions.end(), nonsense.begin(), nonsense.end());
+         ask(runner, "negative numbers", questions);
        }},
   };
 }

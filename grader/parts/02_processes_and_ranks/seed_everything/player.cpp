@@ -6,7 +6,7 @@
 namespace lockstep::grader {
 
 Bytes play(sim::PlayerCase& played) {
-  return answer_each<SeedQuestion>(played, [](const SeedQuestion& q) {
+  return answer_or_refuse_each<SeedQuestion>(played, [](const SeedQuestion& q) {
     return seeds_for(q.run_seed, q.where, q.loader_worker);
   });
 }

@@ -37,7 +37,7 @@ std::vector<std::int64_t> passed_round(comm::ProcessGroup& world, const comm::Gr
 
 Bytes play(sim::PlayerCase& played) {
   if (played.input.get<SplitForm>() == SplitForm::questions) {
-    return answer_each<SplitQuestion>(
+    return answer_or_refuse_each<SplitQuestion>(
         played, [](const SplitQuestion& q) { return comm::split_groups(q.of_all_ranks, q.rank); });
   }
   const auto given = read_fields<SplitExchange>(played.input);

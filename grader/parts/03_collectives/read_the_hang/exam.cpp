@@ -2,8 +2,10 @@
 // numbers of collectives behind them, and other ranks in each role.
 #include "grader/parts/03_collectives/read_the_hang/case.hpp"
 
+#include <limits>
+#include <map>
 #include <numeric>
-#include <set>
+#include <utility>
 
 #include "grader/exam/function_exam.hpp"
 #include "grader/parts/03_collectives/read_the_hang/rules.hpp"
@@ -11,11 +13,31 @@
 namespace lockstep::grader::read_the_hang {
 namespace {
 
-HangCase drawn(CaseRunner& runner, const HangMaker& maker) {
+// The same hang with other counts where its counts differ, so that neighbours in this list stand
+// beside each other: they differ by one, in the upper half of 64 bits alone, or in the last of many
+// bits. A barrier keeps its 0.
+HangCase recounted(HangCase hang, std::size_t from) {
+  constexpr std::int64_t wide = std::int64_t{1} << 32;
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t counts[] = {1, 7, 5, 5 + wide, 70'000, 70'001, largest, largest - 1};
+  std::map<std::int64_t, std::int64_t> others{{0, 0}};
+  for (auto& program : hang.programs) {
+    for (comm::CallRecord& call : program.calls) {
+      const std::size_t next = from + others.size() - 1;
+      call.count = others.emplace(call.count, counts[next % std::size(counts)]).first->second;
+    }
+  }
+  return hang;
+}
+
+// A hang of a kind. A maker draws its number of ranks first, to which `more` are added.
+HangCase drawn(CaseRunner& runner, const HangMaker& maker, int more) {
+  int added = more;
   const Draw draw = [&](int n) {
-    return static_cast<int>(runner.draw() % static_cast<std::uint64_t>(n));
+    const auto drawn = static_cast<int>(runner.draw() % static_cast<std::uint64_t>(n));
+    return drawn + std::exchange(added, 0);
   };
-  const HangCase hang = maker.make(draw);
+  const HangCase hang = recounted(maker.make(draw), runner.draw() % 8);
   std::vector<int> numbers(hang.programs.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   for (std::size_t i = numbers.size(); i > 1; --i) {
@@ -24,30 +46,41 @@ HangCase drawn(CaseRunner& runner, const HangMaker& maker) {
   return renumbered(hang, numbers);
 }
 
-// The right answer comes from the programs that made the hang, which the report no longer shows.
-FunctionContract<comm::HangReport, comm::Diagnosis> contract_of(
-    const std::vector<HangCase>& hangs) {
+// By report, as bytes. The right answer comes from the programs that made the hang, which the
+// report no longer shows.
+using Rights = std::map<Bytes, comm::Diagnosis>;
+
+FunctionContract<comm::HangReport, comm::Diagnosis> contract_of(const Rights& rights) {
   return {.text_of = [](const comm::HangReport& report) { return comm::text_of(report); },
           .wrong = [&](std::span<const comm::HangReport> asked,
                        const comm::Diagnosis& seen) -> std::optional<Failure> {
-            const comm::Diagnosis& right = hangs[asked.size() - 1].right;
+            const comm::Diagnosis& right = rights.at(fields_to_bytes(asked.back()));
             if (seen == right) return std::nullopt;
             return because(likely_cause(asked.back(), seen, right),
                            {.message = text(comm::text_of(seen), " where ", comm::text_of(right),
                                             " was expected"),
                             .expected = comm::text_of(right),
                             .seen = comm::text_of(seen)});
-          }};
+          },
+          .sizes =
+              [](const comm::HangReport& report) {
+                Sizes sizes{std::ssize(report.ranks)};
+                for (const auto& rank : report.ranks) sizes.counts.push_back(rank.last.count);
+                return sizes;
+              }};
 }
 
 void ask(CaseRunner& runner, const HangMaker& maker) {
-  std::vector<HangCase> hangs;
+  Rights rights;
   std::vector<comm::HangReport> reports;
-  for (int i = 0; i < 24; ++i) {
-    hangs.push_back(drawn(runner, maker));
-    reports.push_back(report_of(hangs.back()));
+  std::vector<int> more(24);
+  more.insert(more.end(), {8, 57, 292});
+  for (const int ranks : more) {
+    const HangCase hang = drawn(runner, maker, ranks);
+    reports.push_back(report_of(hang));
+    rights[fields_to_bytes(reports.back())] = hang.right;
   }
-  ask(runner, contract_of(hangs), maker.name, reports);
+  ask(runner, contract_of(rights), maker.name, reports);
 }
 
 Check check(std::string name, std::vector<std::size_t> which) {

@@ -3,6 +3,8 @@
 #include "grader/parts/04_feeding_the_ranks/distributed_sampler/case.hpp"
 
 #include <algorithm>
+#include <climits>
+#include <limits>
 #include <numeric>
 #include <span>
 
@@ -98,8 +100,7 @@ std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
 const SamplerOptions* earlier_question(std::span<const SamplerOptions> before,
                                        const Indices& seen) {
   for (auto q = before.rbegin(); q != before.rend(); ++q) {
-    const bool valid = q->rank >= 0 && q->rank < q->ranks;
-    if (valid && seen.size() > 1 && data::distributed_indices(*q) == seen) return &*q;
+    if (seen.size() > 1 && data::distributed_indices(*q) == seen) return &*q;
   }
   return nullptr;
 }
@@ -124,6 +125,15 @@ std::string cause_of_other_indices(const SamplerOptions& q, const Indices& seen,
   if (seen.size() != expected.size()) {
     return text("it has ", seen.size(), seen.size() == 1 ? " index" : " indices",
                 "; every rank should have ", expected.size());
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) wrong += seen[i] != expected[i] ? 1 : 0;
+  if (2 * wrong < seen.size()) {
+    const auto at = std::ranges::mismatch(seen, expected).in1 - seen.begin();
+    return text("all but ", wrong, " of the ", seen.size(),
+                " indices are right; the first that is ", "not is index ", at, ", ",
+                seen[static_cast<std::size_t>(at)], " where ",
+                expected[static_cast<std::size_t>(at)], " belongs");
   }
   if (q.order == Order::sequential) {
     return "the order that is dealt out to the ranks is not 0, 1, 2, …";
@@ -163,36 +173,30 @@ Cause likely_cause(std::span<const SamplerOptions> asked, const Indices& seen,
 bool valid(const SamplerOptions& q) { return q.rank >= 0 && q.rank < q.ranks; }
 
 FunctionContract<SamplerOptions, Indices> contract_of(Series series) {
-  return {.text_of = text_of,
-          .wrong = [series](std::span<const SamplerOptions> asked,
-                            const Indices& seen) -> std::optional<Failure> {
-            const SamplerOptions& q = asked.back();
-            const Indices expected = data::distributed_indices(q);
-            if (seen == expected) return std::nullopt;
-            return because(
-                likely_cause(asked, seen, expected, series),
-                {.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen),
-                                 " where ", listed(expected), " was expected"),
-                 .expected = listed(expected),
-                 .seen = listed(seen)});
-          },
-          .refusals = {{
-              .valid = valid,
-              .refused =
-                  [](const SamplerOptions& q) {
-                    return Failure{.cause = "refused_a_valid_rank",
-                                   .message = text("rank ", q.rank, " of ", q.ranks,
-                                                   " is a valid rank but was refused")};
-                  },
-              .accepted =
-                  [](const SamplerOptions& q, const Indices& seen) {
-                    return Failure{.cause = "bad_rank_accepted",
-                                   .message = text("rank ", q.rank, " of ", q.ranks,
-                                                   " does not exist: a ContractError was expected, "
-                                                   "but ",
-                                                   listed(seen), " was returned")};
-                  },
-          }}};
+  const auto refused = [](int rank, int ranks) {
+    return SamplerOptions{10, rank, ranks, 0, 0, Order::sequential, Tail::pad};
+  };
+  return {
+      .text_of = text_of,
+      .wrong = [series](std::span<const SamplerOptions> asked,
+                        const Indices& seen) -> std::optional<Failure> {
+        const SamplerOptions& q = asked.back();
+        const Indices expected = data::distributed_indices(q);
+        if (seen == expected) return std::nullopt;
+        return because(likely_cause(asked, seen, expected, series),
+                       {.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen),
+                                        " where ", listed(expected), " was expected"),
+                        .expected = listed(expected),
+                        .seen = listed(seen)});
+      },
+      .refusals = {{.valid = valid,
+                    .accepts = {"bad_rank_accepted", "there is no such rank"},
+                    .refuses = {"refused_a_valid_rank", "there is such a rank"},
+                    .nonsense = {refused(4, 4), refused(-1, 4), refused(0, 0), refused(INT_MIN, 4),
+                                 refused(INT_MAX, 4)}}},
+      .sizes = [](const SamplerOptions& q) -> Sizes {
+        return {q.ranks, {q.length}};
+      }};
 }
 
 using Questions = std::vector<SamplerOptions>;
@@ -271,6 +275,24 @@ std::vector<SamplerOptions> all_ranks(CaseRunner& runner, Order order, Tail tail
   return questions;
 }
 
+// The first and the last rank of every group; the largest seed and epoch.
+Questions of_every_size(CaseRunner& runner) {
+  constexpr std::int64_t most = 1 << 17;  // a share has to fit into a message
+  Questions questions{
+      {10, 1, 4, ~std::uint64_t{0}, std::numeric_limits<int>::max(), Order::shuffled, Tail::pad}};
+  for (const int ranks : every_rank_count) {
+    for (const std::int64_t length : every_count(ranks, 0, most)) {
+      const Order order = runner.draw() % 4 == 0 ? Order::sequential : Order::shuffled;
+      const Tail tail = runner.draw() % 2 == 0 ? Tail::pad : Tail::drop;
+      const int epoch = static_cast<int>(runner.draw() % 1000);
+      for (const int rank : {0, ranks - 1}) {
+        questions.push_back({length, rank, ranks, runner.draw() % 1000, epoch, order, tail});
+      }
+    }
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
@@ -307,31 +329,15 @@ Exam exam() {
                all_ranks(runner, Order::shuffled, tail, {1, 3}));
          }
        }},
-      {"64 ranks share 4,099 samples",
-       [](CaseRunner& runner) {
-         std::vector<SamplerOptions> questions;
-         for (Order order : {Order::sequential, Order::shuffled}) {
-           for (Tail tail : {Tail::pad, Tail::drop}) {
-             for (int rank : {0, 9, 37, 63}) {
-               questions.push_back({4099, rank, 64, runner.draw() % 1000, 12, order, tail});
-             }
-           }
-         }
-         ask(runner, "64 ranks", questions);
-       }},
+      {"1 to 300 ranks share up to 65,837 samples",
+       [](CaseRunner& runner) { ask(runner, "every size", of_every_size(runner)); }},
       {"questions that differ in one thing each get their own answer",
        [](CaseRunner& runner) {
          ask(runner, "one thing at a time", one_thing_at_a_time(runner), Series::one_thing_changed);
        }},
-      {"a rank outside the group is refused",
-       [](CaseRunner& runner) {
-         ask(runner, "ranks that do not exist",
-             {{10, 4, 4, 0, 0, Order::sequential, Tail::pad},
-              {10, -1, 4, 0, 0, Order::sequential, Tail::pad},
-              {10, 3, 4, 0, 0, Order::sequential, Tail::pad},
-              // Three indices can be guessed, 25 cannot.
-              {97, 2, 4, 0, 0, Order::sequential, Tail::pad}});
-       }},
+      // Three indices can be guessed, 25 cannot.
+      check_of_refusals(contract_of(Series::free), "a rank outside the group is refused",
+                        {{97, 2, 4, 0, 0, Order::sequential, Tail::pad}}),
   };
 }
 

@@ -3,6 +3,7 @@
 #include "grader/parts/05_data_parallel/scale_learning_rate/case.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
@@ -206,25 +207,27 @@ std::optional<Failure> wrong(std::span<const RateQuestion> asked, const double& 
                   .seen = number(seen)});
 }
 
+constexpr ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};
+
 const FunctionContract<RateQuestion, double> contract{
     .text_of = text_of,
     .wrong = wrong,
-    .refusals = {{
-        .valid = sensible,
-        .refused =
-            [](const RateQuestion& q) {
-              return Failure{
-                  .cause = "refused",
-                  .message = text(text_of(q), ": it was refused, but nothing is wrong with it")};
-            },
-        .accepted =
-            [](const RateQuestion& q, const double& seen) {
-              return Failure{
-                  .cause = "accepted",
-                  .message = text(text_of(q), ": a ContractError was expected, but the rate ",
-                                  number(seen), " was returned")};
-            },
-    }}};
+    .refusals = {{.valid = sensible,
+                  .accepts = {"accepted",
+                              "sizes, ranks and batches are 1 or more, and steps are not negative; "
+                              "the checks above your region refuse the rest"},
+                  .refuses = {"refused", "nothing is wrong with it"},
+                  .nonsense = {{-1, good},
+                               {1, {0.1, 0, 32, 4, 2, Scaling::linear, 5}},
+                               {1, {0.1, 32, 0, 4, 2, Scaling::linear, 5}},
+                               {1, {0.1, 32, 32, 0, 2, Scaling::linear, 5}},
+                               {1, {0.1, 32, 32, 4, 0, Scaling::linear, 5}},
+                               {1, {0.1, 32, 32, 4, 2, Scaling::linear, -1}}}}},
+    .sizes = [](const RateQuestion& q) -> Sizes {
+      return {q.rate.ranks, {q.rate.batch, q.rate.accumulate, q.rate.base_batch}};
+    },
+    .least_count = 1,
+    .situations = [](const RateQuestion&) { return std::vector{Situation::double_digits}; }};
 
 std::vector<RateQuestion> at_steps(const ScaledRate& rate, const std::vector<std::int64_t>& steps) {
   std::vector<RateQuestion> questions;
@@ -247,6 +250,24 @@ std::vector<RateQuestion> random_rates(CaseRunner& runner) {
     rate.scaling = drawn(2) == 0 ? Scaling::linear : Scaling::square_root;
     rate.warmup = drawn(400);
     questions.push_back({drawn(800), rate});
+  }
+  return questions;
+}
+
+std::vector<RateQuestion> rates_of_every_size(CaseRunner& runner) {
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  std::vector<RateQuestion> questions{
+      {last, {0.1, 32, 32, 4, 1, Scaling::linear, 10}},
+      {last / 4, {0.1, 32, 32, 4, 1, Scaling::linear, last}},
+      {5, {0.1, 32, 32, std::numeric_limits<int>::max(), 1, Scaling::square_root, 10}},
+      {5, {-0.0, 32, 32, 4, 1, Scaling::linear, 10}}};
+  for (const int ranks : every_rank_count) {
+    for (const std::int64_t count : every_count(ranks, 1)) {
+      const Scaling scaling = runner.draw() % 2 == 0 ? Scaling::linear : Scaling::square_root;
+      const std::int64_t few = runner.draw_between(1, 20), more = runner.draw_between(1, 5000);
+      questions.push_back({count / 2, {0.1, more, count, ranks, few, scaling, count}});
+      questions.push_back({few, {0.1, count, more, ranks, 1, scaling, 2 * few}});
+    }
   }
   return questions;
 }
@@ -295,22 +316,9 @@ Exam exam() {
          const ScaledRate fast{0.1, 32, 32, 4, 1, Scaling::linear, 10};
          for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
          ask(runner, contract, "billions of samples, and of steps", large);
+         ask(runner, contract, "rates of every size", rates_of_every_size(runner));
        }},
-      {"options that make no sense are refused",
-       [](CaseRunner& runner) {
-         const ScaledRate good{0.1, 32, 32, 4, 2, Scaling::linear, 5};
-         std::vector<RateQuestion> questions{{-1, good}, {0, good}};
-         const auto change = [&](auto&& spoil) {
-           questions.push_back({1, good});
-           spoil(questions.back().rate);
-         };
-         change([](ScaledRate& r) { r.base_batch = 0; });
-         change([](ScaledRate& r) { r.batch = 0; });
-         change([](ScaledRate& r) { r.ranks = 0; });
-         change([](ScaledRate& r) { r.accumulate = 0; });
-         change([](ScaledRate& r) { r.warmup = -1; });
-         ask(runner, contract, "options that make no sense", questions);
-       }},
+      check_of_refusals(contract, "options that make no sense are refused", {{0, good}}),
   };
 }
 

@@ -78,9 +78,10 @@ double expected_of(const ChoiceQuestion& q, std::size_t algorithm) {
   return seconds_of(steps_of(q, algorithm));
 }
 
-bool same_seconds(double seen, double expected) {
+// Up to the rounding of a sum that has a term for each step.
+bool same_seconds(double seen, double expected, int ranks) {
   if (!std::isfinite(expected)) return seen == expected;
-  return std::fabs(seen - expected) <= 1e-9 * std::fabs(expected);
+  return std::fabs(seen - expected) <= (1e-12 + 4e-16 * ranks) * std::fabs(expected);
 }
 
 // A way to misread the table, and the seconds that it gives for the steps of an algorithm.
@@ -223,7 +224,8 @@ Cause cause_of_seconds(std::span<const ChoiceQuestion> asked, std::size_t algori
   const double expected = expected_of(q, algorithm);
   for (const Misreading& misread : misreadings()) {
     const double wrong = misread.gives(q, algorithm, steps);
-    if (same_seconds(seen, wrong) && !same_seconds(wrong, expected)) return misread.cause;
+    if (same_seconds(seen, wrong, q.ranks) && !same_seconds(wrong, expected, q.ranks))
+      return misread.cause;
   }
   const auto earlier = earlier_answers(
       asked, [&](const ChoiceQuestion& other) { return expected_of(other, algorithm); });
@@ -268,13 +270,14 @@ std::optional<Failure> wrong(std::span<const ChoiceQuestion> asked,
   std::size_t best = 0;
   for (std::size_t a = 0; a < algorithms; ++a) {
     const double expected = expected_of(q, a), least = expected_of(q, best);
-    if (!same_seconds(seen.seconds[a], expected)) return wrong_seconds(asked, a, seen.seconds[a]);
-    if (expected < least && !same_seconds(expected, least)) best = a;
+    if (!same_seconds(seen.seconds[a], expected, q.ranks))
+      return wrong_seconds(asked, a, seen.seconds[a]);
+    if (expected < least && !same_seconds(expected, least, q.ranks)) best = a;
   }
   const auto chosen = static_cast<std::size_t>(seen.algorithm) - 1;  // native is none of the five
   if (chosen >= algorithms) return wrong_choice(q, "native", best);
   // Equals may differ in their last bits.
-  if (chosen != best && !same_seconds(expected_of(q, chosen), expected_of(q, best))) {
+  if (chosen != best && !same_seconds(expected_of(q, chosen), expected_of(q, best), q.ranks)) {
     return wrong_choice(q, names[chosen], best);
   }
   for (std::size_t a = 0; a < chosen; ++a) {
@@ -283,8 +286,14 @@ std::optional<Failure> wrong(std::span<const ChoiceQuestion> asked,
   return std::nullopt;
 }
 
-const FunctionContract<ChoiceQuestion, collectives::Choice> contract{.text_of = text_of,
-                                                                     .wrong = wrong};
+const FunctionContract<ChoiceQuestion, collectives::Choice> contract{
+    .text_of = text_of,
+    .wrong = wrong,
+    .sizes = [](const ChoiceQuestion& q) -> Sizes {
+      return {q.ranks, {q.bytes}};
+    },
+    .least_count = 1,
+    .situations = [](const ChoiceQuestion&) { return std::vector{Situation::double_digits}; }};
 
 collectives::LinkCosts drawn_links(CaseRunner& runner) {
   const auto part = [&] { return 0.5 + random_uniform(runner.draw(), 0); };
@@ -293,10 +302,10 @@ collectives::LinkCosts drawn_links(CaseRunner& runner) {
 }
 
 // From one element to a gradient of a large model.
-constexpr std::int64_t sizes[] = {4, 1000, 32 << 10, 1 << 20, 25 << 20, std::int64_t{14} << 30};
+constexpr std::int64_t sizes[] = {1, 7, 1000, 32 << 10, 1 << 20, 25 << 20, std::int64_t{14} << 30};
 
-std::vector<ChoiceQuestion> clusters(CaseRunner& runner, const std::vector<int>& nodes,
-                                     const std::vector<int>& ranks_per_node) {
+std::vector<ChoiceQuestion> clusters(CaseRunner& runner, std::span<const int> nodes,
+                                     std::span<const int> ranks_per_node) {
   std::vector<ChoiceQuestion> questions;
   for (const int k : nodes) {
     for (const int g : ranks_per_node) {
@@ -336,26 +345,47 @@ std::vector<ChoiceQuestion> crossings(CaseRunner& runner) {
   return questions;
 }
 
+// Links on which a part of a step takes no time, or next to none, and as many bytes as there can
+// be.
+std::vector<ChoiceQuestion> special_links() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const sim::Link usual{2e-6, 1e-6, 200e9};
+  std::vector<ChoiceQuestion> questions{
+      {{usual, usual}, 8, 4, std::numeric_limits<std::int64_t>::max()}};
+  for (const sim::Link& link : {sim::Link{2e-6, 1e-6, infinity}, sim::Link{-0.0, 1e-6, 200e9},
+                                sim::Link{0x1p-1060, 1e-6, 200e9}}) {
+    questions.push_back({{link, usual}, 8, 4, 1000});
+    questions.push_back({{usual, link}, 8, 4, 1000});
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
   return {
       {"on one node, steps and bytes of each algorithm are right for any number of ranks",
        [](CaseRunner& runner) {
-         ask(runner, contract, "one node",
-             clusters(runner, {1}, {8, 2, 4, 16, 3, 5, 6, 7, 13, 24, 100, 1024}));
+         constexpr int one[] = {1}, more[] = {16, 24, 100, 1024, 65'537};
+         ask(runner, contract, "one node", clusters(runner, one, every_rank_count));
+         ask(runner, contract, "many ranks on one node", clusters(runner, one, more));
+         ask(runner, contract, "special links", special_links());
        }},
       {"on several nodes, each step is charged to the link that it uses",
        [](CaseRunner& runner) {
-         ask(runner, contract, "several nodes",
-             clusters(runner, {2, 4, 16, 3, 125}, {8, 4, 2, 1, 6, 3}));
+         constexpr int nodes[] = {2, 4, 16, 3, 125}, ranks[] = {8, 4, 2, 1, 6, 3}, one[] = {1};
+         ask(runner, contract, "several nodes", clusters(runner, nodes, ranks));
+         ask(runner, contract, "a rank on each node", clusters(runner, every_rank_count, one));
        }},
       {"the fastest algorithm is chosen on both sides of each crossing",
        [](CaseRunner& runner) {
          ask(runner, contract, "around the crossings", crossings(runner));
        }},
       {"a single rank takes no time",
-       [](CaseRunner& runner) { ask(runner, contract, "one rank", clusters(runner, {1}, {1})); }},
+       [](CaseRunner& runner) {
+         constexpr int one[] = {1};
+         ask(runner, contract, "one rank", clusters(runner, one, one));
+       }},
   };
 }
 

@@ -4,6 +4,7 @@
 #include "grader/parts/07_ddp/assign_buckets/case.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -124,17 +125,38 @@ std::string difference(const BucketPlan& seen, const BucketPlan& right) {
               "; it should ", held(right, "hold ", "not exist"));
 }
 
+// "bucket 2, of float32, begins with parameter 5 and closes at 400 bytes, the cap; parameters 5 to
+// 9 of its kind have 420": where a plan leaves the right one.
+std::string limits_at_difference(const BucketQuestion& question, const BucketPlan& seen,
+                                 const BucketPlan& right) {
+  const auto [mine, theirs] = std::ranges::mismatch(seen.buckets, right.buckets);
+  if (theirs == right.buckets.end()) return "follow the list by hand, one parameter at a time";
+  const Bucket& bucket = *theirs;
+  const auto& list = question.parameters;
+  const ParamInfo& first = list[bucket.front()];
+  const auto is_of_kind = [&](const ParamInfo& info) {
+    return info.dtype == first.dtype && info.device == first.device;
+  };
+  const bool begins = std::ranges::find_if(list, is_of_kind) - list.begin() ==
+                      static_cast<std::ptrdiff_t>(bucket.front());
+  const auto& limits = question.limits;
+  std::int64_t bytes = 0;
+  for (const std::size_t i : bucket) bytes += bytes_of_parameter(list[i]);
+  const std::int64_t limit = begins ? limits.first_bytes : limits.cap_bytes;
+  return text("bucket ", theirs - right.buckets.begin(), " is of ", name_of(first.dtype),
+              first.device > 0 ? text(" on device ", first.device) : "", ", where it is ",
+              begins ? "the first, with the first limit of " : "a later one, with the cap of ",
+              grouped(limit), " bytes; with parameter ", bucket.back(), " it has ", grouped(bytes),
+              bytes >= limit ? ", which closes it" : ", and nothing closes it");
+}
+
 std::optional<Failure> wrong(MistakeFinder<AssignBuckets>& mistakes,
                              std::span<const BucketQuestion> asked, const BucketPlan& seen) {
   const BucketPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
   std::vector<BucketPlan> given = earlier_answers(asked, right_plan);
   Fault fault{difference(seen, right),
-              {"other_plan", "follow the list by hand, one parameter at a time"}};
-  if (!given.empty() && seen == given.back()) {
-    fault.cause = {"stale",
-                   "this is the plan of the question before; something is kept between calls"};
-  }
+              {"other_plan", limits_at_difference(asked.back(), seen, right)}};
   fault = fault_of_form(asked.back(), seen).value_or(fault);
   given.push_back(seen);
   const auto known =
@@ -165,12 +187,21 @@ std::vector<BucketQuestion> smaller(const BucketQuestion& question) {
   return offered;
 }
 
+Sizes sizes_of(const BucketQuestion& question) {
+  Sizes sizes{std::ssize(question.parameters)};
+  for (const ParamInfo& info : question.parameters) sizes.counts.push_back(info.count);
+  return sizes;
+}
+
 FunctionContract<BucketQuestion, BucketPlan> contract_with(
     const std::shared_ptr<MistakeFinder<AssignBuckets>>& mistakes) {
   return {.text_of = text_of_question,
           .wrong = [mistakes](std::span<const BucketQuestion> asked,
                               const BucketPlan& seen) { return wrong(*mistakes, asked, seen); },
-          .smaller = smaller};
+          .is_right = [](const BucketQuestion& question,
+                         const BucketPlan& seen) { return seen == right_plan(question); },
+          .smaller = smaller,
+          .sizes = sizes_of};
 }
 
 std::vector<ParamInfo> of_type(DType dtype, const std::vector<std::int64_t>& counts) {
@@ -210,6 +241,25 @@ std::vector<BucketQuestion> pytorchs() {
           {backwards(ten), {mib, 25 * mib}},
           {backwards(four), {mib, 25 * mib}},
           {backwards(four), {mib, 2 * mib}}};
+}
+
+// Lists of every length, and each count of elements; limits that nothing reaches are the largest.
+std::vector<BucketQuestion> every_size() {
+  constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::vector<BucketQuestion> questions{{of_type(DType::float32, {10, 20, 5}), {never, never}},
+                                        {of_type(DType::float64, {10, 20, 5}), {40, never}}};
+  for (const int length : every_rank_count) {
+    const auto counts = every_count(length, 0);
+    BucketQuestion& question = questions.emplace_back();
+    for (int i = 0; i < length; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) % (counts.size() - 2);
+      const auto dtype = all_dtypes[static_cast<std::size_t>(i / 3) % all_dtypes.size()];
+      question.parameters.push_back({counts[at], dtype, i % 5 == 4 ? 1 : 0});
+    }
+    question.limits = {4 * length, 64 * length};
+    questions.push_back({of_type(DType::float32, counts), {16, 4 << 16}});
+  }
+  return questions;
 }
 
 // Parameters of the first `dtypes` of a list, on so many devices.
@@ -307,7 +357,10 @@ Exam exam() {
          judge(runner, contract, "nothing in it", nothing_at_all());
        }},
       {"counts and bytes beyond 32 bits",
-       [contract](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
+       [contract](CaseRunner& runner) {
+         judge(runner, contract, "large", beyond_32_bits());
+         judge(runner, contract, "every size", every_size());
+       }},
   };
 }
 

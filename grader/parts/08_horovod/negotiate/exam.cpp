@@ -54,7 +54,7 @@ AskedGradient& find_in(Brought& brought, const std::string& name) {
 }
 
 void random_orders(CaseRunner& runner) {
-  for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13}) {
+  for (const int n : {2, 3, 4, 1, 5, 6, 7, 8, 13, 17}) {
     judge(runner, contract,
           problem_of(runner, {random_round(runner, n, 7, 1), random_round(runner, n, 7, 0.9),
                               random_round(runner, n, 9, 0.7)}));
@@ -108,13 +108,26 @@ void differing(CaseRunner& runner) {
     change(find_in(round[rank], "weight.1"));
     return round;
   };
+  // Types of one width: bfloat16 and float16, float64 and int64.
+  const auto with_type_of_one_width = [&](int ranks, const char* name, DType of_others, DType own) {
+    Round round = random_round(runner, ranks, 6, 1);
+    for (Brought& brought : round) find_in(brought, name).dtype = of_others;
+    find_in(round.back(), name).dtype = own;
+    return round;
+  };
   using Changes = std::vector<std::function<void(AskedGradient&)>>;
   const auto shaped = [](std::vector<std::int64_t> shape) {
     return [shape = std::move(shape)](AskedGradient& one) { one.shape = shape; };
   };
   // weight.1 is [4, 7].
-  const Changes changes{[](AskedGradient& one) { one.dtype = DType::float64; }, shaped({5, 7}),
-                        shaped({7, 4}), shaped({28}), shaped({})};
+  const Changes changes{[](AskedGradient& one) { one.dtype = DType::float64; },
+                        shaped({5, 7}),
+                        shaped({7, 4}),
+                        shaped({28}),
+                        shaped({}),
+                        shaped({47}),
+                        shaped({4, 7, 1}),
+                        shaped({2, 2, 7})};
   for (const int n : {2, 3, 4}) {
     std::vector<Round> rounds;
     for (const auto& change : changes) {
@@ -125,6 +138,8 @@ void differing(CaseRunner& runner) {
       find_in(rounds.back()[1], "bias.0").dtype = DType::float16;
       std::erase_if(rounds.back()[1].ready, [](const auto& one) { return one.name == "bias.2"; });
     }
+    rounds.push_back(with_type_of_one_width(n, "weight.2", DType::bfloat16, DType::float16));
+    rounds.push_back(with_type_of_one_width(n, "bias.1", DType::float64, DType::int64));
     judge(runner, contract, problem_of(runner, std::move(rounds)));
   }
 }
@@ -177,6 +192,9 @@ void stuck(CaseRunner& runner) {
     for (const std::size_t goes_on : {nothing_moves.size() - 1, std::size_t{0}}) {
       rounds.push_back(nothing_moves);
       rounds.back()[goes_on].outlook = Outlook::goes_on;
+      // A rank that has nothing yet may still get something.
+      rounds.push_back(rounds.back());
+      rounds.back()[goes_on].ready.clear();
     }
     Round one_moves = nothing_moves, one_differs = nothing_moves;
     for (std::size_t rank = 0; rank < orders.size(); ++rank) {
@@ -222,7 +240,8 @@ void what_a_round_costs(CaseRunner& runner) {
 
 Exam exam() {
   return {
-      {"on 1 to 8 and 13 ranks, what is ready on all ranks is reduced in rank 0's order, on every "
+      {"on 1 to 8, 13 and 17 ranks, what is ready on all ranks is reduced in rank 0's order, on "
+       "every "
        "rank",
        random_orders},
       {"with nothing ready anywhere, or on one rank only, nothing is reduced", all_or_nothing},

@@ -13,7 +13,7 @@ enum class Released : std::uint8_t { on_all, on_any, on_rank_0, on_two };
 enum class Order : std::uint8_t { of_rank_0, own, of_last_rank, by_name, backwards };
 enum class Compared : std::uint8_t { dtype_and_shape, dtype, shape, elements, nothing, two_ranks };
 enum class Late : std::uint8_t { beyond, reached, on_rank_0, never, ready_too, everything };
-enum class AllWait : std::uint8_t { all, rank_0, any, never };
+enum class AllWait : std::uint8_t { all, rank_0, any, never, of_those_with_some };
 enum class Moves : std::uint8_t { counts, refused_does_not, does_not_count, late_too };
 enum class Names : std::uint8_t { all, of_rank_0 };
 enum class Sections : std::uint8_t { one_after_another, in_one_order };
@@ -168,6 +168,9 @@ class Reader {
         return std::ranges::any_of(round_, waits);
       case AllWait::never:
         return false;
+      case AllWait::of_those_with_some:
+        return std::ranges::all_of(
+            round_, [&](const Brought& one) { return one.ready.empty() || waits(one); });
       default:
         return std::ranges::all_of(round_, waits);
     }
@@ -247,6 +250,10 @@ const std::vector<Misreading>& misreadings() {
       {{"one_rank_waits",
         "one rank waits, but another may bring more; only when all wait, nothing can come"},
        {.all_wait = AllWait::any}},
+      {{"nothing_ready_waits",
+        "a rank that has nothing ready was taken for one that waits, but it goes on, and may bring "
+        "something"},
+       {.all_wait = AllWait::of_those_with_some}},
       {{"refused_does_not_move",
         "a gradient was refused in this round, so the step ends with that; the others are not "
         "stalled because of it"},

@@ -148,10 +148,7 @@ std::optional<Failure> wrong_plan(std::span<const FusionQuestion> asked, const F
   if (seen == right) return std::nullopt;
   std::optional<Failure> failure = broken(asked, seen);
   if (!failure) {
-    auto cause = misreading_of(asked, seen);
-    if (!cause && asked.size() > 1 && seen == right_plan(asked[asked.size() - 2])) {
-      cause = {"stale", "this is the plan of the question before; something is kept between calls"};
-    }
+    const auto cause = misreading_of(asked, seen);
     const std::string sums = sums_at_difference(asked.back(), seen, right);
     const Cause unknown{"other_plan", sums.empty()
                                           ? "follow the list by hand, one gradient at a time"
@@ -181,7 +178,17 @@ std::vector<FusionQuestion> smaller_questions(const FusionQuestion& question) {
 }
 
 const FunctionContract<FusionQuestion, FusionPlan> contract{
-    .text_of = text_of_question, .wrong = wrong_plan, .smaller = smaller_questions};
+    .text_of = text_of_question,
+    .wrong = wrong_plan,
+    .is_right = [](const FusionQuestion& question,
+                   const FusionPlan& seen) { return seen == right_plan(question); },
+    .smaller = smaller_questions,
+    .sizes =
+        [](const FusionQuestion& question) {
+          Sizes sizes{std::ssize(question.in_order)};
+          for (const Ready& ready : question.in_order) sizes.counts.push_back(ready.count);
+          return sizes;
+        }};
 
 std::vector<Ready> floats(const std::vector<std::int64_t>& counts) {
   std::vector<Ready> list;
@@ -277,6 +284,24 @@ std::vector<FusionQuestion> beyond_32_bits() {
            10 * billion}};
 }
 
+// Lists of every length, and each count of elements; the largest threshold that there is.
+std::vector<FusionQuestion> every_size() {
+  constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::vector<FusionQuestion> questions{{floats({10, 20, 5}), never}};
+  for (const int length : every_rank_count) {
+    const auto counts = every_count(length, 0);
+    FusionQuestion& question = questions.emplace_back();
+    for (int i = 0; i < length; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) % (counts.size() - 2);
+      const auto dtype = all_dtypes[static_cast<std::size_t>(i / 3) % all_dtypes.size()];
+      question.in_order.push_back({counts[at], dtype});
+    }
+    question.threshold_bytes = 64 * length;
+    questions.push_back({floats(counts), 4 << 16});
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
@@ -296,7 +321,10 @@ Exam exam() {
       {"no gradients, and gradients without elements",
        [](CaseRunner& runner) { judge(runner, contract, "nothing in it", nothing_in_it()); }},
       {"counts and bytes beyond 32 bits",
-       [](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits()); }},
+       [](CaseRunner& runner) {
+         judge(runner, contract, "large", beyond_32_bits());
+         judge(runner, contract, "every size", every_size());
+       }},
   };
 }
 

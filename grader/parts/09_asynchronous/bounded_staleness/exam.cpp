@@ -14,7 +14,7 @@ namespace {
 
 using async_sgd::unbounded;
 
-constexpr int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 13};
+constexpr int sizes_of_runs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 65};
 const Cause other_rule{"other_rule",
                        "find the smallest clock of the active workers by hand, and compare the "
                        "worker's lead over it with the bound"};
@@ -174,14 +174,31 @@ std::vector<WorkerRun> smaller_runs(const WorkerRun& run) {
   return offered;
 }
 
+bool is_valid(const WorkerClocks& at) {
+  return at.bound >= 0 && at.clocks.size() == at.finished.size() &&
+         std::ranges::all_of(at.clocks, [](std::int64_t clock) { return clock >= 0; });
+}
+
 const FunctionContract<WorkerClocks, Starts> contract{
     .text_of = text_of_clocks,
     .wrong = wrong_starts,
+    .refusals = {{.valid = is_valid,
+                  .accepts = {"accepts_nonsense",
+                              "there is a clock for each worker, and neither clocks nor bounds are "
+                              "negative; the checks above your region refuse the rest"},
+                  .nonsense = {{{7, 5, 9}, {0, 0, 0}, -1},
+                               {{7, 5, -9}, {0, 0, 0}, 3},
+                               {{7, 5, 9, 8}, {0, 0, 0}, 3},
+                               {{7, 5}, {0, 0, 0}, 3}}}},
     .form = fields_to_bytes(StalenessForm::clocks),
-    .smaller = fewer_workers};
+    .smaller = fewer_workers,
+    .sizes = [](const WorkerClocks& at) -> Sizes {
+      return {std::ssize(at.clocks), at.clocks};
+    }};
 const FunctionContract<WorkerRun, Starts> contract_of_runs{
     .text_of = text_of_run,
     .wrong = wrong_run,
+    .refusals = {{.valid = [](const WorkerRun&) { return true; }, .accepts = {}, .nonsense = {}}},
     .form = fields_to_bytes(StalenessForm::runs),
     .smaller = smaller_runs};
 
@@ -197,7 +214,7 @@ std::vector<WorkerClocks> random_clocks(CaseRunner& runner, Finished finished, s
                                         const std::vector<std::int64_t>& bounds) {
   std::vector<WorkerClocks> all;
   for (const std::int64_t bound : bounds) {
-    for (const int workers : sizes) {
+    for (const int workers : every_rank_count) {
       WorkerClocks& at = all.emplace_back();
       at.bound = bound;
       const std::int64_t base = from + runner.draw_between(0, 3);
@@ -275,7 +292,7 @@ std::vector<WorkerClocks> beyond_32_bits(CaseRunner& runner) {
 std::vector<WorkerRun> random_runs(CaseRunner& runner, const std::vector<std::int64_t>& bounds) {
   std::vector<WorkerRun> all;
   for (const std::int64_t bound : bounds) {
-    for (const int workers : sizes) {
+    for (const int workers : sizes_of_runs) {
       WorkerRun& run = all.emplace_back();
       run.bound = bound;
       for (int w = 0; w < workers; ++w) {
@@ -318,6 +335,9 @@ Exam exam() {
        }},
       {"clocks and bounds beyond 32 bits",
        [](CaseRunner& runner) { judge(runner, contract, "large", beyond_32_bits(runner)); }},
+      check_of_refusals(contract,
+                        "negative clocks and bounds, and lists of two lengths are refused",
+                        {all_active({7, 5, 9}, 4)}),
   };
 }
 

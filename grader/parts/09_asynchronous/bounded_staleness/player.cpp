@@ -38,9 +38,9 @@ Starts answers_in(const WorkerRun& run) {
 
 Bytes play(sim::PlayerCase& played) {
   if (played.input.get<StalenessForm>() == StalenessForm::clocks) {
-    return answer_each<WorkerClocks>(played, who_may_start);
+    return answer_or_refuse_each<WorkerClocks>(played, who_may_start);
   }
-  return answer_each<WorkerRun>(played, answers_in);
+  return answer_or_refuse_each<WorkerRun>(played, answers_in);
 }
 
 }  // namespace lockstep::grader

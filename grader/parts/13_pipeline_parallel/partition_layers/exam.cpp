@@ -1,7 +1,6 @@
-// The exam of partition_layers: any cut whose largest stage is as small as possible. The judge
-// finds that size by trying: it fills stages from the front under a limit, and halves the limit's
-// range.
+// The exam of partition_layers: any cut whose largest stage is as small as possible (cuts.hpp).
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,61 +8,10 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/13_pipeline_parallel/partition_layers/case.hpp"
+#include "grader/parts/13_pipeline_parallel/partition_layers/cuts.hpp"
 
 namespace lockstep::grader::partition_layers {
 namespace {
-
-using Boundaries = std::vector<int>;
-using Question = PartitionQuestion;
-
-// The cut that fills each stage up to `limit`, and leaves a layer for each stage behind it. The
-// last stage takes the rest.
-Boundaries filled(const Question& q, double limit) {
-  const int layers = static_cast<int>(q.cost.size());
-  Boundaries cut{0};
-  for (int stage = 0; stage + 1 < q.stages; ++stage) {
-    int end = cut.back() + 1;
-    double sum = q.cost[static_cast<std::size_t>(cut.back())];
-    while (end < layers - (q.stages - stage - 1) &&
-           sum + q.cost[static_cast<std::size_t>(end)] <= limit) {
-      sum += q.cost[static_cast<std::size_t>(end++)];
-    }
-    cut.push_back(end);
-  }
-  cut.push_back(layers);
-  return cut;
-}
-
-double cost_of_stage(const Question& q, const Boundaries& cut, std::size_t stage) {
-  return std::accumulate(q.cost.begin() + cut[stage], q.cost.begin() + cut[stage + 1], 0.0);
-}
-
-// The slowest stage.
-std::size_t slowest(const Question& q, const Boundaries& cut) {
-  std::size_t slow = 0;
-  for (std::size_t stage = 1; stage + 1 < cut.size(); ++stage) {
-    if (cost_of_stage(q, cut, stage) > cost_of_stage(q, cut, slow)) slow = stage;
-  }
-  return slow;
-}
-double maximum_of(const Question& q, const Boundaries& cut) {
-  return cost_of_stage(q, cut, slowest(q, cut));
-}
-
-Boundaries best_cut(const Question& q) {
-  double low = 0, high = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
-  for (int step = 0; step < 200 && high > low; ++step) {
-    const double limit = low + (high - low) / 2;
-    const Boundaries cut = filled(q, limit);
-    if (maximum_of(q, cut) <= limit) {
-      high = std::min(limit, maximum_of(q, cut));
-    } else {
-      low = limit;
-    }
-  }
-  return filled(q, high);
-}
 
 std::string listed_costs(const Question& q) {
   constexpr std::size_t shown = 12;
@@ -136,27 +84,6 @@ std::optional<Failure> no_cut(const Question& q, const Boundaries& seen) {
   return std::nullopt;
 }
 
-Cause likely_cause(const Question& q, const Boundaries& seen) {
-  const double all = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
-  const auto counts_differ_by_one = [&] {
-    int least = seen[1], most = seen[1];
-    for (std::size_t s = 0; s + 1 < seen.size(); ++s) {
-      least = std::min(least, seen[s + 1] - seen[s]);
-      most = std::max(most, seen[s + 1] - seen[s]);
-    }
-    return most - least <= 1;
-  };
-  if (seen == filled(q, all / q.stages)) {
-    return {"filled_to_the_mean",
-            "each stage was filled up to the mean, and the last one has the rest; the smallest "
-            "maximum can be larger than the mean"};
-  }
-  if (counts_differ_by_one()) {
-    return {"equal_counts", "all stages have the same number of layers, but layers differ in cost"};
-  }
-  return {"larger_maximum", "another cut has a faster slowest stage"};
-}
-
 // True if all sums of these costs are exact in double, in any order of additions.
 bool has_exact_sums(const Question& q) {
   const auto whole = [](double cost) { return cost == std::floor(cost); };
@@ -164,13 +91,18 @@ bool has_exact_sums(const Question& q) {
          std::accumulate(q.cost.begin(), q.cost.end(), 0.0) < 0x1p53;
 }
 
+// By how much two sums of the same costs may differ, since a stage's can be the difference of two
+// sums that run through all layers.
+double rounding_of(const Question& q) {
+  return 4e-16 * static_cast<double>(q.cost.size()) * q.stages;
+}
+
 std::optional<Failure> wrong(std::span<const Question> asked, const Boundaries& seen) {
   const Question& q = asked.back();
   if (auto failure = no_cut(q, seen)) return failure;
   const Boundaries best = best_cut(q);
   const double most = maximum_of(q, seen), least = maximum_of(q, best);
-  // Other costs may have been added in another order.
-  const double rounding = has_exact_sums(q) ? 0 : 1e-9;
+  const double rounding = has_exact_sums(q) ? 0 : rounding_of(q);
   if (most <= least * (1 + rounding)) return std::nullopt;
   return because(likely_cause(q, seen),
                  {.message = text("the slowest stage, stage ", slowest(q, seen), ", costs ",
@@ -190,25 +122,34 @@ std::vector<Question> smaller(const Question& q) {
   return offered;
 }
 
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 const FunctionContract<Question, Boundaries> contract{
     .text_of = text_of,
     .wrong = wrong,
-    .refusals = FunctionContract<Question, Boundaries>::Refusals{
-        .valid = valid,
-        .refused =
-            [](const Question& q) {
-              return because(
-                  {"refuses_valid", "the contract lists what is refused, and nothing else"},
-                  {.message = text(text_of(q), " were refused")});
-            },
-        .accepted =
-            [](const Question& q, const Boundaries&) {
-              return because(
-                  {"accepts_nonsense",
-                   "every stage needs a layer, and a cost is finite and not negative"},
-                  {.message = text(text_of(q), " were accepted, and need a ContractError")});
-            }},
-    .smaller = smaller};
+    .refusals = {{.valid = valid,
+                  .accepts = {"accepts_nonsense",
+                              "every stage needs a layer, and a cost is finite and not negative"},
+                  .nonsense = {{{1, 2}, 3},
+                               {{}, 1},
+                               {{1, 2}, 0},
+                               {{1, 2}, -1},
+                               {{1, 2}, INT_MAX},
+                               {{1, 2}, INT_MIN},
+                               {{1, -2, 3}, 2},
+                               {{1, nan, 3}, 2},
+                               {{1, 2, infinity}, 2}}}},
+    .smaller = smaller,
+    .sizes = [](const Question& q) -> Sizes {
+      return {q.stages, {std::ssize(q.cost)}};
+    },
+    .least_count = 1,
+    .situations =
+        [](const Question& q) {
+          return valid(q) && rounding_of(q) <= 1e-12 ? std::vector{Situation::double_digits}
+                                                     : std::vector<Situation>{};
+        }};
 
 double drawn_cost(CaseRunner& runner) {
   return static_cast<double>(runner.draw_between(1, 400)) / 100;
@@ -286,6 +227,8 @@ std::vector<Question> thin_lists() {
           {{0, 0, 7, 0, 0}, 4},
           {{7, 0, 0}, 3},
           {{0, 0, 7}, 3},
+          {{-0.0, 3, 1}, 2},
+          {{3 * 0x1p-1070, 0x1p-1070, 0x1p-1070, 0x1p-1070}, 2},
           {{1, 1, 1, 1, 1, 1, 1, 1}, 7}};
 }
 
@@ -296,11 +239,20 @@ Question long_list(CaseRunner& runner, int layers, int stages) {
   return q;
 }
 
+// As many layers as stages, a few more, and three times as many.
+std::vector<Question> every_size(CaseRunner& runner) {
+  std::vector<Question> questions;
+  for (const int stages : every_rank_count) {
+    for (const int layers : {stages, stages + 7, 3 * stages, 3 * stages + 2}) {
+      if (layers <= 310) questions.push_back(long_list(runner, layers, stages));
+    }
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   return {
       {"short lists, where one cut is best",
        [](CaseRunner& runner) {
@@ -325,23 +277,16 @@ Exam exam() {
        [](CaseRunner& runner) { judge(runner, contract, "heavy ends", heavy_ends(runner)); }},
       {"every stage has a layer, even where one layer costs more than all others",
        [](CaseRunner& runner) { judge(runner, contract, "thin lists", thin_lists()); }},
-      {"three hundred layers in sixteen stages",
+      {"three hundred layers in sixteen stages, and each number of stages up to three hundred",
        [](CaseRunner& runner) {
          judge(runner, contract, "long lists",
                {long_list(runner, 300, 16), long_list(runner, 257, 2)});
+         judge(runner, contract, "every size", every_size(runner));
        }},
-      {"fewer layers than stages, no stage, and negative or infinite costs are refused",
-       [](CaseRunner& runner) {
-         ask(runner, contract, "what makes no sense",
-             {{{1, 2}, 2},
-              {{1, 2}, 3},
-              {{}, 1},
-              {{1, 2}, 0},
-              {{1, 2}, -1},
-              {{1, -2, 3}, 2},
-              {{1, nan, 3}, 2},
-              {{1, 2, infinity}, 2}});
-       }},
+      check_of_refusals(
+          contract,
+          "fewer layers than stages, no stage, and negative or infinite costs are refused",
+          {{{1, 2}, 2}}),
   };
 }
 

@@ -1,0 +1,165 @@
+#include "grader/parts/13_pipeline_parallel/partition_layers/cuts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "engine/base/text.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::partition_layers {
+namespace {
+
+// The cut that fills each stage up to `limit`, and leaves a layer for each stage behind it. The
+// last stage takes the rest.
+Boundaries filled(const Question& q, double limit) {
+  const int layers = static_cast<int>(q.cost.size());
+  Boundaries cut{0};
+  for (int stage = 0; stage + 1 < q.stages; ++stage) {
+    int end = cut.back() + 1;
+    double sum = q.cost[static_cast<std::size_t>(cut.back())];
+    while (end < layers - (q.stages - stage - 1) &&
+           sum + q.cost[static_cast<std::size_t>(end)] <= limit) {
+      sum += q.cost[static_cast<std::size_t>(end++)];
+    }
+    cut.push_back(end);
+  }
+  cut.push_back(layers);
+  return cut;
+}
+
+// True if `seen` is a best cut of these costs, which are not the right ones.
+bool is_best_for(const Question& other, const Boundaries& seen) {
+  return maximum_of(other, seen) <= maximum_of(other, best_cut(other));
+}
+
+// The costs as some misunderstandings have them.
+struct Misreading {
+  Cause cause;
+  std::function<void(std::vector<double>&)> changes;
+};
+const std::vector<Misreading>& misreadings() {
+  static const std::vector<Misreading> all{
+      {{"whole_costs", "the costs were cut to whole numbers; keep them in double"},
+       [](std::vector<double>& cost) {
+         for (double& one : cost) one = std::floor(one);
+       }},
+      {{"rounded", "the costs went through a float, which holds seven digits"},
+       [](std::vector<double>& cost) {
+         for (double& one : cost) one = static_cast<float>(one);
+       }},
+      {{"one_left_out", "this is the best cut if the last layer cost nothing"},
+       [](std::vector<double>& cost) { cost.back() = 0; }},
+      {{"one_left_out", "this is the best cut if the first layer cost nothing"},
+       [](std::vector<double>& cost) { cost.front() = 0; }},
+  };
+  return all;
+}
+
+// Each boundary where the sum of the layers before it is nearest to its share of all.
+Boundaries nearest_to_shares(const Question& q) {
+  const double all = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
+  Boundaries cut{0};
+  double sum = 0;
+  std::size_t layer = 0;
+  for (int stage = 1; stage < q.stages; ++stage) {
+    const double share = all * stage / q.stages;
+    while (layer < q.cost.size() &&
+           std::fabs(sum + q.cost[layer] - share) < std::fabs(sum - share)) {
+      sum += q.cost[layer++];
+    }
+    cut.push_back(static_cast<int>(layer));
+  }
+  cut.push_back(static_cast<int>(q.cost.size()));
+  return cut;
+}
+
+Boundaries filled_from_the_end(const Question& q, double limit) {
+  Question turned = q;
+  std::ranges::reverse(turned.cost);
+  Boundaries cut = filled(turned, limit);
+  std::ranges::reverse(cut);
+  for (int& boundary : cut) boundary = static_cast<int>(q.cost.size()) - boundary;
+  return cut;
+}
+
+// "moving boundary 2 from 5 to 6 alone makes it faster", or where a best cut has its boundaries.
+std::string better(const Question& q, const Boundaries& seen) {
+  for (std::size_t b = 1; b + 1 < seen.size(); ++b) {
+    for (const int step : {-1, 1}) {
+      Boundaries moved = seen;
+      moved[b] += step;
+      if (moved[b - 1] >= moved[b] || moved[b] >= moved[b + 1]) continue;
+      if (maximum_of(q, moved) >= maximum_of(q, seen)) continue;
+      return text("moving boundary ", b, " from ", seen[b], " to ", moved[b],
+                  " alone makes the slowest stage faster");
+    }
+  }
+  return text("no boundary can be moved alone; a best cut is ", listed(best_cut(q)));
+}
+
+}  // namespace
+
+double cost_of_stage(const Question& q, const Boundaries& cut, std::size_t stage) {
+  return std::accumulate(q.cost.begin() + cut[stage], q.cost.begin() + cut[stage + 1], 0.0);
+}
+
+std::size_t slowest(const Question& q, const Boundaries& cut) {
+  std::size_t slow = 0;
+  for (std::size_t stage = 1; stage + 1 < cut.size(); ++stage) {
+    if (cost_of_stage(q, cut, stage) > cost_of_stage(q, cut, slow)) slow = stage;
+  }
+  return slow;
+}
+
+double maximum_of(const Question& q, const Boundaries& cut) {
+  return cost_of_stage(q, cut, slowest(q, cut));
+}
+
+Boundaries best_cut(const Question& q) {
+  double low = 0, high = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
+  for (int step = 0; step < 200 && high > low; ++step) {
+    const double limit = low + (high - low) / 2;
+    const Boundaries cut = filled(q, limit);
+    if (maximum_of(q, cut) <= limit) {
+      high = std::min(limit, maximum_of(q, cut));
+    } else {
+      low = limit;
+    }
+  }
+  return filled(q, high);
+}
+
+Cause likely_cause(const Question& q, const Boundaries& seen) {
+  const double mean = std::accumulate(q.cost.begin(), q.cost.end(), 0.0) / q.stages;
+  const auto counts_differ_by_one = [&] {
+    int least = seen[1], most = seen[1];
+    for (std::size_t s = 0; s + 1 < seen.size(); ++s) {
+      least = std::min(least, seen[s + 1] - seen[s]);
+      most = std::max(most, seen[s + 1] - seen[s]);
+    }
+    return most - least <= 1;
+  };
+  if (seen == filled(q, mean) || seen == filled_from_the_end(q, mean)) {
+    return {"filled_to_the_mean",
+            "each stage was filled up to the mean, and the last one has the rest; the smallest "
+            "maximum can be larger than the mean"};
+  }
+  if (counts_differ_by_one()) {
+    return {"equal_counts", "all stages have the same number of layers, but layers differ in cost"};
+  }
+  if (seen == nearest_to_shares(q)) {
+    return {"nearest_to_the_mean",
+            "each boundary is where the layers before it cost nearest to their share; the largest "
+            "stage of that cut need not be as small as possible"};
+  }
+  for (const auto& [cause, changes] : misreadings()) {
+    Question other = q;
+    changes(other.cost);
+    if (is_best_for(other, seen)) return cause;
+  }
+  return {"other_cut", better(q, seen)};
+}
+
+}  // namespace lockstep::grader::partition_layers
