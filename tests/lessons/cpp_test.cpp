@@ -117,6 +117,26 @@ TEST_CASE("C++: a Work is waited for once, by whoever has it") {
   CHECK(moved.complete());
 }
 
+namespace {
+
+// Begins something and returns what is left to do when it is over.
+std::function<void()> halve_later(const Tensor& data) {
+  const Tensor half = data.clone();  // a local handle: it is gone when this function returns
+  half.scale_(0.5);
+  return [data, half] { data.copy_(half); };
+}
+
+}  // namespace
+
+TEST_CASE("C++: a continuation takes along what it needs, because it runs later") {
+  CpuDevice device;
+  const Tensor data = full({1}, 8, DType::float32, device);
+  const std::function<void()> finish = halve_later(data);
+  CHECK(data.item(0) == 8);  // nothing has been written yet
+  finish();
+  CHECK(data.item(0) == 4);  // `half` lives on in `finish`
+}
+
 TEST_CASE("C++: std::move moves nothing by itself") {
   std::vector<int> ranks = {0, 1, 2};
   auto&& same = static_cast<std::vector<int>&&>(ranks);  // what std::move(ranks) is
