@@ -11,12 +11,12 @@
 namespace lockstep::grader {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_decimal(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool begins_name(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
-bool in_name(char c) { return begins_name(c) || is_digit(c); }
+bool in_name(char c) { return begins_name(c) || is_decimal(c); }
 
 // "__section__" → "section".
 std::string_view without_underscores(std::string_view name) {
@@ -43,10 +43,10 @@ struct Marker {
 };
 
 std::optional<Marker> marker_in(std::string_view line) {
-  if (!line.starts_with("# ") || line.size() < 3 || !is_digit(line[2])) return std::nullopt;
+  if (!line.starts_with("# ") || line.size() < 3 || !is_decimal(line[2])) return std::nullopt;
   Marker marker;
   std::size_t at = 2;
-  while (at < line.size() && is_digit(line[at]) && at < 11) {
+  while (at < line.size() && is_decimal(line[at]) && at < 11) {
     marker.line = marker.line * 10 + (line[at++] - '0');
   }
   const std::size_t open = line.find('"', at), close = line.rfind('"');
@@ -91,7 +91,7 @@ class Search {
       if (c == '\n') return next_line(at_);
       if (begins_name(c)) {
         name();
-      } else if (is_digit(c)) {
+      } else if (is_decimal(c)) {
         number();
       } else if (c == '"' || c == '\'') {
         quoted(c);
@@ -222,7 +222,7 @@ std::size_t line_directive_at(std::string_view text, std::size_t at) {
   if (sign == 0) return 0;
   const std::string_view rest = text.substr(behind_blanks(text, at + sign));
   const bool word = rest.starts_with("line") && (rest.size() == 4 || !in_name(rest[4]));
-  return word || (!rest.empty() && is_digit(rest.front())) ? sign : 0;
+  return word || (!rest.empty() && is_decimal(rest.front())) ? sign : 0;
 }
 
 }  // namespace

@@ -104,9 +104,12 @@ class NumberOpener {
 Reason hashed_number(const json& key, const std::string& answer) {
   const GivenNumber given = given_number(key, answer);
   if (given.problem) return given.problem;
-  const NumberOpener value(key, given.value), typed(key, given.typed);
+  const NumberOpener value(key, given.value);
+  std::optional<NumberOpener> typed;
+  if (in_bytes(key)) typed.emplace(key, given.typed);
   for (const json& entry : key_entry(key, "values")) {
-    const auto reason = (entry.value("typed", false) ? typed : value).read(entry);
+    const auto reason =
+        entry.value("typed", false) && typed ? typed->read(entry) : value.read(entry);
     if (reason) return judged(*reason);
   }
   return key_text(key, "otherwise");

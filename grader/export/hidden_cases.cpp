@@ -62,7 +62,9 @@ std::string without_numbers(const std::string& text, const std::set<std::string>
 // Without `expected`, in whatever form the sentence repeats it.
 std::string without_expected(std::string sentence, const std::string& expected) {
   const std::string dots = "…";
-  for (std::size_t at = 0; (at = sentence.find(expected, at)) != std::string::npos;) {
+  const bool is_number = behind_number(expected, 0) == expected.size();  // and may begin another
+  for (std::size_t at = is_number ? sentence.size() : 0;
+       (at = sentence.find(expected, at)) != std::string::npos;) {
     sentence.replace(at, expected.size(), dots);
     at += dots.size();
   }

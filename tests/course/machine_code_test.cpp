@@ -8,54 +8,58 @@ using namespace lockstep::grader;
 
 namespace {
 
-const std::string shown = "work/05_x/part.cpp";
+const std::string part_file = "work/05_x/part.cpp";
 
 // As g++ -E begins, with a header that speaks to the assembler itself.
-std::string preprocessed(const std::string& own) {
-  return "# 0 \"" + shown + "\"\n# 0 \"<built-in>\"\n# 0 \"<command-line>\"\n" +
+std::string as_preprocessed(const std::string& own) {
+  return "# 0 \"" + part_file + "\"\n# 0 \"<built-in>\"\n# 0 \"<command-line>\"\n" +
          "# 1 \"/usr/include/x.h\" 1 3 4\nint f() __asm__ (\"g\");\n# 0 \"<command-line>\" 2\n# 1 "
          "\"" +
-         shown + "\"\n" + own;
+         part_file + "\"\n" + own;
 }
 
-std::string said_of(const std::string& own) {
-  return machine_code_in(preprocessed(own), shown).value_or("nothing");
+std::string sentence_on(const std::string& own) {
+  return machine_code_in(as_preprocessed(own), part_file).value_or("nothing");
 }
 
 }  // namespace
 
 TEST_CASE("machine code: each spelling of asm is found, with its line") {
-  CHECK_THAT(said_of("int a;\nasm(\"nop\");\n"), test::contains(shown + ":2: asm is refused"));
-  CHECK_THAT(said_of("__asm (\"nop\");\n"), test::contains(shown + ":1: __asm is refused"));
-  CHECK_THAT(said_of("# 40 \"" + shown + "\"\nvoid f() { __asm__ volatile (\"\"); }\n"),
-             test::contains(shown + ":40: __asm__ is refused"));
-  CHECK_THAT(said_of("int a = 1'000; asm(\"\");"), test::contains("asm is refused"));
-  CHECK_THAT(said_of("auto s = R\"x(\n# 1 \"/usr/include/x.h\" 1\n)x\"; asm(\"\");"),
-             test::contains(shown + ":3: asm is refused"));
+  CHECK_THAT(sentence_on("int a;\nasm(\"nop\");\n"),
+             test::contains(part_file + ":2: asm is refused"));
+  CHECK_THAT(sentence_on("__asm (\"nop\");\n"), test::contains(part_file + ":1: __asm is refused"));
+  CHECK_THAT(sentence_on("# 40 \"" + part_file + "\"\nvoid f() { __asm__ volatile (\"\"); }\n"),
+             test::contains(part_file + ":40: __asm__ is refused"));
+  CHECK_THAT(sentence_on("int a = 1'000; asm(\"\");"), test::contains("asm is refused"));
+  CHECK_THAT(sentence_on("auto s = R\"x(\n# 1 \"/usr/include/x.h\" 1\n)x\"; asm(\"\");"),
+             test::contains(part_file + ":3: asm is refused"));
   // Through another path to the same file, and from a macro of a header.
-  CHECK_THAT(said_of("# 1 \"./part.cpp\" 1\nasm(\"\");\n"), test::contains("asm is refused"));
-  CHECK_THAT(said_of("# 3 \"" + shown + "\" 3 4\n__asm__(\"\");\n"), test::contains("is refused"));
+  CHECK_THAT(sentence_on("# 1 \"./part.cpp\" 1\nasm(\"\");\n"), test::contains("asm is refused"));
+  CHECK_THAT(sentence_on("# 3 \"" + part_file + "\" 3 4\n__asm__(\"\");\n"),
+             test::contains("is refused"));
 }
 
 TEST_CASE("machine code: attributes whose texts the assembler reads are found") {
   for (const std::string name : {"section", "__section__", "alias", "weakref", "ifunc", "symver"}) {
     INFO(name);
-    CHECK_THAT(said_of("[[gnu::" + name + "(\"x\")]] int a;\n"), test::contains("the attribute "));
-    CHECK_THAT(said_of("int a __attribute__ ((unused, " + name + "(\"x\")));\n"),
+    CHECK_THAT(sentence_on("[[gnu::" + name + "(\"x\")]] int a;\n"),
+               test::contains("the attribute "));
+    CHECK_THAT(sentence_on("int a __attribute__ ((unused, " + name + "(\"x\")));\n"),
                test::contains("the attribute "));
   }
-  CHECK_THAT(said_of("<:<: gnu::section(\"x\") :>:> int a;\n"), test::contains("the attribute "));
-  CHECK_THAT(said_of("int section(int alias) { return v[a[alias]] + section(1); }\n"),
+  CHECK_THAT(sentence_on("<:<: gnu::section(\"x\") :>:> int a;\n"),
+             test::contains("the attribute "));
+  CHECK_THAT(sentence_on("int section(int alias) { return v[a[alias]] + section(1); }\n"),
              test::contains("nothing"));
 }
 
 TEST_CASE("machine code: what headers, texts and names hold is none") {
-  CHECK(said_of("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
+  CHECK(sentence_on("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
         "nothing");
-  CHECK(said_of("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
-  CHECK(said_of("# 1 \"/work/engine/x.hpp\" 1\nasm(\"\");\n# 2 \"" + shown + "\" 2\nint a;\n") ==
-        "nothing");
-  CHECK(said_of("[[nodiscard]] int f(); [[maybe_unused]] int g;\n") == "nothing");
+  CHECK(sentence_on("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
+  CHECK(sentence_on("# 1 \"/work/engine/x.hpp\" 1\nasm(\"\");\n# 2 \"" + part_file +
+                    "\" 2\nint a;\n") == "nothing");
+  CHECK(sentence_on("[[nodiscard]] int f(); [[maybe_unused]] int g;\n") == "nothing");
 }
 
 TEST_CASE("machine code: line directives are found however they are spelled") {

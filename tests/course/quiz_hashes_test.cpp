@@ -135,10 +135,10 @@ TEST_CASE("hashed keys: what is open of a number depends on its tolerance, not o
   const test::Scratch scratch;
   const auto open_of = [&](const std::string& value) {
     const fs::path file = scratch.path() / "quiz.toml";
-    write_text(
-        file,
-        "[[question]]\nid = \"q\"\ntitle = \"t\"\ntype = \"number\"\ntext = \"x\"\nanswer = \"" +
-            value + "\"\ntolerance = 0.002\notherwise = \"no\"\n");
+    write_text(file,
+               "about = \"x\"\n[[question]]\nid = \"q\"\ntitle = \"t\"\ntype = \"number\"\ntext = "
+               "\"x\"\nanswer = \"" +
+                   value + "\"\ntolerance = 0.002\notherwise = \"no\"\n");
     json question = json::parse(hashed_key(file)).at("question").at(0);
     question.erase("salt");
     for (json& entry : question.at("values")) {
