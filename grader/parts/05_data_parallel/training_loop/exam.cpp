@@ -330,7 +330,7 @@ Exam exam() {
          for (const int n : rank_counts) {
            play(runner, contract,
                 {.members = whole_world(n),
-                 .samples = n > 4 ? 2 * n : 24,
+                 .samples = n > 4 ? 2 * n : 36,
                  .epochs = 1,
                  .schedule_seed = runner.draw()});
          }

@@ -274,7 +274,13 @@ void check_bytes_of_round(CaseRunner& runner, const Played& played, const Negoti
 }
 
 NegotiateContract contract_of_rounds() {
-  return {.case_of = case_of_rank, .compare = compare_rounds, .smaller = smaller_problems};
+  return {.case_of = case_of_rank,
+          .compare = compare_rounds,
+          .ask_of = [](const NegotiateProblem& p, std::uint64_t, int, const NegotiateCase&,
+                       Situations& asked) {
+            if (p.rounds.size() > 1) asked.insert(Situation::same_call_twice);
+          },
+          .smaller = smaller_problems};
 }
 
 }  // namespace lockstep::grader::negotiate
