@@ -1,5 +1,8 @@
 #include "grader/exam/lost_peer_rules.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "grader/exam/wrong_ending.hpp"
 
 namespace lockstep::grader {
@@ -88,6 +91,38 @@ void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t
     if (auto failure = failure_of(seen, other, *played->results)) {
       runner.fail(*played, std::move(*failure));
     }
+  }
+}
+
+std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most) {
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(requests, most); ++i) {
+    const bool all = requests <= most || i < 2;
+    chosen.push_back(all ? i + 1 : 2 + (requests - 2) * (i - 1) / (most - 2));
+  }
+  return chosen;
+}
+
+void at_each_request(CaseRunner& runner, const EachRequest& asked) {
+  std::vector<std::pair<int, std::int64_t>> places;
+  int next_problem = 0;
+  const auto place = [&](int number) {
+    while (std::cmp_less_equal(places.size(), number)) {
+      const int which = next_problem++ % asked.problems;
+      for (const auto at : requests_to_die_at(asked.requests_of(which), asked.requests_max)) {
+        places.emplace_back(which, at);
+      }
+      places.emplace_back(which, 0);
+    }
+    return places[static_cast<std::size_t>(number)];
+  };
+  for (int number = 0; number < asked.cases; ++number) {
+    if (!runner.plays_next()) {
+      runner.pass_over();
+      continue;
+    }
+    const auto [problem, request] = place(number);
+    asked.judge(problem, request);
   }
 }
 

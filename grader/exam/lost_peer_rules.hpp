@@ -2,7 +2,9 @@
 // promises that no caller mistakes a partial result for a complete one.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "grader/judge/case_runner.hpp"
 #include "grader/play/lost_peer.hpp"
@@ -20,5 +22,23 @@ std::optional<Played> play_with_a_death(CaseRunner& runner, const CaseSetup& set
 // Plays a case in which `rank` dies at its `at_request`-th request, and every other rank reports
 // how its part ended (play_with_a_lost_peer): no rank may swallow what it was told of that death.
 void check_lost_peer(CaseRunner& runner, CaseSetup setup, int rank, std::int64_t at_request);
+
+// The requests of `requests` at which a rank is killed: each of them, or `most` of them, the first,
+// the second and the last among them.
+std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most);
+
+// Problems in which a rank is lost at each of its requests, problem after problem, and behind each
+// problem's deaths a case in which nobody dies: the ranks that were told of the last death play it,
+// so that a part that kept something when it threw shows it.
+struct EachRequest {
+  int cases = 24;        // of all problems together; they begin anew when all were asked
+  int requests_max = 12; // of one problem
+  int problems = 1;
+  // How many requests the rank that dies makes in a problem where it does not (rehearse).
+  std::function<std::int64_t(int problem)> requests_of;
+  // Plays one case; request 0: nobody dies. Draws nothing.
+  std::function<void(int problem, std::int64_t request)> judge;
+};
+void at_each_request(CaseRunner& runner, const EachRequest& asked);
 
 }  // namespace lockstep::grader

@@ -194,6 +194,17 @@ std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
     for (const Situation situation : setup.situations) ++situations_[situation];
     for (const Bytes& input : setup.inputs) inputs_ = inputs_ * 31 + checksum_of(input);
   }
+  Played played = play_now(at, setup);
+  results_ = played.results;
+  return played;
+}
+
+sim::Counters CaseRunner::rehearse(const CaseSetup& setup) {
+  require_results_read();
+  return play_now({next_case_, way_}, setup).counters;
+}
+
+Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   const int ranks = static_cast<int>(setup.inputs.size());
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= players_max, "a case has ", ranks, " ranks; 1 to ",
                  players_max, " can be judged");
@@ -245,7 +256,6 @@ std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
                   .ranks = result.finding->ranks,
                   .calls = result.finding->calls});
   }
-  results_ = played.results;
   return played;
 }
 

@@ -43,15 +43,29 @@ constexpr std::array<Words, situation_count> words{{
     {"rounded_once", "a result that may be rounded once is compared to the bit"},
 }};
 
-struct Battery {
+struct KindBattery {
   std::string_view kind;
   std::vector<Situation> asks;
 };
 
-const std::vector<Battery>& batteries() {
-  static const std::vector<Battery> all{
-      {"function", {}}, {"schedules", {}}, {"collective", {}}, {"lossy", {}},
-      {"ranks", {}},    {"driven", {}},    {"services", {}},
+const std::vector<KindBattery>& batteries() {
+  using enum Situation;
+  static const std::vector<KindBattery> all{
+      {"function", {}},
+      {"schedules", {}},
+      {"collective",
+       {not_a_number, infinity, zeros, negative_zero, subnormal, integer_extremes, every_dtype,
+        rank_counts, element_counts, beyond_2_16, beyond_2_32, cost_at_13_ranks, same_call_twice,
+        after_an_exception, another_group, order_of_ranks, lost_at_each_request,
+        unchanged_after_a_failure, price_at_the_extremes, double_digits}},
+      {"lossy",
+       {not_a_number, infinity, zeros, negative_zero, subnormal, every_dtype, rank_counts,
+        element_counts, beyond_2_16, cost_at_13_ranks, two_in_flight, same_call_twice,
+        after_an_exception, another_group, order_of_ranks, lost_at_each_request,
+        price_at_the_extremes, double_digits, rounded_once}},
+      {"ranks", {}},
+      {"driven", {}},
+      {"services", {}},
   };
   return all;
 }
@@ -70,7 +84,7 @@ std::optional<Situation> situation_named(std::string_view name) {
 }
 
 std::optional<std::span<const Situation>> battery_of(std::string_view kind) {
-  const auto found = std::ranges::find(batteries(), kind, &Battery::kind);
+  const auto found = std::ranges::find(batteries(), kind, &KindBattery::kind);
   if (found == batteries().end()) return std::nullopt;
   return found->asks;
 }
