@@ -285,7 +285,7 @@ void special(CaseRunner& runner) {
   }
 }
 
-const LossyPart<CastSettings> part{
+const LossyPart<CastSettings> what_is_asked{
     .any_ranks = "on 1 to 8 and 13 ranks the bucket becomes the mean, with the same bits on all, in "
                  "both 16-bit types",
     .any_size = "any number of elements, also none and more than 65,536",
@@ -307,7 +307,7 @@ const LossyPart<CastSettings> part{
 
 Exam exam() {
   return lossy_exam(
-      part,
+      what_is_asked,
       {{"a share is rounded once, to nearest even, in the type that was asked for, also below its "
         "smallest normal number",
         single_roundings},

@@ -327,7 +327,7 @@ void large(CaseRunner& runner) {
   judge(runner, contract_with(compare_calls, large_numbers, nothing_kept), p);
 }
 
-const LossyPart<PowerSgdSettings> part{
+const LossyPart<PowerSgdSettings> what_is_asked{
     .any_ranks = "on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is "
                  "left out stays on its rank",
     .any_size = "a bucket of one element, of none, and of more than 65,536",
@@ -354,7 +354,7 @@ const LossyPart<PowerSgdSettings> part{
 
 Exam exam() {
   return lossy_exam(
-      part,
+      what_is_asked,
       {{"a mean of rank r comes out exactly, and its residuals add up to zero", exact},
        {"what shrinks enough is compressed and nothing else, in two all-reduces",
         what_is_compressed,

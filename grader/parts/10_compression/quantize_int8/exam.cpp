@@ -200,7 +200,7 @@ void special(CaseRunner& runner) {
   }
 }
 
-const LossyPart<QuantizeSettings> part{
+const LossyPart<QuantizeSettings> what_is_asked{
     .any_ranks = "on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a "
                  "rounding, with the same bits on all",
     .any_size = "any number of elements, also none and more than 65,536, and chunks of any size",
@@ -227,7 +227,7 @@ const LossyPart<QuantizeSettings> part{
 
 Exam exam() {
   return lossy_exam(
-      part,
+      what_is_asked,
       {{"each element is the nearest multiple of its scale, before the sum in the order of ranks "
         "and after it",
         codes},

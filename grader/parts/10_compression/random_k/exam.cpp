@@ -315,7 +315,7 @@ void large(CaseRunner& runner) {
   judge(runner, contract_with(compare_means, large_numbers), usual(runner, 8, 16, 4));
 }
 
-const LossyPart<RandomKSettings> part{
+const LossyPart<RandomKSettings> what_is_asked{
     .any_ranks = "on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the "
                  "others zero",
     .any_size = "any number of elements and entries, also none, all, and more than 65,536",
@@ -340,7 +340,7 @@ const LossyPart<RandomKSettings> part{
 
 Exam exam() {
   return lossy_exam(
-      part,
+      what_is_asked,
       {{"over 150 seeds the average is the mean over the ranks", many_seeds},
        {"NaN and infinity stay where they travel, and are gone where they do not", special},
        {"an entry is multiplied before the sum: nothing overflows that fits as a mean", large},

@@ -192,7 +192,7 @@ void two_buckets(CaseRunner& runner) {
   judge(runner, contract_with(compare_calls), p);
 }
 
-const LossyPart<TopKSettings> part{
+const LossyPart<TopKSettings> what_is_asked{
     .any_ranks = "on 1 to 8 and 13 ranks the largest entries travel with their signs and are "
                  "averaged, and the rest stays",
     .any_size = "any number of elements, also none and more than 65,536, and at least one entry of "
@@ -218,7 +218,7 @@ const LossyPart<TopKSettings> part{
 
 Exam exam() {
   return lossy_exam(
-      part,
+      what_is_asked,
       {{"over 50 calls, what was sent and what is left add up to what came in", books},
        {"of equal magnitudes the lower place travels, of others the larger one, however close or "
         "far they are, and entries of one place are added",
