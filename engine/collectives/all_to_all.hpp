@@ -15,7 +15,7 @@ namespace lockstep::collectives {
 //   to_each    [N] lengths of the blocks of `in`
 //   from_each  [N] lengths of the blocks of `out`
 //   Requires   rank i's to_each[j] is rank j's from_each[i]; `in` and `out` do not overlap
-//   Ensures    `in` is unchanged
+//   Ensures    `in` is unchanged, also where the call throws
 //   Comm       every rank sends each block once, to its owner, and nothing to itself. With equal
 //              lengths B it takes no longer than N-1 messages of B elements, one after the other
 //   Throws     CommError when a peer is lost or the deadline passes

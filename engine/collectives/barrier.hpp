@@ -12,7 +12,7 @@ namespace lockstep::collectives {
 //   Comm     ⌈log₂N⌉ steps; a rank sends and receives one token in each. A barrier of another shape
 //            is right too, if no chain of messages and no rank's sends or receives are more than
 //            2⌈log₂N⌉
-//   Ensures  `token` is unchanged
+//   Ensures  `token` is unchanged, also where the call throws
 //   Throws   CommError when a peer is lost or the deadline passes
 //   Source   [HFM88]
 void barrier(comm::Peers& peers, const Tensor& token);

@@ -9,7 +9,7 @@ namespace lockstep::collectives {
 //   mine       [D], any dtype; D may be 0
 //   from_left  [D], same dtype
 //   Requires   the same D and dtype on every rank; the two do not overlap
-//   Ensures    `mine` is unchanged
+//   Ensures    `mine` is unchanged, also where the call throws
 //   Comm       one message of D elements from every rank, all at once: none waits for another. One
 //              rank alone sends nothing
 //   Throws     CommError when a neighbour is lost or the deadline passes

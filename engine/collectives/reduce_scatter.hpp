@@ -11,7 +11,8 @@ namespace lockstep::collectives {
 //   mine      [length of block r], same dtype
 //   op        sum, product, min or max
 //   Requires  the same D, dtype and op on every rank; `mine` and `all` do not overlap
-//   Ensures   `all` is unchanged; block r is reduced in an order that depends on r and N only
+//   Ensures   `all` is unchanged, also where the call throws; block r is reduced in an order
+//             that depends on r and N only
 //   Comm      every rank sends between D - ⌈D/N⌉ and D - ⌊D/N⌋ elements, (N-1)·D together; chains
 //             of at most N-1 messages
 //   Throws    CommError when a peer is lost or the deadline passes

@@ -36,6 +36,19 @@ bool was_posted(DType dtype, double value, std::size_t ranks) {
   return false;
 }
 
+// True if some rank brings a NaN, so that one in a result need not be fresh memory.
+bool some_bring_nan(const std::vector<Scene>& calls) {
+  const auto nan = [](double value) { return std::isnan(value); };
+  for (const Scene& scene : calls) {
+    for (const auto& rank : scene.ranks) {
+      for (const Holding& held : rank) {
+        if (std::ranges::any_of(held.before, nan)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 double reduced(ReduceOp op, double a, double b) {
   switch (op) {
     case ReduceOp::product:
@@ -178,7 +191,7 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
             "returns, the contents of that buffer are undefined. Receive into another buffer, or "
             "post the irecv later"};
   }
-  if (std::isnan(seen[at]) || seen[at] == -1) {
+  if ((std::isnan(seen[at]) && !some_bring_nan(calls)) || seen[at] == -1) {
     return {"unwritten", "nothing was ever received or copied into this element"};
   }
   if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
 namespace {
 
-std::vector<CollectiveProblem> sizes_and_roots(CaseRunner& runner, Roots roots) {
-  std::vector<CollectiveProblem> problems;
+using Problems = std::vector<CollectiveProblem>;
+
+Problems sizes_and_roots(CaseRunner& runner, Roots roots) {
+  Problems problems;
   for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
     const std::int64_t counts[] = {3 * n, 0, 1, n - 1, n, n + 1, 31};
     int root = 0;
@@ -16,7 +19,8 @@ std::vector<CollectiveProblem> sizes_and_roots(CaseRunner& runner, Roots roots) 
       problems.push_back({.members = whole_world(n),
                           .count = count,
                           .root = roots == Roots::all ? root++ % n : 0,
-                          .schedule_seed = runner.draw()});
+                          .schedule_seed = runner.draw(),
+                          .situations = {Situation::element_counts}});
     }
     // Those roots that the counts did not come to.
     for (; roots == Roots::all && root < n; ++root) {
@@ -29,7 +33,8 @@ std::vector<CollectiveProblem> sizes_and_roots(CaseRunner& runner, Roots roots) 
     problems.push_back({.members = whole_world(n),
                         .count = count,
                         .root = roots == Roots::all ? far_root++ % n : 0,
-                        .calls = 1});
+                        .calls = 1,
+                        .situations = {Situation::rank_counts}});
   }
   for (const int n : {2, 3, 5, 8}) {
     problems.push_back({.members = whole_world(n),
@@ -40,17 +45,15 @@ std::vector<CollectiveProblem> sizes_and_roots(CaseRunner& runner, Roots roots) 
   return problems;
 }
 
-std::vector<CollectiveProblem> sub_groups(Roots roots) {
+Problems sub_groups(Roots roots) {
   const bool rooted = roots == Roots::all;
   return {{.members = split_members(), .count = 23, .root = rooted ? 2 : 0},
           {.members = {4, {3, 1}}, .count = 5, .root = rooted ? 1 : 0}};
 }
 
-constexpr std::int64_t huge = 3'000'000'019;
 
-std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces reduces,
-                                      std::int64_t large) {
-  std::vector<CollectiveProblem> problems;
+Problems priced(CaseRunner& runner, Roots roots, Reduces reduces, std::int64_t large) {
+  Problems problems;
   for (const int n : {2, 3, 4, 5, 6, 7, 8}) {
     const auto any = static_cast<std::int64_t>(20 + runner.draw() % 400);
     int root = 0;
@@ -63,19 +66,23 @@ std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces r
     }
   }
   // So few elements that some of N blocks are empty, or all of them short, among many ranks.
-  for (const auto& [n, count] : {std::pair{8, 1}, {8, 7}, {8, 9}, {12, 13}, {13, 12}, {13, 40}}) {
+  for (const auto& [n, count] :
+       {std::pair{1, 10}, {8, 1}, {3, 1}, {4, 3}, {8, 7}, {8, 9}, {6, 64}, {12, 13}, {13, 12}, {13, 40}}) {
+    using enum Situation;
     problems.push_back({.members = whole_world(n),
                         .count = count,
                         .op = reduces == Reduces::yes ? ReduceOp::max : ReduceOp::sum,
                         .root = roots == Roots::all ? n - 1 : 0,
-                        .calls = 1});
+                        .calls = 1,
+                        .situations = {n == 13 ? cost_at_13_ranks : price_at_the_extremes}});
   }
   problems.push_back(
       {.members = whole_world(3), .count = large, .dtype = DType::float32, .calls = 1});
   // Sizes that no memory holds: 32 bits are too few for their borders.
-  for (const int n : {8, 13}) {
+  constexpr std::int64_t beyond_31_bits = 3'000'000'019, beyond_32_bits = 5'000'000'029;
+  for (const auto& [n, count] : {std::pair{8, beyond_31_bits}, {13, beyond_32_bits}}) {
     problems.push_back({.members = whole_world(n),
-                        .count = huge,
+                        .count = count,
                         .dtype = DType::float32,
                         .root = roots == Roots::all ? 1 : 0,
                         .calls = 1,
@@ -86,13 +93,15 @@ std::vector<CollectiveProblem> priced(CaseRunner& runner, Roots roots, Reduces r
 
 // Describes the group's elements for a person: "7 elements of int64, sum, root 2".
 std::string described(const CollectiveContract& contract, const CollectiveProblem& p) {
-  return text(grouped(p.count), p.count == 1 ? " element of " : " elements of ", name_of(p.dtype),
-              beyond(p), p.elements == Elements::none ? " on a device that holds sizes only" : "",
+  constexpr const char* values[] = {"", ", NaN and infinity among them", ", extremes among them",
+                                    ", zeros among them"};
+  return text(contract.besides ? contract.besides(p) : "", grouped(p.count),
+              p.count == 1 ? " element of " : " elements of ", name_of(p.dtype), beyond(p),
+              values[static_cast<std::size_t>(p.values)],
+              p.elements == Elements::none ? " on a device that holds sizes only" : "",
               contract.reduces == Reduces::yes ? text(", ", name_of(p.op)) : "",
               contract.roots == Roots::all ? text(", root ", p.root) : "");
 }
-
-using Problems = std::vector<CollectiveProblem>;
 
 using ProblemCheck = std::function<void(CaseRunner&, const CollectiveProblem&)>;
 
@@ -107,41 +116,58 @@ Check check_of(std::string name, std::function<Problems(CaseRunner&)> problems,
           }};
 }
 
-// Integers for which a double, or a float, has too few bits; and the smallest ones, which fill all
-// of theirs.
-Problems wide_integers(Roots roots, Reduces reduces) {
+// Every element type with the values that are no usual ones, and all of its digits.
+Problems every_type(Roots roots, Reduces reduces) {
   Problems problems;
-  const auto ask = [&](DType dtype, int ranks, ReduceOp op) {
+  const auto ask = [&](DType dtype, ReduceOp op, Values values, int calls) {
     if (reduces == Reduces::no && op != ReduceOp::sum) return;
-    problems.push_back({.members = whole_world(ranks),
-                        .count = 11,
+    problems.push_back({.members = whole_world(3),
+                        .count = 17,
                         .dtype = dtype,
                         .op = op,
-                        .root = roots == Roots::all ? ranks / 2 : 0,
-                        .calls = 1,
-                        .offset = large_offset(dtype)});
+                        .root = roots == Roots::all ? 1 : 0,
+                        .calls = calls,
+                        .values = values,
+                        .situations = {Situation::every_dtype}});
+  };
+  // Integers for which a double, or a float, has too few bits; uint8 has the digits of two ranks.
+  const auto ask_wide = [&](DType dtype, int ranks, ReduceOp op) {
+    ask(dtype, op, Values::usual, 1);
+    if (reduces == Reduces::no && op != ReduceOp::sum) return;
+    problems.back().members = whole_world(ranks);
+    problems.back().count = 11;
+    problems.back().offset = large_offset(dtype);
   };
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
-    ask(DType::int64, 5, op);
+    ask_wide(DType::int64, 5, op);
   }
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) ask(DType::int32, 5, op);
-  ask(DType::uint8, 2, ReduceOp::sum);  // it has the digits of two ranks only
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) ask_wide(DType::int32, 5, op);
+  ask_wide(DType::uint8, 2, ReduceOp::sum);
+  for (const DType dtype : all_dtypes) {
+    ask(dtype, ReduceOp::sum, Values::zeros, 2);
+    ask(dtype, ReduceOp::max, Values::zeros, 2);
+    const Values values = is_integer(dtype) ? Values::extreme : Values::special;
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+      ask(dtype, op, values, 1);
+    }
+  }
   return problems;
 }
 
-// The first rank, the last, and one between them die, early, in the middle and near the end.
-Problems deaths(Roots roots) {
+// A rank at the end of a chain of messages dies, one between, and the root.
+Problems deaths(CaseRunner& runner, Roots roots) {
   Problems problems;
   struct One {
-    int ranks, dies, at_request, root;
+    int ranks, dies, root;
   };
-  for (const One& one : {One{2, 1, 1, 0}, One{4, 0, 1, 1}, One{4, 1, 1, 1}, One{4, 3, 2, 0},
-                         One{5, 2, 4, 3}, One{5, 0, 2, 0}, One{3, 2, 8, 0}, One{2, 0, 5, 1}}) {
+  for (const One& one : {One{3, 1, 0}, One{4, 2, 0}, One{4, 0, 0}, One{5, 4, 3}, One{4, 1, 1},
+                         One{2, 0, 1}, One{2, 1, 0}, One{6, 3, 1}}) {
     problems.push_back({.members = whole_world(one.ranks),
                         .count = 2 * one.ranks + 1,
                         .root = roots == Roots::all ? one.root : 0,
                         .calls = 1,
-                        .death = Death{one.dies, one.at_request}});
+                        .salt = runner.draw(),
+                        .death = Death{one.dies, 0}});
   }
   return problems;
 }
@@ -170,14 +196,19 @@ Problems operators() {
 // The same inputs under several schedules give the same bits: on players that have not seen these
 // inputs, which cannot remember what they answered; at last on players that have, which may have
 // kept something else, such as whose turn it is.
-void check_schedules(CaseRunner& runner, const CollectiveContract& contract) {
-  CollectiveProblem p{.members = whole_world(7), .count = 53, .dtype = DType::float32, .root = 0};
+void check_schedules(CaseRunner& runner, const CollectiveContract& contract,
+                     const Oracle& oracle) {
+  CollectiveProblem p{.members = whole_world(contract.groups == Groups::one ? 7 : 6),
+                      .count = 53,
+                      .dtype = DType::float32,
+                      .root = 0};
+  if (contract.complete) contract.complete(runner, p);
   p.salt = runner.draw();
   std::optional<Played> first;
   for (int schedule = 0; schedule < 5; ++schedule) {
     p.players = schedule == 0 || schedule == 4 ? Players::kept : Players::fresh;
     p.schedule_seed = runner.draw();
-    auto played = play_collective(runner, p, described(contract, p), contract.oracle);
+    auto played = play_collective(runner, p, described(contract, p), oracle);
     if (!played) continue;
     if (first && played->results->bytes() != first->results->bytes()) {
       Failure failure;
@@ -240,61 +271,119 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
   return offered;
 }
 
+namespace {
+
+// The checks of one contract.
+class CollectiveChecks {
+ public:
+  explicit CollectiveChecks(const CollectiveContract& contract)
+      : contract_(contract),
+        oracle_([contract](const CollectiveProblem& p, std::uint64_t salt, int call) {
+          return p.elements == Elements::none ? sizes_of(contract, p)
+                                              : contract.oracle(p, salt, call);
+        }) {}
+
+  Check values(std::string name, std::function<Problems(CaseRunner&)> problems) const {
+    return check_of(std::move(name), completed(std::move(problems)),
+                    [*this](CaseRunner& runner, const CollectiveProblem& p) {
+                      play_collective(runner, p, described(contract_, p), oracle_);
+                    });
+  }
+
+  Check cost() const {
+    const auto problems = [contract = contract_](CaseRunner& runner) {
+      return priced(runner, contract.roots, contract.reduces, contract.large);
+    };
+    Check check = check_of(
+        contract_.cost, completed(problems),
+        [*this](CaseRunner& runner, const CollectiveProblem& p) {
+          std::int64_t bytes_peak = 0;
+          auto played = play_collective(runner, p, described(contract_, p), oracle_, &bytes_peak);
+          if (!played) return;
+          if (contract_.look_at_cost) contract_.look_at_cost(runner, *played, p);
+          check_price(runner, *played, p, contract_.price(p), bytes_peak);
+        });
+    check.asks = Asks::cost;
+    return check;
+  }
+
+  Check lost_peers() const {
+    const auto run = [*this](CaseRunner& runner) {
+      const Problems problems = completed([&](CaseRunner& drawing) {
+        return deaths(drawing, contract_.roots);
+      })(runner);
+      const auto of = [&](int number, std::int64_t request) {
+        CollectiveProblem p = problems[static_cast<std::size_t>(number)];
+        p.death->at_request = request;
+        return p;
+      };
+      at_each_request(runner, {.problems = static_cast<int>(problems.size()),
+                               .requests_of =
+                                   [&](int number) {
+                                     return requests_of(runner, of(number, 0), oracle_);
+                                   },
+                               .judge =
+                                   [&](int number, std::int64_t request) {
+                                     const auto p = of(number, request);
+                                     play_collective(runner, p, described(contract_, p), oracle_);
+                                   }});
+    };
+    return {"when a peer is lost, a rank throws CommError and never returns a partial result", run,
+            {}, Asks::cost};
+  }
+
+  Check schedules() const {
+    return {"the bits are the same under every schedule",
+            [*this](CaseRunner& runner) { check_schedules(runner, contract_, oracle_); }};
+  }
+
+ private:
+  std::function<Problems(CaseRunner&)> completed(
+      std::function<Problems(CaseRunner&)> problems) const {
+    if (!contract_.complete) return problems;
+    return [complete = contract_.complete, problems](CaseRunner& runner) {
+      Problems all = problems(runner);
+      for (CollectiveProblem& p : all) complete(runner, p);
+      return all;
+    };
+  }
+
+  CollectiveContract contract_;
+  Oracle oracle_;
+};
+
+}  // namespace
+
 Exam collective_exam(const CollectiveContract& contract) {
   const Roots roots = contract.roots;
   const Reduces reduces = contract.reduces;
-  const Oracle oracle = [contract](const CollectiveProblem& p, std::uint64_t salt, int call) {
-    return p.elements == Elements::none ? sizes_of(contract, p) : contract.oracle(p, salt, call);
-  };
-  const ProblemCheck values = [contract, oracle](CaseRunner& runner, const CollectiveProblem& p) {
-    play_collective(runner, p, described(contract, p), oracle);
-  };
-  const ProblemCheck cost = [contract, oracle](CaseRunner& runner, const CollectiveProblem& p) {
-    std::int64_t bytes_peak = 0;
-    const auto played = play_collective(runner, p, described(contract, p), oracle, &bytes_peak);
-    if (played) check_price(runner, *played, p, contract.price(p), bytes_peak);
-  };
+  const CollectiveChecks checks(contract);
+  Exam exam;
   // If the values of the plain case are wrong, no other check says anything. A part that fails only
   // for some operators or groups may still have the right cost.
-  const auto on_values = [](Check check) {
-    check.builds_on = {0};
-    return check;
+  const auto add = [&](Check check, std::vector<std::size_t> builds_on = {0}) {
+    if (!exam.empty()) check.builds_on = std::move(builds_on);
+    exam.push_back(std::move(check));
   };
-  Exam exam;
-  exam.push_back(check_of(
-      contract.values, [roots](CaseRunner& runner) { return sizes_and_roots(runner, roots); },
-      values));
-  exam.push_back(on_values(check_of(
-      "the same holds in a group whose ranks differ from the global ranks",
-      [roots](CaseRunner&) { return sub_groups(roots); }, values)));
-  if (reduces == Reduces::yes) {
-    exam.push_back(on_values(check_of(
-        "product, min and max are right, too", [](CaseRunner&) { return operators(); }, values)));
+  add(checks.values(contract.values,
+                    [=](CaseRunner& runner) { return sizes_and_roots(runner, roots); }));
+  if (contract.groups == Groups::one) {
+    add(checks.values("the same holds in a group whose ranks differ from the global ranks",
+                      [=](CaseRunner&) { return sub_groups(roots); }));
   }
-  Check wide = check_of(
-      "integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
-      [roots, reduces](CaseRunner&) { return wide_integers(roots, reduces); }, values);
-  wide.builds_on = {0};
-  if (reduces == Reduces::yes) wide.builds_on->push_back(exam.size() - 1);  // the operators
-  exam.push_back(std::move(wide));
   if (reduces == Reduces::yes) {
-    exam.push_back({"the bits are the same under every schedule",
-                    [contract](CaseRunner& runner) { check_schedules(runner, contract); },
-                    std::vector<std::size_t>{0}});
+    add(checks.values("product, min and max are right, too",
+                      [](CaseRunner&) { return operators(); }));
   }
-  Check priced_check = on_values(check_of(
-      contract.cost,
-      [roots, reduces, large = contract.large](CaseRunner& runner) {
-        return priced(runner, roots, reduces, large);
-      },
-      cost));
-  priced_check.asks = Asks::cost;
-  exam.push_back(std::move(priced_check));
-  Check lost_check = on_values(check_of(
-      "when a peer is lost, a rank throws CommError and never returns a partial result",
-      [roots](CaseRunner&) { return deaths(roots); }, values));
-  lost_check.asks = Asks::cost;
-  exam.push_back(std::move(lost_check));
+  add(checks.values(
+          "every type arrives whole: integers beyond 2^53 and 2^24 and the extreme ones, NaN, "
+          "infinity, zeros, -0 and numbers below the smallest normal one",
+          [=](CaseRunner&) { return every_type(roots, reduces); }),
+      reduces == Reduces::yes ? std::vector<std::size_t>{0, exam.size() - 1}
+                              : std::vector<std::size_t>{0});
+  if (reduces == Reduces::yes) add(checks.schedules());
+  add(checks.cost());
+  add(checks.lost_peers());
   return exam;
 }
 

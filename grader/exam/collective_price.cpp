@@ -1,6 +1,7 @@
 #include "grader/exam/collective_rules.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "grader/exam/par_rules.hpp"
@@ -21,6 +22,43 @@ std::string amount(const Range& range, const char* what) {
   return text(grouped(range.least), " to ", amount(range.most, what));
 }
 
+// How many messages of which size a rank sent, or received: elements → messages.
+using MessageSizes = std::map<std::int64_t, std::int64_t>;
+
+MessageSizes sizes_of(const Played& played, std::size_t rank, int sim::MessageRecord::* end,
+                      std::int64_t element) {
+  MessageSizes sizes;
+  for (const auto& message : played.counters.messages) {
+    if (std::cmp_equal(message.*end, rank)) ++sizes[message.bytes / element];
+  }
+  return sizes;
+}
+
+// "6 messages of 40 elements, 2 of 1", the largest first.
+std::string text_of(const MessageSizes& sizes) {
+  constexpr std::size_t shown = 3;
+  std::string all;
+  std::size_t kinds = 0;
+  for (auto at = sizes.rbegin(); at != sizes.rend() && kinds < shown; ++at, ++kinds) {
+    all += all.empty() ? text(amount(at->second, "message"), " of ", amount(at->first, "element"))
+                       : text(", ", grouped(at->second), " of ", grouped(at->first));
+  }
+  return all + (sizes.size() > shown ? ", and others" : "");
+}
+
+// Small messages that are as many elements as were too many: then they are it, and not the way of
+// the data.
+std::optional<std::string> why_small(const MessageSizes& sizes, std::int64_t beyond,
+                                     const char* verb) {
+  for (const auto& [size, messages] : sizes) {
+    if (4 * size > sizes.rbegin()->first) break;
+    if (size == 0 || beyond % size != 0 || beyond / size > messages) continue;
+    return text("besides the data, it ", verb, " ", amount(beyond / size, "message"), " of ",
+                amount(size, "element"));
+  }
+  return std::nullopt;
+}
+
 class PriceCheck {
  public:
   PriceCheck(CaseRunner& runner, const Played& played, const Price& price)
@@ -28,11 +66,14 @@ class PriceCheck {
 
   // Elements of one of `size` ranks; `total` were sent by all.
   void elements(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
-                const std::string& cause, std::int64_t total, int size) {
+                const std::string& cause, std::int64_t total, int size,
+                const MessageSizes& messages) {
     const std::int64_t beyond = std::max(seen - range.most, range.least - seen);
     const bool uneven = !price_.why_uneven.empty() && total == price_.total && beyond <= 2 * size;
     if (beyond <= 0 || !uneven) {
-      within(range, seen, who, verb, "element", cause, price_.why_bytes);
+      const auto small = why_small(messages, seen - range.most, verb);
+      within(range, seen, who, verb, "element", cause, small.value_or(price_.why_bytes),
+             text(" (", text_of(messages), ")"));
       return;
     }
     Failure failure = outside(range, seen, who, verb, "element", cause, price_.why_uneven);
@@ -43,12 +84,14 @@ class PriceCheck {
 
   // did: "sent 7 messages", is outside the range: efficiency above it, wrong answer below it.
   void within(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
-              const char* what, const std::string& cause, const std::string& why) {
+              const char* what, const std::string& cause, const std::string& why,
+              const std::string& in_all = {}) {
     if (seen >= range.least && seen <= range.most) return;
     const bool above = seen > range.most;
     Failure failure = outside(
         range, seen, who, verb, what, cause,
-        above ? why : "other ranks do the work of this rank, or its data travels in another way");
+        above ? why : "other ranks do the work of this rank, or its data travels in another way",
+        in_all);
     failure.verdict = above ? Verdict::efficiency : Verdict::wrong_answer;
     failure.cause = text(above ? "too_many_" : "too_few_", cause);
     runner_.fail(played_, std::move(failure));
@@ -56,14 +99,15 @@ class PriceCheck {
 
  private:
   Failure outside(const Range& range, std::int64_t seen, const std::string& who, const char* verb,
-                  const char* what, const std::string& cause, const std::string& why) const {
+                  const char* what, const std::string& cause, const std::string& why,
+                  const std::string& in_all = {}) const {
     Failure failure;
     failure.seen = amount(seen, what);
     failure.expected = amount(range, what);
     failure.where = who;
     failure.counters = {{cause, static_cast<double>(seen)},
                         {cause + "_max", static_cast<double>(range.most)}};
-    failure.message = text("the result is right, but ", who, " ", verb, " ", failure.seen,
+    failure.message = text("the result is right, but ", who, " ", verb, " ", failure.seen, in_all,
                            " where ", price_.shape, " needs ", failure.expected,
                            why.empty() ? std::string() : text("; likely cause: ", why));
     return failure;
@@ -130,11 +174,12 @@ void check_price(CaseRunner& runner, const Played& played, const CollectiveProbl
     const std::string who = text("rank ", rank);
     if (!price.sent.empty()) {
       check.elements(price.sent[rank], counted.bytes_sent / size, who, "sent", "elements_sent",
-                     total, p.size());
+                     total, p.size(), sizes_of(played, rank, &sim::MessageRecord::src, size));
     }
     if (!price.received.empty()) {
       check.elements(price.received[rank], counted.bytes_received / size, who, "received",
-                     "elements_received", total, p.size());
+                     "elements_received", total, p.size(),
+                     sizes_of(played, rank, &sim::MessageRecord::dst, size));
     }
     if (price.sends != any) {
       const auto to = ranks_met(played, [&](const auto& m) { return peer_of(m.src, m.dst, rank); });

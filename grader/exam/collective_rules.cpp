@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "engine/base/random.hpp"
 #include "grader/exam/collective_causes.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -37,16 +39,7 @@ std::int64_t offset_of(const CollectiveProblem& p, const Holding& held) {
 }
 
 Bytes bytes_before(const CollectiveProblem& p, const Holding& held) {
-  if (p.offset == 0) return to_bytes(p.dtype, held.before);
-  return visit_dtype(p.dtype, [&]<typename T>() {
-    Bytes bytes;
-    for (const double value : held.before) {
-      const T wide = static_cast<T>(static_cast<std::int64_t>(value) + p.offset);
-      const auto raw = std::as_bytes(std::span(&wide, 1));
-      bytes.insert(bytes.end(), raw.begin(), raw.end());
-    }
-    return bytes;
-  });
+  return to_saturated_bytes(p.dtype, held.before, p.offset);
 }
 
 // Integers without the offset that was added to them. They are exact, however large the offset is.
@@ -69,9 +62,55 @@ std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
 // The value as messages show it, with its offset.
 std::string value_text(const CollectiveProblem& p, const Holding& held, double value) {
   if (!is_integer(p.dtype)) return number(value);
+  if (value >= 0x1p63) return text(std::numeric_limits<std::int64_t>::max());
   const auto above = static_cast<std::uint64_t>(offset_of(p, held));
   return text(static_cast<std::int64_t>(
       static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) + above));
+}
+
+// The first element that is not what it must be: to the bit where nothing is added.
+std::optional<std::size_t> first_wrong(const CollectiveProblem& p, const Holding& held,
+                                       std::span<const double> seen,
+                                       std::span<const std::byte> raw) {
+  if (!held.reduced() || is_integer(p.dtype)) {
+    const Bytes wanted = to_saturated_bytes(p.dtype, held.after, offset_of(p, held));
+    const auto at = std::ranges::mismatch(raw, wanted).in1 - raw.begin();
+    if (std::cmp_equal(at, raw.size()) && raw.size() == wanted.size()) return std::nullopt;
+    return static_cast<std::size_t>(at) / bytes_of(p.dtype);
+  }
+  for (std::size_t e = 0; e < std::min(seen.size(), held.after.size()); ++e) {
+    const double right = held.after[e];
+    const bool same = seen[e] == right || (std::isnan(seen[e]) && std::isnan(right));
+    if (!same && !(std::fabs(seen[e] - right) <= held.tolerance[e])) return e;
+  }
+  if (seen.size() == held.after.size()) return std::nullopt;
+  return std::min(seen.size(), held.after.size());
+}
+
+// What is wrong with a value that is no usual one.
+std::optional<Cause> cause_of_special(const CollectiveProblem& p, const Holding& held, double seen,
+                                      double right) {
+  if (!std::isfinite(right) && !is_integer(p.dtype) && !(std::isnan(seen) && std::isnan(right))) {
+    return Cause{"not_kept",
+                 "NaN and infinity are values like others: a run that has diverged must not look "
+                 "healthy, so leave nothing out and replace nothing"};
+  }
+  if (seen == 0 && right == 0 && !is_integer(p.dtype)) {
+    return Cause{"sign_of_zero",
+                 text("0 and -0 are equal numbers with different bits, and ",
+                      std::signbit(right) ? "-0 + 0 is 0" : "here the sign was changed",
+                      "; copy what arrives, do not add it to anything")};
+  }
+  if (seen == 0 && is_subnormal(p.dtype, right)) {
+    return Cause{"flushed", text("numbers below the smallest normal ", name_of(p.dtype),
+                                 " became zero; they count like all others")};
+  }
+  if (p.values == Values::zeros && !held.reduced() && right == 0) {
+    return Cause{"zero_taken_for_nothing",
+                 "the right value is 0, as all of a rank's can be; a zero is no sign that nothing "
+                 "has arrived"};
+  }
+  return std::nullopt;
 }
 
 Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std::size_t call,
@@ -87,6 +126,9 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
             text(name_of(p.dtype), " went through a floating-point type, in which integers beyond ",
                  p.dtype == DType::int64 ? "9,007,199,254,740,992" : "16,777,216",
                  " lose their last digits")};
+  }
+  if (at < seen.size() && at < held.after.size()) {
+    if (auto cause = cause_of_special(p, held, seen[at], held.after[at])) return *std::move(cause);
   }
   return likely_cause(calls, p.dtype, call, place, buffer, seen, at);
 }
@@ -108,7 +150,8 @@ class Comparison {
       const auto& buffers = calls_[call].ranks[static_cast<std::size_t>(rank)];
       for (std::size_t buffer = 0; buffer < buffers.size(); ++buffer) {
         const auto raw = result.get_bytes();
-        if (whole && p_.elements == Elements::given) compare(rank, call, buffer, raw);
+        const bool looked_at = whole || buffers[buffer].constant();
+        if (looked_at && p_.elements == Elements::given) compare(rank, call, buffer, raw);
       }
     }
   }
@@ -128,14 +171,8 @@ class Comparison {
     const Holding& held = calls_[call].ranks[static_cast<std::size_t>(rank)][buffer];
     if (held.after.empty() && held.count > 0) return;
     const auto seen = seen_values(p_, held, raw);
-    const std::vector<double> exact(held.after.size(), 0.0);
-    const auto at = first_difference(seen, held.after, held.reduced() ? held.tolerance : exact);
-    if (!at) {
-      if (held.bits == Bits::any) return;
-      const auto first = of_rank_0_.try_emplace({call, held.name}, raw).first->second;
-      if (std::ranges::equal(raw, first)) return;
-      fail_of_bits(runner_, played_, rank, call, held);
-    }
+    const auto at = first_wrong(p_, held, seen, raw);
+    if (!at) return compare_bits(rank, call, held, seen);
     const Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
     Failure failure;
     failure.cause = guess.name;
@@ -148,11 +185,22 @@ class Comparison {
     runner_.fail(played_, failure);
   }
 
+  // NaN has many bits, and which of them a sum has is the processor's.
+  void compare_bits(int rank, std::size_t call, const Holding& held,
+                    const std::vector<double>& seen) {
+    if (held.bits == Bits::any) return;
+    const auto& first = of_rank_0_.try_emplace({call, held.name}, seen).first->second;
+    const auto same = [](double a, double b) {
+      return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+    };
+    if (!std::ranges::equal(seen, first, same)) fail_of_bits(runner_, played_, rank, call, held);
+  }
+
   CaseRunner& runner_;
   const Played& played_;
   const CollectiveProblem& p_;
   const std::vector<Scene>& calls_;
-  std::map<std::pair<std::size_t, std::string>, std::span<const std::byte>> of_rank_0_;
+  std::map<std::pair<std::size_t, std::string>, std::vector<double>> of_rank_0_;
   std::int64_t bytes_peak_ = 0;
 };
 
@@ -166,63 +214,26 @@ void choose_groups(CollectiveCall& asked, const Nodes& nodes, int rank) {
 
 }  // namespace
 
-std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int call, int rank,
-                             std::int64_t count) {
-  std::vector<double> values;
-  for (std::int64_t e = 0; e < count; ++e) {
-    const std::uint64_t bits = random_bits(
-        salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
-                  static_cast<std::uint64_t>(call));
-    if (p.dtype == DType::int64) {
-      values.push_back(static_cast<double>(1 + (bits >> 20)));
-    } else if (p.dtype == DType::int32) {
-      values.push_back(static_cast<double>(bits >> 41) * 2);
-    } else if (is_integer(p.dtype)) {
-      values.push_back(static_cast<double>(bits >> 57));
-    } else {
-      // 24 bits fit a float32 without rounding.
-      values.push_back(static_cast<double>(1 + (bits >> 40)) * 0x1.0p-20);
-    }
-  }
-  return values;
-}
+namespace {
 
-std::int64_t large_offset(DType dtype) {
-  switch (dtype) {
-    case DType::int64:
-      return (std::int64_t{1} << 58) + 1;
-    case DType::int32:
-      return (std::int64_t{1} << 28) + 1;
-    case DType::uint8:
-      return 61;
-    default:
-      return 0;
-  }
-}
-
-std::string beyond(const CollectiveProblem& p) {
-  if (p.offset == 0 || p.dtype == DType::uint8) return {};
-  return p.dtype == DType::int64 ? " beyond 2^53" : " beyond 2^24";
-}
-
-std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProblem& p,
-                                      const std::string& what, const Oracle& oracle,
-                                      std::int64_t* bytes_peak) {
-  const std::uint64_t salt = p.salt ? *p.salt : runner.draw();
-  if (!runner.plays_next()) {
-    runner.pass_over();
-    return std::nullopt;
-  }
+std::vector<Scene> scenes_of(const CollectiveProblem& p, std::uint64_t salt, const Oracle& oracle) {
   std::vector<Scene> calls;
   for (int call = 0; call < p.calls; ++call) calls.push_back(oracle(p, salt, call));
+  return calls;
+}
+
+CaseSetup setup_of(const CollectiveProblem& p, const std::string& what,
+                   const std::vector<Scene>& calls) {
   CaseSetup setup;
   setup.description = text(p.members.description(), ", ", what,
-                           p.death ? text(", rank ", p.death->rank, " dies") : "");
+                           p.death && p.death->at_request > 0 ? text(", rank ", p.death->rank, " dies")
+                                                              : "");
   setup.schedule_seed = p.schedule_seed;
   setup.players = p.players;
   setup.limits.bytes_max = 1 << 16;
   setup.network = p.nodes ? p.nodes->network : p.network;
-  if (p.death) {
+  setup.situations = situations_of(p, calls);
+  if (p.death && p.death->at_request > 0) {
     setup.faults.kills.push_back({.rank = p.death->rank, .at_call = p.death->at_request});
   }
   for (int rank = 0; rank < p.members.world; ++rank) {
@@ -249,7 +260,41 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
     }
     setup.inputs.push_back(fields_to_bytes(one));
   }
-  auto played = p.death ? play_with_a_death(runner, setup) : runner.play(setup);
+  return setup;
+}
+
+// A view of a tensor that is too long or too short throws in the part; but what it is is a wrong
+// place, and not a breakdown.
+std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
+                                 const CaseSetup& setup) {
+  try {
+    const bool dies = p.death && p.death->at_request > 0;
+    return dies ? play_with_a_death(runner, setup) : runner.play(setup);
+  } catch (Failure& found) {
+    tell_wrong_size(found);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::int64_t requests_of(CaseRunner& runner, const CollectiveProblem& p, const Oracle& oracle) {
+  CollectiveProblem undisturbed = p;
+  undisturbed.death->at_request = 0;
+  const auto setup = setup_of(undisturbed, "", scenes_of(p, p.salt.value_or(0), oracle));
+  return runner.rehearse(setup).ranks[static_cast<std::size_t>(p.death->rank)].requests;
+}
+
+std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProblem& p,
+                                      const std::string& what, const Oracle& oracle,
+                                      std::int64_t* bytes_peak) {
+  const std::uint64_t salt = p.salt ? *p.salt : runner.draw();
+  if (!runner.plays_next()) {
+    runner.pass_over();
+    return std::nullopt;
+  }
+  const std::vector<Scene> calls = scenes_of(p, salt, oracle);
+  auto played = play_setup(runner, p, setup_of(p, what, calls));
   if (!played) return played;
   Comparison comparison(runner, *played, p, calls);
   for (int rank = 0; rank < p.size(); ++rank) comparison.rank(rank);

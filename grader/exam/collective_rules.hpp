@@ -23,10 +23,10 @@ struct Nodes {
   bool turned = false;  // every other node numbers its ranks backwards
 };
 
-// A rank dies at its k-th request to the judge, from 1; it does not if it has fewer of them.
+// A rank dies at its k-th request to the judge, from 1; 0: nobody dies, though it was announced.
 struct Death {
   int rank = 0;
-  int at_request = 1;
+  std::int64_t at_request = 1;
 };
 
 struct CollectiveProblem {
@@ -47,7 +47,11 @@ struct CollectiveProblem {
   std::optional<Death> death{};         // of a rank of the whole world, in its first call
   sim::Network network{};               // where there are no nodes
   Players players = Players::kept;
+  Values values = Values::usual;
+  // Those that only the check that makes the problem knows of (situations_of finds the others).
+  std::vector<Situation> situations{};
 
+  Reduction reduction() const { return {dtype, op, size(), count, values}; }
   int size() const { return members.size(); }
   std::size_t ranks() const { return static_cast<std::size_t>(members.size()); }
   // Elements [first, first + length) of `count` are block `index` of size(); they differ by ≤ 1.
@@ -67,6 +71,8 @@ struct Holding {
   std::int64_t sums_from = 0;       // its first element among those that were reduced
   Bits bits = Bits::any;            // alike: the same on every rank, not only to the tolerance
   bool reduced() const { return !tolerance.empty(); }
+  // True if the part may not write to it at all: a call that throws leaves it as it was, too.
+  bool constant() const { return name != "data" && !before.empty() && before == after; }
 };
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
@@ -94,6 +100,12 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
 std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProblem& p,
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak = nullptr);
+
+// What a problem and what the ranks hold in it put a part into.
+std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vector<Scene>& calls);
+
+// The requests that the rank makes that is to die, in a run in which it does not.
+std::int64_t requests_of(CaseRunner& runner, const CollectiveProblem& p, const Oracle& oracle);
 
 // A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
 // fixed order, the bold ones first.
@@ -137,22 +149,32 @@ Members split_members();
 enum class Roots : unsigned char { none, all };
 enum class Reduces : unsigned char { no, yes };
 
+// two: a group for each level of a cluster (CollectiveProblem::nodes).
+enum class Groups : unsigned char { one, two };
+
 struct CollectiveContract {
   std::string values, cost;  // the two main checks, as sentences
   Roots roots = Roots::none;
   Reduces reduces = Reduces::no;
+  Groups groups = Groups::one;
   Oracle oracle;
   // Elements of the buffers of one rank, as the oracle has them, without any values.
   std::function<std::vector<std::int64_t>(const CollectiveProblem&, int rank)> counts;
   std::function<Price(const CollectiveProblem&)> price;
   // The count of the one large case, on 3 ranks; less where it is the length of one block.
-  std::int64_t large = 1 << 16;
+  std::int64_t large = (1 << 16) + 3;
+  // What a problem of this part has besides: the lengths of its blocks, the nodes of its ranks.
+  std::function<void(CaseRunner&, CollectiveProblem&)> complete{};
+  // What a case says of that: "blocks of different lengths, ".
+  std::function<std::string(const CollectiveProblem&)> besides{};
+  // What is looked at of a cost besides the price, and before it.
+  std::function<void(CaseRunner&, Played&, const CollectiveProblem&)> look_at_cost{};
 };
 
-// The checks of every collective: 1 to 8 ranks, 12, 13, 16 and 17, many counts, all roots where it
-// has one, groups that are not the world, float32 beside integers, integers that no float holds,
-// two calls in one run; operators and schedules where it reduces; its cost, one call at a time,
-// also of 10⁹ elements; and a rank that dies.
+// The checks of every collective, which ask all of its battery (judge/situation.cpp): 1 to 8 ranks,
+// 12, 13, 16 and 17, many counts, all roots where it has one, two calls in one run; groups that are
+// not the world; every element type, with what its values may be; operators and schedules where it
+// reduces; its cost, one call at a time, also of 5·10⁹ elements; and a rank that dies.
 Exam collective_exam(const CollectiveContract& contract);
 
 }  // namespace lockstep::grader

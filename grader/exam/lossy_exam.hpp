@@ -3,6 +3,7 @@
 // dealing out, reading what came back, and making a failing problem smaller are here.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -27,10 +28,14 @@ struct LossyProblem {
   int buckets = 1;  // calls are about one after the other
   DType dtype = DType::float32;
   std::uint64_t schedule_seed = 0;
+  int in_flight = 1;  // calls that have begun before the first of them is waited for
+  // Those that only the check that makes the problem knows of; what the ranks bring tells others.
+  std::vector<Situation> situations{};
 
   std::string description() const {
     return text(members.description(), ", ", count, count == 1 ? " element of " : " elements of ",
-                name_of(dtype), " ", settings.text(), calls > 1 ? text(", ", calls, " calls") : "");
+                name_of(dtype), " ", settings.text(), calls > 1 ? text(", ", calls, " calls") : "",
+                in_flight > 1 ? text(", ", in_flight, " at a time") : "");
   }
 };
 
@@ -95,7 +100,9 @@ class LossyFamily {
                   LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
             },
         .explain = [](Failure& found, const Problem& p,
-                      const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
+                      const LossyNotes& notes) { explain_crash(found, p.calls, notes); },
+        .situations = [lossy](const Problem& p,
+                              std::uint64_t salt) { return situations_of(lossy, p, salt); }};
   }
 
  private:
@@ -113,7 +120,27 @@ class LossyFamily {
       one.states.push_back(to_bytes(p.dtype, lossy.state(p, salt, rank, b)));
     }
     one.gap_s = 2e-6 * (1 + rank % 3);
+    one.in_flight = static_cast<std::uint32_t>(p.in_flight);
     return one;
+  }
+
+  static std::vector<Situation> situations_of(const LossyContract<Settings>& lossy,
+                                              const Problem& p, std::uint64_t salt) {
+    std::vector<Situation> all = p.situations;
+    for (int rank = 0; rank < p.members.size(); ++rank) {
+      for (std::size_t call = 0; std::cmp_less(call, p.calls); ++call) {
+        add_situations(all, in_type(p.dtype, lossy.gradient(p, salt, rank, call)), p.dtype);
+      }
+    }
+    const auto add = [&](bool asked, Situation situation) {
+      if (asked && std::ranges::find(all, situation) == all.end()) all.push_back(situation);
+    };
+    add(p.count > 1 << 16, Situation::beyond_2_16);
+    add(p.in_flight > 1 && p.count > 0, Situation::two_in_flight);
+    add(p.calls > p.buckets, Situation::same_call_twice);
+    add(p.members.size() < p.members.world, Situation::another_group);
+    add(p.schedule_seed != 0, Situation::order_of_ranks);
+    return all;
   }
 
   static LossySeen seen_in(const LossyContract<Settings>& lossy, const Problem& p,
@@ -183,5 +210,150 @@ class LossyFamily {
     return offered;
   }
 };
+
+// What every part of the kind is asked. The settings of a problem go with its count.
+template <typename Settings>
+struct LossyPart {
+  using Problem = LossyProblem<Settings>;
+  using Contract = LossyContract<Settings>;
+  std::string any_ranks, any_size, types, wire_sentence, starts;  // sentences of the checks
+  std::function<Problem(CaseRunner&, int ranks, std::int64_t count)> usual;
+  Contract contract{};                                // of usual numbers
+  std::function<Wire(const Problem&)> wire;           // of one call
+  std::vector<std::int64_t> counts{0, 1, 3, 4, 5, 5'003};  // of 4 ranks
+  std::vector<DType> dtypes{DType::float32, DType::float64};
+  std::vector<DType> all_digits{};          // those whose results are right to their last digits
+  std::vector<DType> least{DType::float32};  // those whose least numbers are more than noise
+  // Settings at their ends, with few elements and many.
+  std::function<std::vector<Problem>(CaseRunner&)> extremes{};
+};
+
+// Every other rank brings zeros of both signs to the first call, and all ranks to the second.
+template <typename Settings>
+LossyContract<Settings> with_zeros(LossyContract<Settings> contract) {
+  contract.gradient = [usual = contract.gradient](const LossyProblem<Settings>& p,
+                                                  std::uint64_t salt, int rank, std::size_t call) {
+    Numbers values = usual(p, salt, rank, call);
+    if (call == 0 && rank % 2 == 1) return values;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? -0.0 : 0.0;
+    return values;
+  };
+  return contract;
+}
+
+// Numbers of some units in the last place of the least float32.
+template <typename Settings>
+LossyContract<Settings> with_least_numbers(LossyContract<Settings> contract) {
+  contract.gradient = [](const LossyProblem<Settings>& p, std::uint64_t salt, int rank,
+                         std::size_t call) {
+    Numbers values = drawn_integers(p.count, salt, rank, call);
+    for (double& value : values) value *= p.dtype == DType::float32 ? 0x1p-142 : 0x1p-1067;
+    return values;
+  };
+  if (contract.state) {
+    contract.state = [](const LossyProblem<Settings>& p, std::uint64_t, int, std::size_t) {
+      return Numbers(static_cast<std::size_t>(p.count));
+    };
+  }
+  return contract;
+}
+
+// The checks of every part, with those of one part between them.
+template <typename Settings>
+Exam lossy_exam(const LossyPart<Settings>& part, const std::vector<Check>& particular) {
+  using Problem = LossyProblem<Settings>;
+  using Family = LossyFamily<Settings>;
+  const auto contract = Family::ranks_contract(part.contract);
+  const auto with = [part](auto look) {
+    LossyContract<Settings> both = part.contract;
+    both.compare = [compare = both.compare, look](CaseRunner& runner, const Played& played,
+                                                  const Problem& p, const LossySeen& seen,
+                                                  const LossyNotes& notes) {
+      compare(runner, played, p, seen, notes);
+      look(runner, played, p, seen, notes);
+    };
+    return Family::ranks_contract(both);
+  };
+  const auto priced = with([part](CaseRunner& runner, const Played& played, const Problem& p,
+                                  const LossySeen& seen, const LossyNotes&) {
+    check_wire(runner, played, seen, part.wire(p));
+  });
+  const auto started = with([](CaseRunner& runner, const Played& played, const Problem&,
+                               const LossySeen& seen, const LossyNotes& notes) {
+    check_in_flight(runner, played, seen, notes);
+  });
+  const auto tagged = [](Problem p, Situation situation) {
+    p.situations.push_back(situation);
+    return p;
+  };
+  const auto any_ranks = [=](CaseRunner& runner) {
+    for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
+      judge(runner, contract, tagged(part.usual(runner, n, 53), Situation::rank_counts));
+    }
+    const auto zeros = Family::ranks_contract(with_zeros(part.contract));
+    for (const int n : {3, 1}) {
+      judge(runner, zeros, tagged(part.usual(runner, n, 24), Situation::zeros));
+    }
+  };
+  const auto any_size = [=](CaseRunner& runner) {
+    for (const std::int64_t count : part.counts) {
+      judge(runner, contract, tagged(part.usual(runner, 4, count), Situation::element_counts));
+    }
+    Problem large = part.usual(runner, 2, (1 << 16) + 3);
+    large.calls = 1;
+    judge(runner, contract, large);
+  };
+  const auto in_flight = [=](CaseRunner& runner) {
+    for (const int n : {2, 3}) {
+      Problem p = part.usual(runner, n, 23);
+      p.calls = 4;
+      p.buckets = p.in_flight = 2;
+      if constexpr (requires { p.settings.buckets; }) p.settings.buckets = 2;
+      judge(runner, contract, p);
+    }
+  };
+  const auto types = [=](CaseRunner& runner) {
+    for (const DType dtype : part.dtypes) {
+      Problem p = tagged(part.usual(runner, 8, 37), Situation::every_dtype);
+      p.members.ranks = {6, 1, 4};
+      p.dtype = dtype;
+      const bool doubles = dtype == DType::float64 && !part.all_digits.empty();
+      if (doubles) p.situations.push_back(Situation::double_digits);
+      judge(runner, contract, p);
+    }
+    for (const DType dtype : part.least) {
+      Problem p = part.usual(runner, 3, 37);
+      p.dtype = dtype;
+      judge(runner, Family::ranks_contract(with_least_numbers(part.contract)), p);
+    }
+  };
+  const auto lost = [=](CaseRunner& runner) {
+    std::vector<std::pair<Problem, int>> dead;
+    for (const auto& [n, dies] : {std::pair{3, 1}, {2, 0}, {4, 3}}) {
+      dead.emplace_back(part.usual(runner, n, 24), dies).first.calls = 1;
+    }
+    judge_lost_peers(runner, contract, dead, 24);
+  };
+  const auto wire = [=](CaseRunner& runner) {
+    for (const int n : {2, 3, 8, 13}) {
+      const Problem p = part.usual(runner, n, 1'000);
+      judge(runner, priced, n == 13 ? tagged(p, Situation::cost_at_13_ranks) : p);
+    }
+    for (const Problem& p : part.extremes(runner)) {
+      judge(runner, priced, tagged(p, Situation::price_at_the_extremes));
+    }
+  };
+  const auto starts = [=](CaseRunner& runner) {
+    for (const int n : {2, 3, 8}) judge(runner, started, part.usual(runner, n, 500));
+  };
+  Exam exam{{part.any_ranks, any_ranks}, {part.any_size, any_size}};
+  exam.insert(exam.end(), particular.begin(), particular.end());
+  exam.push_back({"two calls are in flight at once, and each is about its own tensor", in_flight});
+  exam.push_back({part.types, types});
+  exam.push_back({"when a peer is lost, a rank throws CommError", lost, {}, Asks::cost});
+  exam.push_back({part.wire_sentence, wire, {}, Asks::cost});
+  exam.push_back({part.starts, starts, {}, Asks::cost});
+  return exam;
+}
 
 }  // namespace lockstep::grader

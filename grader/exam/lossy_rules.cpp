@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "grader/exam/traffic.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -78,10 +79,39 @@ std::optional<Cause> scaled(const Numbers& seen, const Right& right) {
                               " times the right one: a factor is missing, or one too many")};
 }
 
+// True if nothing but digits is wrong: each element is right to some six of them.
+bool only_digits(const Numbers& seen, const Right& right) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const double digits = 4e-6 * std::fabs(right.values[i]);
+    const bool right_or_near = std::fabs(seen[i] - right.values[i]) <= digits;
+    if (!right_or_near && !is_close(seen[i], right.values[i], tolerance_at(right, i))) return false;
+  }
+  return true;
+}
+
+// Of values of which only digits are wrong, nearly every mistake seems to be the cause that gives
+// nearly the right ones. What it gives is much nearer to what was seen.
+bool gives_these_digits(const Numbers& seen, const Numbers& gives, const Right& right) {
+  double apart = 0, unexplained = 0;
+  for (std::size_t i = 0; i < std::min(seen.size(), gives.size()); ++i) {
+    if (is_close(seen[i], right.values[i], tolerance_at(right, i))) continue;
+    apart = std::max(apart, std::fabs(seen[i] - right.values[i]));
+    unexplained = std::max(unexplained, std::fabs(seen[i] - gives[i]));
+  }
+  return unexplained <= apart / 4;
+}
+
 Cause cause_of(const Numbers& seen, const Right& right) {
   if (seen.size() != right.values.size()) return {"length", "the number of elements changed"};
+  const bool digits = only_digits(seen, right);
   for (const auto& mistake : right.mistakes) {
-    if (fits(seen, mistake.gives, right)) return mistake.cause;
+    if (!fits(seen, mistake.gives, right)) continue;
+    if (!digits || gives_these_digits(seen, mistake.gives, right)) return mistake.cause;
+  }
+  if (digits) {
+    return {"last_digits",
+            "only the last digits are wrong: a value was rounded to a smaller type on the way, or "
+            "once more than the contract says"};
   }
   const auto finite = [](double value) { return std::isfinite(value); };
   if (std::ranges::all_of(right.values, finite) && !std::ranges::all_of(seen, finite)) {
@@ -142,6 +172,19 @@ Failure late(std::string cause, std::string message, int rank) {
 }
 
 }  // namespace
+
+void add_situations(std::vector<Situation>& all, const Numbers& values, DType dtype) {
+  const auto add = [&](bool asked, Situation situation) {
+    if (asked && std::ranges::find(all, situation) == all.end()) all.push_back(situation);
+  };
+  const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;
+  for (const double value : values) {
+    add(std::isnan(value), Situation::not_a_number);
+    add(std::isinf(value), Situation::infinity);
+    add(value == 0 && std::signbit(value), Situation::negative_zero);
+    add(value != 0 && std::fabs(value) < normal, Situation::subnormal);
+  }
+}
 
 const Numbers& LossySeen::state_before(std::size_t call, int rank) const {
   const auto r = static_cast<std::size_t>(rank);
@@ -277,6 +320,7 @@ bool may_dangle(const std::string& message) {
 }  // namespace
 
 void explain_crash(Failure& found, int calls, const LossyNotes& notes) {
+  tell_wrong_size(found);
   const bool by_signal = found.message.find(" crashed: ") != std::string::npos;
   if (found.verdict != Verdict::crash || !by_signal || found.ranks.size() != 1) return;
   for (int call = 1; call <= calls; ++call) {

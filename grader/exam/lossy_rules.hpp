@@ -16,6 +16,9 @@ namespace lockstep::grader {
 using Numbers = std::vector<double>;
 using LossyNotes = ReportedService<LossyNote>;
 
+// Adds what these values of one rank are to the situations of a case.
+void add_situations(std::vector<Situation>& all, const Numbers& values, DType dtype);
+
 // A case that was played, as numbers.
 struct LossySeen {
   Members members;

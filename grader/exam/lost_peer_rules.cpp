@@ -1,7 +1,7 @@
 #include "grader/exam/lost_peer_rules.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "grader/exam/wrong_ending.hpp"
 
@@ -77,9 +77,6 @@ void require_meeting(CaseRunner& runner, const Played& played) {
   runner.fail(played, std::move(failure));
 }
 
-}  // namespace
-
-namespace {
 
 // The first two, the last ones, in which a part comes to an end, and some in between.
 std::int64_t request_of_many(std::int64_t calls, int k, int deaths) {
@@ -108,13 +105,9 @@ Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& 
   return {from.front(), 1};
 }
 
-std::optional<std::vector<std::int64_t>> requests_of(CaseRunner& runner, CaseSetup setup) {
-  // A rank that never comes to its death has its requests counted.
-  setup.faults.kills.push_back({.rank = 0, .at_call = std::numeric_limits<std::int64_t>::max()});
-  const auto counters = runner.rehearse(setup);
-  if (!counters) return std::nullopt;
+std::vector<std::int64_t> requests_of(CaseRunner& runner, const CaseSetup& setup) {
   std::vector<std::int64_t> calls;
-  for (const auto& rank : counters->ranks) calls.push_back(rank.calls);
+  for (const auto& rank : runner.rehearse(setup).ranks) calls.push_back(rank.requests);
   return calls;
 }
 
@@ -132,6 +125,38 @@ void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
       runner.fail(*played, std::move(*failure));
     }
     if (check_kept && !seen.kept.empty()) check_kept(*played, other, seen.kept);
+  }
+}
+
+std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most) {
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(requests, most); ++i) {
+    const bool all = requests <= most || i < 2;
+    chosen.push_back(all ? i + 1 : 2 + (requests - 2) * (i - 1) / (most - 2));
+  }
+  return chosen;
+}
+
+void at_each_request(CaseRunner& runner, const EachRequest& asked) {
+  std::vector<std::pair<int, std::int64_t>> places;
+  int next_problem = 0;
+  const auto place = [&](int number) {
+    while (std::cmp_less_equal(places.size(), number)) {
+      const int which = next_problem++ % asked.problems;
+      for (const auto at : requests_to_die_at(asked.requests_of(which), asked.requests_max)) {
+        places.emplace_back(which, at);
+      }
+      places.emplace_back(which, 0);
+    }
+    return places[static_cast<std::size_t>(number)];
+  };
+  for (int number = 0; number < asked.cases; ++number) {
+    if (!runner.plays_next()) {
+      runner.pass_over();
+      continue;
+    }
+    const auto [problem, request] = place(number);
+    asked.judge(problem, request);
   }
 }
 

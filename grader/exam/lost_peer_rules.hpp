@@ -32,9 +32,9 @@ struct Death {
 Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& from, int k,
                 int deaths);
 
-// The requests that each rank makes in a case that nothing disturbs. nullopt as of
-// CaseRunner::play.
-std::optional<std::vector<std::int64_t>> requests_of(CaseRunner& runner, CaseSetup setup);
+// The requests that each rank makes in a case that nothing disturbs.
+//   Requires  as CaseRunner::rehearse
+std::vector<std::int64_t> requests_of(CaseRunner& runner, const CaseSetup& setup);
 
 // Looks at what a rank kept when its part ended in an exception.
 using CheckKept = std::function<void(const Played&, int rank, const Bytes& kept)>;
@@ -43,5 +43,23 @@ using CheckKept = std::function<void(const Played&, int rank, const Bytes& kept)
 // how its part ended (play_with_a_lost_peer): no rank may swallow what it was told of that death.
 void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
                      const CheckKept& check_kept = {});
+
+// The requests of `requests` at which a rank is killed: each of them, or `most` of them, the first,
+// the second and the last among them.
+std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most);
+
+// Problems in which a rank is lost at each of its requests, problem after problem, and behind each
+// problem's deaths a case in which nobody dies: the ranks that were told of the last death play it,
+// so that a part that kept something when it threw shows it.
+struct EachRequest {
+  int cases = 24;        // of all problems together; they begin anew when all were asked
+  int requests_max = 12; // of one problem
+  int problems = 1;
+  // How many requests the rank that dies makes in a problem where it does not (rehearse).
+  std::function<std::int64_t(int problem)> requests_of;
+  // Plays one case; request 0: nobody dies. Draws nothing.
+  std::function<void(int problem, std::int64_t request)> judge;
+};
+void at_each_request(CaseRunner& runner, const EachRequest& asked);
 
 }  // namespace lockstep::grader

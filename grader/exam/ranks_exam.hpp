@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "grader/exam/asked.hpp"
@@ -46,6 +47,8 @@ struct RanksContract {
   // Says of what the core found (a mismatch, a buffer in flight) what it is to this part: a bucket,
   // a pass.
   std::function<void(Failure&, const Problem&, const Services&...)> explain{};
+  // What a case puts the part into.
+  std::function<std::vector<Situation>(const Problem&, std::uint64_t salt)> situations{};
 };
 
 template <typename Problem, typename Case, typename Report, typename... Services>
@@ -72,6 +75,7 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
   }
   setup.situations.assign(asked.begin(), asked.end());
   std::apply([&](Services&... each) { setup.services = {&each...}; }, services);
+  if (contract.situations) setup.situations = contract.situations(p, salt);
   return setup;
 }
 
@@ -138,6 +142,45 @@ void judge(CaseRunner& runner, const RanksContract<Problem, Others...>& contract
   runner.examine<Problem>(p, once, contract.smaller);
 }
 
+// The ranks `dead` of a problem are lost, one after the other, at each of their requests
+// (at_each_request); the others must say so. A case that follows in which nobody dies is compared.
+template <typename Problem, typename... Others>
+void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Others...>& contract,
+                      const std::vector<std::pair<Problem, int>>& dead, int cases) {
+  const std::uint64_t salt = runner.draw();
+  const auto setup = [&](const Problem& p, auto& services) {
+    return setup_of(contract, p, salt, Peer::lost, services);
+  };
+  const auto at = [&](int number) -> const std::pair<Problem, int>& {
+    return dead[static_cast<std::size_t>(number)];
+  };
+  at_each_request(
+      runner,
+      {.cases = cases,
+       .problems = static_cast<int>(dead.size()),
+       .requests_of =
+           [&](int number) {
+             const auto& [p, dies] = at(number);
+             auto services = contract.services(p, salt);
+             return runner.rehearse(setup(p, services)).ranks[static_cast<std::size_t>(dies)].requests;
+           },
+       .judge =
+           [&](int number, std::int64_t request) {
+             const auto& [p, dies] = at(number);
+             auto services = contract.services(p, salt);
+             CaseSetup one = setup(p, services);
+             if (request > 0) {
+               one.situations = {Situation::lost_at_each_request};
+               return check_lost_peer(runner, std::move(one), dies, request);
+             }
+             auto after = contract;
+             after.situations = [](const Problem&, std::uint64_t) {
+               return std::vector{Situation::after_an_exception};
+             };
+             play(runner, after, p, salt);
+           }});
+}
+
 // The rank `dies` is lost at its request number `at_request`; the others must say so.
 template <typename Problem, typename... Others>
 void judge_lost_peer(CaseRunner& runner, const RanksContract<Problem, Others...>& contract,
@@ -166,7 +209,7 @@ void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Case, Oth
       runner.pass_over();
       continue;
     }
-    if (!calls) with_setup([&](CaseSetup setup) { calls = requests_of(runner, std::move(setup)); });
+    if (!calls) with_setup([&](const CaseSetup& setup) { calls = requests_of(runner, setup); });
     with_setup([&](CaseSetup setup) {
       CheckKept check_kept;
       if (contract.unchanged) {

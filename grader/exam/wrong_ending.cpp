@@ -39,4 +39,12 @@ Failure unexpected_error(const Ending& ending, const std::string& asked) {
   return failure;
 }
 
+void tell_wrong_size(Failure& found) {
+  const auto says = [&](const char* what) { return found.message.find(what) != std::string::npos; };
+  if (found.verdict != Verdict::crash) return;
+  if (!says(" threw: narrow: start ") && !says(wrong_size_left)) return;
+  found.verdict = Verdict::wrong_answer;
+  found.cause = "wrong_size";
+}
+
 }  // namespace lockstep::grader

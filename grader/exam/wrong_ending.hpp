@@ -22,4 +22,8 @@ Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::s
 //   Requires  ending.kind is threw_other
 Failure unexpected_error(const Ending& ending, const std::string& asked);
 
+// Makes a wrong answer of a crash that is none: a part that cuts a tensor where it has no elements,
+// or leaves one of a wrong size, has a wrong place in its code and has not broken down.
+void tell_wrong_size(Failure& found);
+
 }  // namespace lockstep::grader

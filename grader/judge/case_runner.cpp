@@ -221,23 +221,6 @@ std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
   return failure;
 }
 
-std::optional<sim::Counters> CaseRunner::rehearse(const CaseSetup& setup) {
-  const Place here = place();
-  const bool was_trying = std::exchange(trying_, true);
-  std::optional<Played> played;
-  try {
-    played = play(setup);
-  } catch (...) {
-    trying_ = was_trying;
-    throw;
-  }
-  trying_ = was_trying;
-  go_to(here);
-  if (!played) return std::nullopt;
-  results_.reset();  // another case reads its own
-  return played->counters;
-}
-
 std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
   if (!plays_next()) {
     pass_over();
@@ -251,6 +234,17 @@ std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
     for (const Situation situation : setup.situations) ++situations_[situation];
     for (const Bytes& input : setup.inputs) inputs_ = inputs_ * 31 + checksum_of(input);
   }
+  Played played = play_now(at, setup);
+  results_ = played.results;
+  return played;
+}
+
+sim::Counters CaseRunner::rehearse(const CaseSetup& setup) {
+  require_results_read();
+  return play_now({next_case_, way_}, setup).counters;
+}
+
+Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   const int ranks = static_cast<int>(setup.inputs.size());
   LOCKSTEP_CHECK(ranks >= 1 && ranks <= players_max, "a case has ", ranks, " ranks; 1 to ",
                  players_max, " can be judged");
@@ -302,7 +296,6 @@ std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
                   .ranks = result.finding->ranks,
                   .calls = result.finding->calls});
   }
-  results_ = played.results;
   return played;
 }
 

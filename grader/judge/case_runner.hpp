@@ -87,9 +87,11 @@ class CaseRunner {
   std::optional<std::int64_t> memory_bytes(int rank) const {
     return host_ ? host_->memory_bytes(rank) : std::nullopt;
   }
-  // Plays a case that is not counted, such as one that shows where another one may be disturbed.
-  // nullopt as of play().
-  std::optional<sim::Counters> rehearse(const CaseSetup& setup);
+  // Plays a case that is none of the exam's: it has no number, and nobody reads its results. For a
+  // check that has to know what an undisturbed run does before it disturbs it.
+  //   Requires  plays_next()
+  //   Throws    as play
+  sim::Counters rehearse(const CaseSetup& setup);
 
   // True if play() will give the next case to the players. Work for one that is not played can be
   // spared.
@@ -157,6 +159,7 @@ class CaseRunner {
   // The failure if the results of the last case could not even be read: the player sent something
   // of its own instead of what its adapter packs.
   Failure unreadable_result(const std::string& why) const;
+  Played play_now(const CaseAddress& at, const CaseSetup& setup);
   // The results of the last case are done with.
   void require_results_read();
   sim::CaseResult run_players(sim::Core& core, const std::vector<Bytes>& inputs);

@@ -27,6 +27,19 @@ class CaseWorld {
 
 std::unique_ptr<CaseWorld> make_case_world(const sim::PlayerCase& played);
 
+// A part gives back all of its tensors before the device ends that they lie on. One that lives on,
+// in a static variable, gives its memory to a device that is gone: a crash at the end of training.
+//   held_bytes  of the adapter's own tensors
+//   Throws  Error
+inline void require_released(const Device& device, std::int64_t held_bytes) {
+  const std::int64_t kept = device.bytes_now() - held_bytes;
+  if (kept <= 0) return;
+  throw Error(text("a tensor of ", kept, kept == 1 ? " byte" : " bytes",
+                   " outlives the part's last call: it lies on a device that ends before the "
+                   "process does, and then gives its memory back to nobody. Keep no tensor in a "
+                   "static variable"));
+}
+
 // A tensor's elements from the judge's bytes, and back, wherever they lie.
 inline void write_bytes(const Tensor& tensor, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;

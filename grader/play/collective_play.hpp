@@ -41,6 +41,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
     }
   }
   numbers->require_intact();
+  if (c.peer == Peer::stays) require_released(device, 0);
   return out.take();
 }
 

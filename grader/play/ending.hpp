@@ -16,6 +16,9 @@
 
 namespace lockstep::grader {
 
+// Begins the sentence of an adapter about a tensor that a part has left behind.
+inline constexpr const char* wrong_size_left = "a tensor of a wrong size was left: ";
+
 struct Ending {
   enum class Kind : std::uint8_t { returned, threw_expected, threw_other };
   Kind kind = Kind::returned;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstring>
+#include <deque>
+#include <utility>
 
 #include "grader/play/ask.hpp"
 #include "grader/play/gradients.hpp"
@@ -38,10 +40,12 @@ struct LossyCase {
   // number. Empty for a part that keeps nothing.
   std::vector<Bytes> states{};
   double gap_s = 0;  // what backward takes before a call, and between its return and the wait
+  std::uint32_t in_flight = 1;  // calls that have begun before the first of them is waited for
 };
 template <typename Archive, typename Settings>
 void fields(Archive& archive, LossyCase<Settings>& c) {
-  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s);
+  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s,
+          c.in_flight);
 }
 
 struct LossyReport {
@@ -60,6 +64,13 @@ inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
   return tensor;
 }
 
+// A call that has not been waited for.
+struct StartedCall {
+  comm::Work work;
+  Tensor gradient, state;
+  std::uint32_t step;
+};
+
 // start(group, settings, gradient, state, call) calls the part and returns its Work. Calls count
 // from 0; `state` is undefined where there are no states. A copy of it is made for the case.
 template <typename Settings>
@@ -72,6 +83,15 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
         std::vector<Tensor> states;
         for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
         LossyReport report;
+        std::deque<StartedCall> begun;
+        const auto finish_first = [&] {
+          StartedCall& first = begun.front();
+          first.work.wait();
+          tell(port, LossyNote{Kind::waited, first.step});
+          report.results.push_back(copy_of(first.gradient));
+          if (first.state.defined()) report.states.push_back(copy_of(first.state));
+          begun.pop_front();
+        };
         for (std::size_t call = 0; call < c.gradients.size(); ++call) {
           const auto step = static_cast<std::uint32_t>(call + 1);
           const Tensor gradient = tensor_of(c.gradients[call], c.dtype, device);
@@ -80,12 +100,11 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
           tell(port, LossyNote{Kind::called, step});
           comm::Work work = part(group, c.settings, gradient, state, call);
           tell(port, LossyNote{Kind::returned, step});
+          begun.push_back({std::move(work), gradient, state, step});
           pass_time(port, c.gap_s);
-          work.wait();
-          tell(port, LossyNote{Kind::waited, step});
-          report.results.push_back(copy_of(gradient));
-          if (state.defined()) report.states.push_back(copy_of(state));
+          if (begun.size() == c.in_flight) finish_first();
         }
+        while (!begun.empty()) finish_first();
         return report;
       });
 }

@@ -28,6 +28,7 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
       report = fields_to_bytes(part(*group, c, device));
     }
     held->require_intact();
+    require_released(device, 0);
     return report;
   };
   Bytes unread;

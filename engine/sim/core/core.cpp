@@ -109,6 +109,7 @@ void Core::ask(Actor actor, Request request) {
   StrandState& strand = state_->running_strand(actor, "asks");
   state_->check(actor, request);
   if (request.op == Op::pause) state_->count(actor, request);  // it may be woken before its turn
+  ++state_->counters_.ranks[static_cast<std::size_t>(actor.rank)].requests;
   if (state_->faults_ && state_->dies_asking(actor, request)) return;
   strand.running = strand.brief = false;
   strand.asked = std::make_unique<Request>(std::move(request));
@@ -122,6 +123,7 @@ std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
                  " may block, so it is not answered at once");
   state_->check(actor, request);
   state_->count(actor, request);
+  ++state_->counters_.ranks[static_cast<std::size_t>(actor.rank)].requests;
   strand.brief = false;
   if (state_->faults_ && state_->dies_asking(actor, request)) return std::nullopt;
   state_->take(actor, std::move(request));

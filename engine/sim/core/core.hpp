@@ -126,9 +126,8 @@ struct RankCounters {
   std::int64_t messages_sent = 0, messages_received = 0;
   std::int64_t bytes_left_node = 0, messages_left_node = 0;  // of those sent
   std::int64_t collectives = 0, collective_bytes = 0;  // native collectives joined, tensor bytes
+  std::int64_t requests = 0;                           // of every kind, as Faults::Kill counts them
   double clock_s = 0;                                  // virtual time at the end
-  std::int64_t calls =
-      0;  // of every kind, as Faults::Kill counts them; only where there are faults
 };
 struct Counters {
   std::vector<RankCounters> ranks;

@@ -14,8 +14,7 @@ bool Core::State::dies_asking(Actor actor, const Request& request) {
                                            : name_of(request.op)) +
                            and_place(request);
   const double now_s = strand_of(actor).clock_s;
-  const std::int64_t calls = ++counters_.ranks[static_cast<std::size_t>(actor.rank)].calls;
-  const auto why = faults_->asks(actor.rank, now_s, calls, call);
+  const auto why = faults_->asks(actor.rank, now_s, call);
   if (why) take_away(actor.rank, *why, std::min(now_s, faults_->dies_s(actor.rank)));
   return why.has_value();
 }

@@ -26,6 +26,7 @@ FaultState::FaultState(const Faults& faults, int ranks, const Network& network, 
       seed_(seed),
       dies_s_(index(ranks), never),
       died_s_(index(ranks)),
+      calls_(index(ranks)),
       slower_(index(ranks), 1),
       passages_(index(ranks)) {
   check_faults(faults, ranks, network);
@@ -36,8 +37,8 @@ FaultState::FaultState(const Faults& faults, int ranks, const Network& network, 
   for (const auto& slow : faults.slow) slower_[index(slow.rank)] *= slow.slower;
 }
 
-std::optional<std::string> FaultState::asks(int rank, double now_s, std::int64_t calls,
-                                            const std::string& call) {
+std::optional<std::string> FaultState::asks(int rank, double now_s, const std::string& call) {
+  const std::int64_t calls = ++calls_[index(rank)];
   if (is_dead(rank, now_s)) return killed(rank);
   for (const auto& kill : faults_.kills) {
     if (kill.rank != rank || kill.at_call != calls) continue;

@@ -19,10 +19,8 @@ class FaultState {
  public:
   FaultState(const Faults& faults, int ranks, const Network& network, std::uint64_t seed);
 
-  // Why the rank dies when it asks at `now_s`, which is its `calls`-th call, or nothing. `call`
-  // says what for: "recv (a.cpp:3)".
-  std::optional<std::string> asks(int rank, double now_s, std::int64_t calls,
-                                  const std::string& call);
+  // Why the rank dies when it asks at `now_s`, or nothing. `call` says what for: "recv (a.cpp:3)".
+  std::optional<std::string> asks(int rank, double now_s, const std::string& call);
   bool is_dead(int rank, double at_s) const { return at_s >= dies_s_[index(rank)]; }
   double dies_s(int rank) const { return dies_s_[index(rank)]; }
   void has_died(int rank, double at_s) { died_s_[index(rank)] = at_s; }
@@ -66,6 +64,7 @@ class FaultState {
   std::uint64_t seed_;
   std::vector<double> dies_s_;           // by rank: the time that was set for it
   std::vector<double> died_s_;           // by rank: when a fault killed it
+  std::vector<std::int64_t> calls_;      // by rank
   std::vector<double> slower_;           // by rank
   std::vector<std::uint64_t> passages_;  // by rank: messages sent
   std::unordered_map<const Operation*, Doomed> doomed_;

@@ -68,6 +68,7 @@ const Answer* Core::ask(Actor actor, const Message& message) {
   StrandState& strand = state.running_strand(actor, "asks");
   if (!state.makes_sense(actor, message)) state.check(actor, message);
   state.count(actor, message);
+  ++state.counters_.ranks[static_cast<std::size_t>(actor.rank)].requests;
   if (state.faults_ && state.dies_asking(actor, message)) return nullptr;
   strand.brief = true;
   const bool blocks = message.op != Op::isend && message.op != Op::irecv;

@@ -1,7 +1,5 @@
 // The exam of all_to_all: every block reaches its owner and is sent once, and no rank waits for
 // another.
-#include <tuple>
-
 #include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/case_runner.hpp"
@@ -18,19 +16,7 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
   return all;
 }
 
-Scene sizes_of(const CollectiveProblem& p) {
-  Scene scene;
-  for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
-    std::int64_t received = 0;
-    for (const auto& row : p.sends) received += row[rank];
-    scene.ranks.push_back({{.name = "in", .count = sum(p.sends[rank]), .before = {}, .after = {}},
-                           {.name = "out", .count = received, .before = {}, .after = {}}});
-  }
-  return scene;
-}
-
 Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
-  if (p.elements == Elements::none) return sizes_of(p);
   Scene scene;
   std::vector<std::vector<double>> in, out(p.ranks());
   for (std::size_t from = 0; from < p.ranks(); ++from) {
@@ -74,121 +60,61 @@ Counts drawn_counts(CaseRunner& runner, int n) {
   return counts;
 }
 
-std::optional<Played> play(CaseRunner& runner, CollectiveProblem p, const std::string& what) {
-  p.schedule_seed = runner.draw();
-  return play_collective(runner, p, text("blocks of ", what, " of ", name_of(p.dtype), beyond(p)),
-                         scene);
+bool all_equal(const CollectiveProblem& p) {
+  return p.sends == equal_counts(p.size(), p.sends[0][0]);
 }
 
-enum class Lengths : unsigned char { equal, different };
+// Equal lengths where a case is about something else; else some equal, and some not.
+void draw_lengths(CaseRunner& runner, CollectiveProblem& p) {
+  const bool plain = p.count <= 1 || p.count % p.size() == 0 || p.count > 1 << 14 || p.death ||
+                     p.values != Values::usual;
+  p.sends = plain ? equal_counts(p.size(), p.count) : drawn_counts(runner, p.size());
+}
 
-void check_cost(CaseRunner& runner, int n, const Counts& counts, Lengths lengths,
-                Elements elements = Elements::given) {
-  const CollectiveProblem p{
-      .members = whole_world(n), .calls = 1, .sends = counts, .elements = elements};
-  const auto played =
-      play(runner, p,
-           text(lengths == Lengths::equal
-                    ? text(grouped(counts[0][0]), counts[0][0] == 1 ? " element" : " elements")
-                    : "different lengths",
-                elements == Elements::none ? " on a device that holds sizes only," : ""));
-  if (!played) return;
+std::string text_of_lengths(const CollectiveProblem& p) {
+  return all_equal(p) ? "blocks of " : "blocks of different lengths instead of ";
+}
+
+std::vector<std::int64_t> counts(const CollectiveProblem& p, int rank) {
+  std::int64_t received = 0;
+  for (const auto& row : p.sends) received += row[static_cast<std::size_t>(rank)];
+  return {sum(p.sends[static_cast<std::size_t>(rank)]), received};
+}
+
+Price price(const CollectiveProblem& p) {
   Price price;
   price.shape = "an all-to-all in which each block goes straight to its owner";
   for (std::size_t rank = 0; rank < p.ranks(); ++rank) {
     std::int64_t sent = 0, received = 0;
     for (std::size_t other = 0; other < p.ranks(); ++other) {
       if (other == rank) continue;
-      sent += counts[rank][other];
-      received += counts[other][rank];
+      sent += p.sends[rank][other];
+      received += p.sends[other][rank];
     }
     price.sent.push_back({sent, sent});
     price.received.push_back({received, received});
   }
   price.why_bytes = "blocks are sent to ranks other than their owner, or more than once";
-  if (lengths == Lengths::equal) {
-    price.seconds = 1.1 * (n - 1) * message_seconds(p, counts[0][0]);
+  if (all_equal(p)) {
+    price.seconds = 1.1 * (p.size() - 1) * message_seconds(p, p.sends[0][0]);
     price.why_time = "all ranks begin with the same partner, which serves one of them at a time";
   }
-  check_price(runner, *played, p, price);
+  return price;
 }
 
 }  // namespace
 
 Exam exam() {
-  return {
-      {"block j of rank i becomes block i of rank j, for equal lengths",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
-           for (const std::int64_t count : {3, 1, 0}) {
-             play(runner, {.members = whole_world(n), .sends = equal_counts(n, count)},
-                  text(count, count == 1 ? " element" : " elements"));
-           }
-         }
-         for (const int n : {12, 13}) {
-           play(runner, {.members = whole_world(n), .calls = 1, .sends = equal_counts(n, 2)},
-                "2 elements");
-         }
-       }},
-      {"the same holds for blocks of different lengths, some of them empty",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 1, 5, 6, 7, 8}) {
-           for (int i = 0; i < 3; ++i) {
-             play(runner, {.members = whole_world(n), .sends = drawn_counts(runner, n)},
-                  "different lengths");
-           }
-         }
-         play(
-             runner,
-             {.members = whole_world(5), .dtype = DType::float32, .sends = drawn_counts(runner, 5)},
-             "different lengths");
-         play(runner, {.members = whole_world(17), .calls = 1, .sends = drawn_counts(runner, 17)},
-              "different lengths");
-       }},
-      {"integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24, uint8",
-       [](CaseRunner& runner) {
-         for (const DType dtype : {DType::int64, DType::int32, DType::uint8}) {
-           play(runner,
-                {.members = whole_world(5),
-                 .dtype = dtype,
-                 .calls = 1,
-                 .sends = drawn_counts(runner, 5),
-                 .offset = large_offset(dtype)},
-                "different lengths");
-         }
-       },
-       std::vector<std::size_t>{0}},
-      {"the same holds in a group whose ranks differ from the global ranks",
-       [](CaseRunner& runner) {
-         play(runner, {.members = split_members(), .sends = drawn_counts(runner, 5)},
-              "different lengths");
-       }},
-      {"each block is sent once, and with equal lengths no rank waits for another",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4, 5, 6, 7, 8, 13}) {
-           check_cost(runner, n, drawn_counts(runner, n), Lengths::different);
-           check_cost(runner, n, equal_counts(n, 1000), Lengths::equal);
-         }
-         check_cost(runner, 8, equal_counts(8, 1), Lengths::equal);
-         // Together more than 32 bits can count.
-         check_cost(runner, 8, equal_counts(8, 400'000'009), Lengths::equal, Elements::none);
-       },
-       {},
-       Asks::cost},
-      {"when a peer is lost, a rank throws CommError and never returns a partial result",
-       [](CaseRunner& runner) {
-         for (const auto& [n, rank, request] :
-              {std::tuple{2, 1, 1}, {4, 0, 1}, {4, 3, 2}, {5, 2, 4}, {3, 2, 5}}) {
-           play(runner,
-                {.members = whole_world(n),
-                 .calls = 1,
-                 .sends = equal_counts(n, 3),
-                 .death = Death{rank, request}},
-                "3 elements");
-         }
-       },
-       std::vector<std::size_t>{0}, Asks::cost},
-  };
+  return collective_exam(
+      {.values = "block j of rank i becomes block i of rank j, for equal and for different lengths, "
+                 "some of them 0",
+       .cost = "each block is sent once, and with equal lengths no rank waits for another",
+       .oracle = scene,
+       .counts = counts,
+       .price = price,
+       .large = (1 << 16) / 3 + 1,
+       .complete = draw_lengths,
+       .besides = text_of_lengths});
 }
 
 }  // namespace lockstep::grader::all_to_all

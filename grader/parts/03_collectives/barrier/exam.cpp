@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/reported_service.hpp"
@@ -58,14 +59,45 @@ struct Meeting {
   std::vector<int> late;
 };
 
-// Each rank has another token, so that a receive into it shows.
-Bytes token_of(int rank) { return to_bytes(DType::int64, std::vector<double>{1234567.0 + rank}); }
+// Each rank has another token, so that a receive into it shows; cases have tokens of all types.
+Bytes token_of(DType dtype, int rank) { return to_bytes(dtype, std::vector<double>{97.0 + rank}); }
+
+DType type_of_token(const Members& members) {
+  return all_dtypes[static_cast<std::size_t>(members.size()) % all_dtypes.size()];
+}
+
+// What all cases have in common.
+CaseSetup setup_of(const Members& members, std::size_t barriers, Peer peer, Turnstile& turnstile) {
+  CaseSetup setup;
+  setup.services = {&turnstile};
+  setup.limits.bytes_max = 1 << 16;
+  setup.description = text(members.description(), ", ", counted(static_cast<int>(barriers), "barrier"));
+  for (int rank = 0; rank < members.world; ++rank) {
+    CollectiveCase one;
+    one.group = members.choice_of(rank);
+    one.dtype = type_of_token(members);
+    one.peer = peer;
+    CollectiveCall call;
+    call.buffers.push_back({1, token_of(one.dtype, members.group_rank(rank))});
+    one.calls.assign(barriers, call);
+    setup.inputs.push_back(fields_to_bytes(one));
+  }
+  const auto add = [&](bool asked, Situation situation) {
+    if (asked) setup.situations.push_back(situation);
+  };
+  add(members.size() == 13, Situation::rank_counts);
+  add(members.size() >= std::ssize(all_dtypes), Situation::every_dtype);
+  add(members.size() < members.world, Situation::another_group);
+  add(barriers > 1, Situation::same_call_twice);
+  return setup;
+}
 
 // Checks what a rank returned from one call. It is `group_rank` in the group.
-void check_token(CaseRunner& runner, const Played& played, int rank, int group_rank,
-                 ByteReader& result) {
+void check_token(CaseRunner& runner, const Played& played, const Members& members, int rank) {
+  ByteReader& result = played.results->of(rank);
+  const int group_rank = members.group_rank(rank);
   result.get<std::int64_t>();  // how much room there was
-  if (std::ranges::equal(result.get_bytes(), token_of(rank))) return;
+  if (std::ranges::equal(result.get_bytes(), token_of(type_of_token(members), group_rank))) return;
   Failure failure;
   failure.cause = "scribbled";
   failure.where = text("rank ", group_rank);
@@ -77,7 +109,7 @@ void check_token(CaseRunner& runner, const Played& played, int rank, int group_r
 void check_tokens(CaseRunner& runner, const Played& played, const Meeting& meeting) {
   for (const int rank : meeting.members.ranks) {
     for (std::size_t call = 0; call < meeting.late.size(); ++call) {
-      check_token(runner, played, rank, meeting.members.group_rank(rank), played.results->of(rank));
+      check_token(runner, played, meeting.members, rank);
     }
   }
 }
@@ -108,26 +140,20 @@ void check_tokens(CaseRunner& runner, const Played& played, const Meeting& meeti
   runner.fail(played, failure);
 }
 
-std::optional<Played> meet(CaseRunner& runner, const Meeting& meeting) {
+// priced: what the messages cost is compared, too.
+enum class Compared : unsigned char { passages, priced };
+
+std::optional<Played> meet(CaseRunner& runner, const Meeting& meeting,
+                           Compared compared = Compared::passages) {
   Turnstile turnstile(meeting.late);
-  CaseSetup setup;
-  setup.services = {&turnstile};
+  CaseSetup setup = setup_of(meeting.members, meeting.late.size(), Peer::stays, turnstile);
   setup.schedule_seed = runner.draw();
-  setup.limits.bytes_max = 1 << 16;
-  const int late = meeting.late.front();
-  setup.description =
-      text(meeting.members.description(), ", ", meeting.late.size(),
-           meeting.late.size() == 1 ? " barrier" : " barriers",
-           late < 0 ? "" : text(", rank ", meeting.members.group_rank(late), " is late"));
-  for (int rank = 0; rank < meeting.members.world; ++rank) {
-    CollectiveCase one;
-    one.group = meeting.members.choice_of(rank);
-    one.dtype = DType::int64;
-    CollectiveCall call;
-    call.buffers.push_back({1, token_of(rank)});
-    one.calls.assign(meeting.late.size(), call);
-    setup.inputs.push_back(fields_to_bytes(one));
+  setup.situations.push_back(Situation::order_of_ranks);
+  if (compared == Compared::priced && meeting.members.size() == 13) {
+    setup.situations.push_back(Situation::cost_at_13_ranks);
   }
+  const int late = meeting.late.front();
+  if (late >= 0) setup.description += text(", rank ", meeting.members.group_rank(late), " is late");
   auto played = runner.play(setup);
   if (!played) return played;
   for (std::size_t call = 0; call < meeting.late.size(); ++call) {
@@ -147,34 +173,30 @@ std::optional<Played> meet(CaseRunner& runner, const Meeting& meeting) {
 
 // A rank dies at one of its requests; the first is made before it comes to the barrier.
 void check_death(CaseRunner& runner, int ranks, const Death& death) {
+  const Members members = whole_world(ranks);
   Turnstile turnstile({-1});
-  CaseSetup setup;
-  setup.services = {&turnstile};
-  setup.schedule_seed = runner.draw();
-  setup.limits.bytes_max = 1 << 16;
-  setup.description = text(ranks, " ranks, rank ", death.rank, " dies ",
-                           death.at_request == 1 ? "before it arrives" : "in the barrier");
-  setup.faults.kills.push_back({.rank = death.rank, .at_call = death.at_request});
-  for (int rank = 0; rank < ranks; ++rank) {
-    CollectiveCase one;
-    one.dtype = DType::int64;
-    one.peer = Peer::lost;
-    one.calls.emplace_back().buffers.push_back({1, token_of(rank)});
-    setup.inputs.push_back(fields_to_bytes(one));
+  CaseSetup setup = setup_of(members, 1, Peer::lost, turnstile);
+  const bool dies = death.at_request > 0;
+  if (dies) {
+    setup.description += text(", rank ", death.rank, " dies ",
+                              death.at_request == 1 ? "before it arrives" : "in the barrier");
+    setup.faults.kills.push_back({.rank = death.rank, .at_call = death.at_request});
   }
-  const auto played = play_with_a_death(runner, setup);
+  using enum Situation;
+  setup.situations = dies ? std::vector{lost_at_each_request, unchanged_after_a_failure}
+                          : std::vector{after_an_exception};
+  const auto played = dies ? play_with_a_death(runner, setup) : runner.play(setup);
   if (!played) return;
   for (int rank = 0; rank < ranks; ++rank) {
     if (played->results->killed(rank)) continue;
-    ByteReader& result = played->results->of(rank);
-    const LostPeerEnding seen = read_fields<LostPeerEnding>(result);
+    const LostPeerEnding seen = read_fields<LostPeerEnding>(played->results->of(rank));
     if (auto failure = failure_of(seen, rank, *played->results)) {
       runner.fail(*played, std::move(*failure));
     }
     const bool returned = seen.ending.kind == Ending::Kind::returned;
     turnstile.require_passages(rank, 1, returned ? 1 : 0);
-    check_token(runner, *played, rank, rank, result);
-    if (!returned || death.at_request > 1) continue;
+    check_token(runner, *played, members, rank);
+    if (!returned || death.at_request != 1) continue;
     Failure failure;
     failure.cause = "left_too_early";
     failure.where = text("rank ", rank);
@@ -188,8 +210,24 @@ void check_death(CaseRunner& runner, int ranks, const Death& death) {
   }
 }
 
+void deaths(CaseRunner& runner) {
+  static constexpr std::pair<int, int> ranks_and_dead[] = {{3, 1}, {4, 0}, {5, 4}, {2, 1}, {7, 3}};
+  const auto requests_of = [&](int number) {
+    const auto [ranks, dies] = ranks_and_dead[number];
+    Turnstile turnstile({-1});
+    const auto counters = runner.rehearse(setup_of(whole_world(ranks), 1, Peer::lost, turnstile));
+    return counters.ranks[static_cast<std::size_t>(dies)].requests;
+  };
+  at_each_request(runner, {.problems = static_cast<int>(std::size(ranks_and_dead)),
+                           .requests_of = requests_of,
+                           .judge = [&](int number, std::int64_t request) {
+                             const auto [ranks, dies] = ranks_and_dead[number];
+                             check_death(runner, ranks, {dies, request});
+                           }});
+}
+
 void check_cost(CaseRunner& runner, int ranks) {
-  const auto played = meet(runner, {whole_world(ranks), {-1}});
+  const auto played = meet(runner, {whole_world(ranks), {-1}}, Compared::priced);
   if (!played) return;
   Price price;
   price.shape = "a barrier";
@@ -243,12 +281,7 @@ Exam exam() {
          for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(runner, n);
        }},
       {"when a peer is lost, a rank throws CommError and never returns before all ranks arrive",
-       [](CaseRunner& runner) {
-         for (const auto& [n, rank, request] :
-              {std::tuple{2, 1, 1}, {4, 0, 1}, {5, 4, 1}, {4, 3, 2}, {5, 2, 4}}) {
-           check_death(runner, n, {rank, request});
-         }
-       },
+       deaths,
        std::vector<std::size_t>{0}},
   };
 }

@@ -8,7 +8,7 @@ namespace {
 
 Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   Scene scene;
-  const Sums sums = draw_sums({p.dtype, p.op, p.size(), p.count}, salt, call);
+  const Sums sums = draw_sums(p.reduction(), salt, call);
   for (int rank = 0; rank < p.size(); ++rank) {
     const auto& mine = sums.inputs[static_cast<std::size_t>(rank)];
     Holding data{.name = "data", .count = p.count, .before = mine, .after = mine};

@@ -7,7 +7,7 @@ namespace {
 
 Scene scene(const CollectiveProblem& p, std::uint64_t salt, int call) {
   Scene scene;
-  const Sums sums = draw_sums({p.dtype, p.op, p.size(), p.count}, salt, call);
+  const Sums sums = draw_sums(p.reduction(), salt, call);
   const auto cut = [&](const std::vector<double>& whole, int rank) {
     const auto first = whole.begin() + p.block_begin(rank);
     return std::vector<double>(first, first + p.block_length(rank));

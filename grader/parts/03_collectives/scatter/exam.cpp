@@ -44,7 +44,7 @@ Exam exam() {
                           .oracle = scene,
                           .counts = counts,
                           .price = price,
-                          .large = (1 << 16) / 3});
+                          .large = (1 << 16) / 3 + 1});
 }
 
 }  // namespace lockstep::grader::scatter

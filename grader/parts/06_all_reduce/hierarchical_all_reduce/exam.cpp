@@ -2,7 +2,6 @@
 // nodes. Only the judge knows which rank is on which node: it counts the bytes of every link by the
 // ranks that each message joins.
 #include <algorithm>
-#include <tuple>
 
 #include "grader/exam/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
@@ -11,20 +10,12 @@
 namespace lockstep::grader::hierarchical_all_reduce {
 namespace {
 
-struct Layout {
-  int nodes, each;  // k, g
-};
-constexpr Layout layouts[] = {{2, 2}, {2, 4}, {4, 2}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {1, 1},
-                              {1, 2}, {2, 1}, {1, 5}, {7, 1}, {1, 3}, {4, 1}, {6, 1}, {1, 6}};
-// More than eight ranks, nodes, or ranks of a node; nodes that are no power of two.
-constexpr Layout large_layouts[] = {{3, 4}, {2, 6}, {6, 2}, {9, 1}, {1, 13}, {12, 1}};
-
 // Nodes whose links are ten times as fast as those between them, or just as fast.
-Nodes nodes_of(const Layout& layout, double faster) {
+Nodes nodes_of(int ranks_each, double faster) {
   const sim::Link between{.latency_s = 5e-6, .gap_s = 1e-6, .bandwidth_bytes_s = 2e9};
   Nodes nodes;
-  nodes.ranks_each = layout.each;
-  nodes.network.ranks_per_node = layout.each;
+  nodes.ranks_each = ranks_each;
+  nodes.network.ranks_per_node = ranks_each;
   nodes.network.between = between;
   nodes.network.latency_s = between.latency_s / std::min(faster, 5.0);
   nodes.network.gap_s = between.gap_s / std::min(faster, 5.0);
@@ -32,21 +23,24 @@ Nodes nodes_of(const Layout& layout, double faster) {
   return nodes;
 }
 
-CollectiveProblem problem_of(const Layout& layout, std::int64_t count, double faster = 10) {
-  CollectiveProblem p{.members = whole_world(layout.nodes * layout.each), .count = count};
-  p.nodes = nodes_of(layout, faster);
-  return p;
+// All numbers of nodes that the ranks can have, in turn: the number of cases so far decides, so that
+// every number of ranks meets each of them with several counts. Some nodes number their ranks
+// backwards.
+void place_on_nodes(CaseRunner& runner, CollectiveProblem& p) {
+  std::vector<int> each;
+  for (int g = 1; g <= p.size(); ++g) {
+    if (p.size() % g == 0) each.push_back(g);
+  }
+  const std::uint64_t drawn = runner.draw();
+  const auto turn = static_cast<std::size_t>(p.count) + p.ranks() + (p.death ? 1 : 0);
+  p.nodes = nodes_of(each[turn % each.size()], drawn % 2 == 0 ? 10 : 1);
+  p.nodes->turned = p.nodes->ranks_each > 1 && p.calls > 1 && p.count % 3 == 1;
 }
 
-std::optional<Played> play(CaseRunner& runner, const CollectiveProblem& p) {
+std::string text_of_nodes(const CollectiveProblem& p) {
   const int g = p.nodes->ranks_each;
-  return play_collective(
-      runner, p,
-      text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g, ", ", grouped(p.count),
-           p.count == 1 ? " element of " : " elements of ", name_of(p.dtype), beyond(p),
-           p.elements == Elements::none ? " on a device that holds sizes only" : "", ", ",
-           name_of(p.op)),
-      all_reduce_scene);
+  return text(p.size() / g, p.size() == g ? " node of " : " nodes of ", g,
+              p.nodes->turned ? ", every other one numbered backwards, " : ", ");
 }
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -118,123 +112,23 @@ double seconds_of(const sim::Counters& counters) {
   return std::max(0.0, end - begin);
 }
 
-void check_cost(CaseRunner& runner, const CollectiveProblem& p) {
-  auto played = play(runner, p);
-  if (!played) return;
-  check_slow_link(runner, *played, p);
-  played->counters.makespan_s = seconds_of(played->counters);
-  check_price(runner, *played, p, price(p));
-}
-
-void values(CaseRunner& runner) {
-  for (const Layout& layout : layouts) {
-    const int n = layout.nodes * layout.each;
-    for (const std::int64_t count : {3 * n, 0, 1, n - 1, n + 1, 31}) {
-      auto p = problem_of(layout, count);
-      p.schedule_seed = runner.draw();
-      play(runner, p);
-    }
-  }
-  for (const Layout& layout : large_layouts) {
-    auto p = problem_of(layout, layout.nodes * layout.each + 1);
-    p.calls = 1;
-    play(runner, p);
-  }
-}
-
-void wide_integers(CaseRunner& runner) {
-  for (const auto& [dtype, op] : {std::pair{DType::int64, ReduceOp::sum},
-                                  {DType::int64, ReduceOp::max},
-                                  {DType::int32, ReduceOp::sum}}) {
-    auto p = problem_of({2, 3}, 11);
-    p.dtype = dtype;
-    p.op = op;
-    p.offset = large_offset(dtype);
-    p.calls = 1;
-    play(runner, p);
-  }
-}
-
-// The first two requests of a rank make the groups.
-void deaths(CaseRunner& runner) {
-  for (const auto& [layout, rank, request] : {std::tuple{Layout{1, 2}, 1, 3},
-                                              {Layout{2, 1}, 0, 3},
-                                              {Layout{2, 2}, 0, 5},
-                                              {Layout{2, 3}, 4, 7},
-                                              {Layout{1, 3}, 1, 11}}) {
-    auto p = problem_of(layout, 2 * layout.nodes * layout.each + 1);
-    p.calls = 1;
-    p.death = Death{rank, request};
-    play(runner, p);
-  }
-}
-
-void other_values(CaseRunner& runner) {
-  for (const Layout& layout : {Layout{2, 3}, Layout{4, 2}, Layout{1, 5}}) {
-    auto p = problem_of(layout, 101);
-    p.dtype = DType::float32;
-    play(runner, p);
-    p.count = 11;
-    p.dtype = DType::float64;
-    for (const ReduceOp op : {ReduceOp::product, ReduceOp::min, ReduceOp::max}) {
-      p.op = op;
-      play(runner, p);
-    }
-  }
-}
-
-void turned(CaseRunner& runner) {
-  for (const Layout& layout : {Layout{2, 4}, Layout{3, 2}}) {
-    auto p = problem_of(layout, 29);
-    p.nodes->turned = true;
-    play(runner, p);
-  }
+void look_at_links(CaseRunner& runner, Played& played, const CollectiveProblem& p) {
+  check_slow_link(runner, played, p);
+  played.counters.makespan_s = seconds_of(played.counters);
 }
 
 }  // namespace
 
 Exam exam() {
-  return {
-      {"every rank's value arrives exactly once, with the same bits everywhere", values},
-      {"float32, product, min and max are right, too", other_values},
-      {"the result is right if nodes number their ranks in another order", turned},
-      {"integers are exact to the last digit: int64 beyond 2^53, int32 beyond 2^24", wide_integers,
-       std::vector<std::size_t>{0}},
-      {"a rank sends 2(k-1)/k of its shard between nodes, in 2(g-1) + 2(k-1) steps, no slower than "
-       "a ring",
-       [](CaseRunner& runner) {
-         for (const Layout& layout : layouts) {
-           const int n = layout.nodes * layout.each;
-           for (const std::int64_t count :
-                {std::int64_t{240} * n, std::int64_t{240} * n + 3,
-                 static_cast<std::int64_t>(1000 + runner.draw() % 1000)}) {
-             for (const double faster : {10.0, 1.0}) {
-               auto p = problem_of(layout, count, faster);
-               p.calls = 1;
-               check_cost(runner, p);
-             }
-           }
-         }
-         for (const Layout& layout : {Layout{2, 4}, Layout{3, 4}, Layout{9, 1}}) {
-           auto p = problem_of(layout, 240 * layout.nodes * layout.each + 5);
-           p.op = ReduceOp::max;
-           p.calls = 1;
-           check_cost(runner, p);
-         }
-       }},
-      {"the cost is also right for 3,000,000,019 elements, for which 32 bits are too few",
-       [](CaseRunner& runner) {
-         for (const Layout& layout : {Layout{2, 4}, Layout{4, 2}, Layout{2, 6}}) {
-           auto p = problem_of(layout, 3'000'000'019);
-           p.dtype = DType::float32;
-           p.elements = Elements::none;
-           p.calls = 1;
-           check_cost(runner, p);
-         }
-       }},
-      {"when a peer is lost, a rank throws CommError and never returns a partial result", deaths,
-       std::vector<std::size_t>{0}},
-  };
+  CollectiveContract contract = all_reduce_contract(
+      "a rank sends 2(k-1)/k of its shard between nodes, in 2(g-1) + 2(k-1) steps, no slower than "
+      "a ring",
+      price);
+  contract.groups = Groups::two;
+  contract.complete = place_on_nodes;
+  contract.besides = text_of_nodes;
+  contract.look_at_cost = look_at_links;
+  return collective_exam(contract);
 }
 
 }  // namespace lockstep::grader::hierarchical_all_reduce

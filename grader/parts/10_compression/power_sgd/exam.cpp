@@ -104,13 +104,14 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
   for (const Numbers& mine : seen.gradients.front()) {
     for (std::size_t i = 0; i < right.values.size(); ++i) right.values[i] += mine[i] / seen.ranks();
   }
-  for (const double value : right.values)
-    right.tolerance.push_back(1e-9 * (std::fabs(value) + 100));
+  for (const double value : right.values) {
+    right.tolerance.push_back(std::isfinite(value) ? 1e-9 * (std::fabs(value) + 100) : 0);
+  }
   for (const MatrixSlice& place : plan.places) {
     const auto begin = right.values.begin() + static_cast<std::ptrdiff_t>(place.at);
     const auto end = begin + static_cast<std::ptrdiff_t>(place.count());
     if (place.rank == 0) continue;
-    if (std::any_of(begin, end, [](double x) { return std::isnan(x); })) {
+    if (std::any_of(begin, end, [](double x) { return !std::isfinite(x); })) {
       std::fill(begin, end, std::numeric_limits<double>::quiet_NaN());
     }
   }
@@ -124,27 +125,24 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
-                    const LossySeen& seen, const LossyNotes& notes) {
-  compare_calls(runner, played, p, seen, notes);
-  check_in_flight(runner, played, seen, notes);
+Wire wire_of(const Problem& p) {
+  const Plan plan = plan_of(p.settings);
+  const std::int64_t elements = plan.plain + plan.p_count + plan.q_count;
+  const auto bytes = static_cast<std::int64_t>(bytes_of(p.dtype));
+  return {.bytes = ring_bytes(bytes * elements, p.members.size()),
+          .formula = text("2(N-1)/N of ", plan.plain, " elements as they are, ", plan.p_count,
+                          " of P and ", plan.q_count, " of Q"),
+          .collectives = plan.q_count > 0 ? 2 : 1,
+          .made_of = plan.q_count > 0 ? "two all-reduces" : "one all-reduce",
+          .more = "P·Qᵀ or whole matrices travel, or matrices that do not shrink enough are "
+                  "compressed",
+          .less = "a matrix is compressed that must travel as it is, or P is not reduced"};
 }
 
 void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
                    const LossySeen& seen, const LossyNotes& notes) {
   compare_calls(runner, played, p, seen, notes);
-  const Plan plan = plan_of(p.settings);
-  const std::int64_t elements = plan.plain + plan.p_count + plan.q_count;
-  const auto bytes = static_cast<std::int64_t>(bytes_of(p.dtype));
-  check_wire(runner, played, seen,
-             {.bytes = ring_bytes(bytes * elements, seen.ranks()),
-              .formula = text("2(N-1)/N of ", plan.plain, " elements as they are, ", plan.p_count,
-                              " of P and ", plan.q_count, " of Q"),
-              .collectives = plan.q_count > 0 ? 2 : 1,
-              .made_of = plan.q_count > 0 ? "two all-reduces" : "one all-reduce",
-              .more = "P·Qᵀ or whole matrices travel, or matrices that do not shrink enough are "
-                      "compressed",
-              .less = "a matrix is compressed that must travel as it is, or P is not reduced"});
+  check_wire(runner, played, seen, wire_of(p));
 }
 
 Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
@@ -191,11 +189,13 @@ Numbers small_ranks(const Problem& p, std::uint64_t salt, int rank, std::size_t 
   return values;
 }
 
-// A NaN in the first matrix and one in the vector behind the matrices, on the last rank.
+// A NaN in the first matrix and one in the vector behind the matrices, on the last rank; of two
+// ranks, infinities.
 Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t) {
   Numbers values = small_ranks(p, salt, rank, 0);
   if (rank != p.members.size() - 1) return values;
-  values[3] = values.back() = std::numeric_limits<double>::quiet_NaN();
+  using Limits = std::numeric_limits<double>;
+  values[3] = values.back() = p.members.size() == 2 ? Limits::infinity() : Limits::quiet_NaN();
   return values;
 }
 
@@ -253,10 +253,11 @@ Problem usual(CaseRunner& runner, int ranks, const Shapes& shapes, std::int64_t 
 
 const Shapes two_matrices{{9, 8}, {7}, {3, 4}, {6, 5, 3}};
 
-void any_ranks(CaseRunner& runner) {
-  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(runner, contract_with(compare_calls), usual(runner, n, two_matrices, n % 2 + 1));
-  }
+// About as many elements, in matrices that are compressed, or none.
+Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
+  if (count < 2) return usual(runner, ranks, count == 0 ? Shapes{} : Shapes{{1}}, 1);
+  if (count > 1 << 16) return usual(runner, ranks, {{256, 257}}, 1);
+  return usual(runner, ranks, two_matrices, ranks % 2 + 1);
 }
 
 void exact(CaseRunner& runner) {
@@ -303,20 +304,14 @@ void two_buckets(CaseRunner& runner) {
 }
 
 void special(CaseRunner& runner) {
-  for (const int n : {1, 3}) {
+  for (const int n : {1, 2, 3}) {
     Problem p = usual(runner, n, {{8, 6}, {7, 7}, {5}}, 1);
     p.calls = 1;
     judge(runner, contract_with(compare_special, special_numbers, nothing_kept), p);
   }
 }
 
-void subgroup_and_types(CaseRunner& runner) {
-  for (const DType dtype : {DType::float64, DType::float32}) {
-    Problem p = usual(runner, 8, two_matrices, 2);
-    p.members.ranks = {6, 1, 4};
-    p.dtype = dtype;
-    judge(runner, contract_with(compare_calls), p);
-  }
+void halves(CaseRunner& runner) {
   for (const DType dtype : {DType::bfloat16, DType::float16}) {
     Problem p = usual(runner, 3, two_matrices, 1);
     p.dtype = dtype;
@@ -332,56 +327,48 @@ void large(CaseRunner& runner) {
   judge(runner, contract_with(compare_calls, large_numbers, nothing_kept), p);
 }
 
+const LossyPart<PowerSgdSettings> what_is_asked{
+    .any_ranks = "on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is "
+                 "left out stays on its rank",
+    .any_size = "a bucket of one element, of none, and of more than 65,536",
+    .types = "a subgroup divides by its own size, in float32 and float64",
+    .wire_sentence = "(n + m)·r elements of a matrix travel instead of n·m",
+    .starts =
+        "the first all-reduce is in flight when the function returns, and nothing was waited for",
+    .usual = in_turn,
+    .contract = {.gradient = usual_numbers, .state = usual_state, .compare = compare_calls},
+    .wire = wire_of,
+    .counts = {0, 1, 53},
+    .all_digits = {DType::float64},
+    .least = {},
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all{usual(runner, 8, {{20, 30}, {50}}, 2)};
+          for (const auto& shapes : {Shapes{{1}}, Shapes{{64}}, Shapes{{8, 8}}, Shapes{{64, 1}}}) {
+            all.push_back(usual(runner, 3, shapes, 1));
+          }
+          return all;
+        }};
+
 }  // namespace
 
 Exam exam() {
-  return {
-      {"on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is left out "
-       "stays on its rank",
-       any_ranks},
-      {"a mean of rank r comes out exactly, and its residuals add up to zero", exact},
-      {"what shrinks enough is compressed and nothing else, in two all-reduces",
-       what_is_compressed,
-       {},
-       Asks::cost},
-      {"over ten passes, what was applied and what is left add up to what came in", books},
-      {"each bucket has a residual and Q of its own, and a Q that became zero is drawn anew",
-       two_buckets},
-      {"a NaN makes its matrix NaN on all ranks, and nothing else; what is not compressed leaves a "
-       "residual of zero",
-       special},
-      {"shares are multiplied by 1/N before each sum: nothing overflows that fits as a mean",
-       large},
-      {"a subgroup divides by its own size, in float32 and float64, and halves stay halves",
-       subgroup_and_types},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         for (const int at_request : {3, 8}) {
-           judge_lost_peer(runner, contract_with(compare_calls), usual(runner, 4, two_matrices, 1),
-                           2, at_request);
-         }
-       },
-       {},
-       Asks::cost},
-      {"(n + m)·r elements of a matrix travel instead of n·m",
-       [](CaseRunner& runner) {
-         for (const int n : {3, 8}) {
-           Problem p = usual(runner, n, {{20, 30}, {50}}, 2);
-           p.dtype = DType::float32;
-           judge(runner, contract_with(compare_bytes), p);
-         }
-       },
-       {},
-       Asks::cost},
-      {"the first all-reduce is in flight when the function returns, and nothing was waited for",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_starts), usual(runner, n, two_matrices, 1));
-         }
-       },
-       {},
-       Asks::cost},
-  };
+  return lossy_exam(
+      what_is_asked,
+      {{"a mean of rank r comes out exactly, and its residuals add up to zero", exact},
+       {"what shrinks enough is compressed and nothing else, in two all-reduces",
+        what_is_compressed,
+        {},
+        Asks::cost},
+       {"over ten passes, what was applied and what is left add up to what came in", books},
+       {"each bucket has a residual and Q of its own, and a Q that became zero is drawn anew",
+        two_buckets},
+       {"a NaN or an infinity makes its matrix NaN on all ranks, and nothing else; what is not compressed leaves a "
+        "residual of zero",
+        special},
+       {"shares are multiplied by 1/N before each sum: nothing overflows that fits as a mean",
+        large},
+       {"halves stay halves", halves}});
 }
 
 }  // namespace lockstep::grader::power_sgd

@@ -23,7 +23,7 @@ class WritesState final : public comm::Pending {
     }
     const Tensor& qs = kept_.qs;
     const bool whole = qs.defined() && qs.numel() == q_count_;
-    LOCKSTEP_CHECK(whole, "power_sgd_reduce: state.qs has ",
+    LOCKSTEP_CHECK(whole, wrong_size_left, "state.qs has ",
                    qs.defined() ? qs.numel() : std::int64_t{0},
                    " elements after the Work was waited for, where all Q of the bucket have ",
                    q_count_, "; the next pass begins with them");
@@ -54,17 +54,18 @@ collectives::GradientBucket bucket_of(const Tensor& flat, const PowerSgdSettings
   return bucket;
 }
 
-// The states of a case's buckets, and the bucket of the call at hand, which outlives its Work.
+// The states of a case's buckets, and the bucket of each call, which outlives its Work.
 class Calls {
  public:
   comm::Work operator()(comm::ProcessGroup& group, const PowerSgdSettings& settings,
                         const Tensor& gradient, const Tensor& state, std::size_t call) {
-    bucket_ = bucket_of(gradient, settings, call);
-    if (kept_.size() <= bucket_.index) kept_.push_back({state.narrow(0, gradient.numel()), {}});
-    compress::LowRankState& mine = kept_[bucket_.index];
+    buckets_.push_back(bucket_of(gradient, settings, call));
+    const collectives::GradientBucket& bucket = buckets_.back();
+    if (kept_.size() <= bucket.index) kept_.push_back({state.narrow(0, gradient.numel()), {}});
+    compress::LowRankState& mine = kept_[bucket.index];
     const auto pass = static_cast<std::int64_t>(call) / settings.buckets;
     comm::Work work = compress::power_sgd_reduce(
-        group, bucket_, mine,
+        group, bucket, mine,
         {.rank = settings.rank, .compression_min = settings.compression_min, .seed = settings.seed},
         pass);
     return comm::Work(
@@ -73,7 +74,7 @@ class Calls {
 
  private:
   std::deque<compress::LowRankState> kept_;
-  collectives::GradientBucket bucket_;
+  std::deque<collectives::GradientBucket> buckets_;
 };
 
 }  // namespace

@@ -83,26 +83,17 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
   check_result(runner, played, seen, 0, right);
 }
 
-void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
-                    const LossySeen& seen, const LossyNotes& notes) {
-  compare_sums(runner, played, p, seen, notes);
-  check_in_flight(runner, played, seen, notes);
-}
-
-void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
-                   const LossySeen& seen, const LossyNotes& notes) {
-  compare_sums(runner, played, p, seen, notes);
+Wire wire_of(const Problem& p) {
   const std::int64_t part = chunks_of(p).part();
   const std::int64_t scales = (part + p.settings.chunk - 1) / p.settings.chunk;
-  const int others = seen.ranks() - 1;
-  check_wire(runner, played, seen,
-             {.bytes = 2.0 * others * static_cast<double>(part + 4 * scales),
-              .formula = text("2(N-1) blocks of ", part, " codes and ", scales,
-                              scales == 1 ? " scale" : " scales"),
-              .collectives = 2,
-              .made_of = "one all_to_all and one all_gather",
-              .more = "every rank sends all its codes to all others, or a sum travels as float32",
-              .less = "the scales, or a part of the tensor"});
+  const int others = p.members.size() - 1;
+  return {.bytes = 2.0 * others * static_cast<double>(part + 4 * scales),
+          .formula = text("2(N-1) blocks of ", part, " codes and ", scales,
+                          scales == 1 ? " scale" : " scales"),
+          .collectives = 2,
+          .made_of = "one all_to_all and one all_gather",
+          .more = "every rank sends all its codes to all others, or a sum travels as float32",
+          .less = "the scales, or a part of the tensor"};
 }
 
 Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
@@ -189,17 +180,9 @@ void codes(CaseRunner& runner) {
   judge(runner, contract_with(compare_order, cancelling), order);
 }
 
-void any_ranks(CaseRunner& runner) {
-  for (const int n : {3, 2, 4, 1, 5, 6, 7, 8, 13}) {
-    judge(runner, contract_with(compare_sums), usual(runner, n, 101, 7));
-  }
-}
-
-void any_size(CaseRunner& runner) {
-  constexpr std::int64_t chunks[]{7, 256, 1};
-  for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
-    judge(runner, contract_with(compare_sums), usual(runner, 4, count, chunks[count % 3]));
-  }
+// Chunks of 1, 7 and 256.
+Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
+  return usual(runner, ranks, count, count >= 1'000 ? 256 : count % 3 == 0 ? 1 : 7);
 }
 
 void outliers(CaseRunner& runner) {
@@ -217,59 +200,42 @@ void special(CaseRunner& runner) {
   }
 }
 
-void subgroup_and_types(CaseRunner& runner) {
-  for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
-    Problem p = usual(runner, 8, 37, 5);
-    p.members.ranks = {6, 1, 4};
-    p.dtype = dtype;
-    judge(runner, contract_with(compare_sums), p);
-  }
-}
+const LossyPart<QuantizeSettings> what_is_asked{
+    .any_ranks = "on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a "
+                 "rounding, with the same bits on all",
+    .any_size = "any number of elements, also none and more than 65,536, and chunks of any size",
+    .types = "a subgroup has parts of its own, and float64 and the halves come back as what they "
+             "were",
+    .wire_sentence =
+        "a quarter of float32's bytes and the scales travel, in an all_to_all and an all_gather",
+    .starts =
+        "the first exchange is in flight when the function returns, and nothing was waited for",
+    .usual = in_turn,
+    .contract = {.gradient = usual_numbers, .compare = compare_sums},
+    .wire = wire_of,
+    .dtypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16},
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all;
+          for (const auto& [count, chunk] : {std::pair{1, 1}, {1, 256}, {64, 1}, {64, 64}, {64, 5}}) {
+            all.push_back(usual(runner, 3, count, chunk));
+          }
+          return all;
+        }};
 
 }  // namespace
 
 Exam exam() {
-  return {
-      {"each element is the nearest multiple of its scale, before the sum in the order of "
-       "ranks and after it",
-       codes},
-      {"on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a rounding, with "
-       "the "
-       "same bits on all",
-       any_ranks},
-      {"any number of elements, also none, and chunks of any size", any_size},
-      {"an outlier spoils its own chunk only, and a chunk of zeros stays zero; "
-       "no scale is below 2^-126",
-       outliers},
-      {"a chunk with NaN or infinity is NaN as a whole, and the others are not affected", special},
-      {"a subgroup has parts of its own, and float64 and the halves come back as what they were",
-       subgroup_and_types},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         for (const int at_request : {3, 8}) {
-           judge_lost_peer(runner, contract_with(compare_sums), usual(runner, 4, 101, 7), 2,
-                           at_request);
-         }
-       },
-       {},
-       Asks::cost},
-      {"a quarter of float32's bytes and the scales travel, in an all_to_all and an all_gather",
-       [](CaseRunner& runner) {
-         for (const int n : {3, 4, 8}) {
-           judge(runner, contract_with(compare_bytes), usual(runner, n, 2'000, 256));
-         }
-       },
-       {},
-       Asks::cost},
-      {"the first exchange is in flight when the function returns, and nothing was waited for",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_starts), usual(runner, n, 1'000, 256));
-         }
-       },
-       {},
-       Asks::cost},
-  };
+  return lossy_exam(
+      what_is_asked,
+      {{"each element is the nearest multiple of its scale, before the sum in the order of ranks "
+        "and after it",
+        codes},
+       {"an outlier spoils its own chunk only, and a chunk of zeros stays zero; no scale is below "
+        "2^-126",
+        outliers},
+       {"a chunk with NaN or infinity is NaN as a whole, and the others are not affected",
+        special}});
 }
 
 }  // namespace lockstep::grader::quantize_int8

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <tuple>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/lossy_exam.hpp"
@@ -136,6 +137,10 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   // A factor, or three of them, a product and N-1 additions round once each.
   right.tolerance = only(mean_of(gradients, [](double x) { return std::fabs(x); }), travels,
                          up * (seen.ranks() + 4) * epsilon_of(p.dtype));
+  // Below the smallest normal float32, a product rounds by half of 2^-149.
+  for (double& tolerance : right.tolerance) {
+    if (tolerance > 0) tolerance += seen.ranks() * 0x1p-149;
+  }
   right.allowed = text("sums of ", name_of(p.dtype), " round");
   right.mistakes = mistakes_of(p, seen, call, mean);
   right.otherwise = {"other_places",
@@ -190,21 +195,39 @@ void compare_average(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
-                    const LossySeen& seen, const LossyNotes& notes) {
-  compare_means(runner, played, p, seen, notes);
-  check_in_flight(runner, played, seen, notes);
+// If one rank brings an element and the others zeros, its product is the only rounding. The factor
+// n/(k·N) may be a double, or rounded to the element's type before.
+Numbers products(const Problem& p, const LossySeen& seen, std::size_t call, DType factor_in) {
+  const double factor = static_cast<double>(p.count) /
+                        (static_cast<double>(p.settings.k) * static_cast<double>(seen.ranks()));
+  const double used = as_doubles(factor_in, to_bytes(factor_in, Numbers{factor})).front();
+  const auto times = [&](double x) { return static_cast<double>(static_cast<float>(x * used)); };
+  Numbers sum(static_cast<std::size_t>(p.count));
+  for (const Numbers& mine : seen.gradients[call]) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += times(mine[i]);
+  }
+  return only(sum, chosen(p, p.settings.seed_of(call)), 1);
 }
 
-void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
-                   const LossySeen& seen, const LossyNotes& notes) {
-  compare_means(runner, played, p, seen, notes);
-  check_wire(runner, played, seen,
-             {.bytes = ring_bytes(4 * p.settings.k, seen.ranks()),
-              .formula = text("2(N-1)/N of ", counted(p.settings.k, "element"), " of 4 bytes"),
-              .collectives = 1,
-              .made_of = "one all-reduce",
-              .more = "a whole tensor full of zeros, or places, which all ranks know already"});
+void compare_once(CaseRunner& runner, const Played& played, const Problem& p, const LossySeen& seen,
+                  const LossyNotes&) {
+  for (std::size_t call = 0; call < seen.calls(); ++call) {
+    Right right = right_mean(p, seen, call);
+    right.tolerance.clear();
+    right.values = products(p, seen, call, DType::float64);
+    const Numbers narrow = products(p, seen, call, DType::float32);
+    if (seen.results[call].front() == narrow) right.values = narrow;
+    right.name = "the entry times n/(k·N), rounded once,";
+    check_result(runner, played, seen, call, right);
+  }
+}
+
+Wire wire_of(const Problem& p) {
+  return {.bytes = ring_bytes(4 * p.settings.k, p.members.size()),
+          .formula = text("2(N-1)/N of ", counted(p.settings.k, "element"), " of 4 bytes"),
+          .collectives = 1,
+          .made_of = "one all-reduce",
+          .more = "a whole tensor full of zeros, or places, which all ranks know already"};
 }
 
 Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
@@ -220,6 +243,15 @@ Numbers special_numbers(const Problem& p, std::uint64_t salt, int rank, std::siz
   for (std::size_t i = 0; rank == p.members.size() - 1 && i < values.size(); i += 2) {
     values[i] = i % 4 == 0 ? std::numeric_limits<double>::quiet_NaN()
                            : std::numeric_limits<double>::infinity();
+  }
+  return values;
+}
+
+Numbers one_ranks_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values = drawn_numbers(p.count, salt, rank, call);
+  const auto ranks = static_cast<std::size_t>(p.members.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if ((i + salt) % ranks != static_cast<std::size_t>(rank)) values[i] = 0;
   }
   return values;
 }
@@ -252,22 +284,24 @@ Problem usual(CaseRunner& runner, int ranks, std::int64_t count, std::int64_t k)
   return p;
 }
 
-void any_ranks(CaseRunner& runner) {
-  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(runner, contract_with(compare_means), usual(runner, n, 53, 7));
-  }
-}
-
-void any_size(CaseRunner& runner) {
-  for (const auto& [count, k] : {std::pair{0, 0}, {1, 1}, {3, 1}, {4, 3}, {5, 5}, {5'003, 50}}) {
-    judge(runner, contract_with(compare_means), usual(runner, 4, count, k));
-  }
+// One entry of a few, all of 5, and an eighth of more.
+Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
+  const std::int64_t k = count < 2 || count == 5 ? count : count == 4 ? 3 : (count + 7) / 8;
+  return usual(runner, ranks, count, k);
 }
 
 void many_seeds(CaseRunner& runner) {
   Problem p = usual(runner, 2, 11, 3);
   p.calls = 150;
   judge(runner, contract_with(compare_average, same_numbers), p);
+}
+
+void rounded_once(CaseRunner& runner) {
+  for (const auto& [n, count, k] : {std::tuple{3, 40, 13}, {1, 41, 7}, {7, 30, 30}}) {
+    Problem p = usual(runner, n, count, k);
+    p.situations = {Situation::rounded_once};
+    judge(runner, contract_with(compare_once, one_ranks_numbers), p);
+  }
 }
 
 void special(CaseRunner& runner) {
@@ -281,54 +315,36 @@ void large(CaseRunner& runner) {
   judge(runner, contract_with(compare_means, large_numbers), usual(runner, 8, 16, 4));
 }
 
-void subgroup_and_types(CaseRunner& runner) {
-  for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
-    Problem p = usual(runner, 8, 37, 5);
-    p.members.ranks = {6, 1, 4};
-    p.dtype = dtype;
-    judge(runner, contract_with(compare_means), p);
-  }
-}
+const LossyPart<RandomKSettings> what_is_asked{
+    .any_ranks = "on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the "
+                 "others zero",
+    .any_size = "any number of elements and entries, also none, all, and more than 65,536",
+    .types = "a subgroup divides by its own size, and float64 and the halves stay what they are",
+    .wire_sentence = "k elements travel in one all-reduce, without their places",
+    .starts = "the all-reduce is in flight when the function returns, and nothing was waited for",
+    .usual = in_turn,
+    .contract = {.gradient = usual_numbers, .compare = compare_means},
+    .wire = wire_of,
+    .dtypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16},
+    .all_digits = {DType::float64},
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all;
+          for (const auto& [count, k] : {std::pair{1, 1}, {64, 1}, {64, 64}, {64, 40}, {3, 2}}) {
+            all.push_back(usual(runner, 3, count, k));
+          }
+          return all;
+        }};
 
 }  // namespace
 
 Exam exam() {
-  return {
-      {"on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the others "
-       "zero",
-       any_ranks},
-      {"any number of elements and entries, also none and all", any_size},
-      {"over 150 seeds the average is the mean over the ranks", many_seeds},
-      {"NaN and infinity stay where they travel, and are gone where they do not", special},
-      {"an entry is multiplied once, before the sum: nothing overflows that fits as a mean", large},
-      {"a subgroup divides by its own size, and float64 and the halves stay what they are",
-       subgroup_and_types},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         for (const int at_request : {3, 8}) {
-           judge_lost_peer(runner, contract_with(compare_means), usual(runner, 4, 101, 10), 2,
-                           at_request);
-         }
-       },
-       {},
-       Asks::cost},
-      {"k elements travel in one all-reduce, without their places",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_bytes), usual(runner, n, 4'000, 400));
-         }
-       },
-       {},
-       Asks::cost},
-      {"the all-reduce is in flight when the function returns, and nothing was waited for",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_starts), usual(runner, n, 500, 50));
-         }
-       },
-       {},
-       Asks::cost},
-  };
+  return lossy_exam(
+      what_is_asked,
+      {{"over 150 seeds the average is the mean over the ranks", many_seeds},
+       {"NaN and infinity stay where they travel, and are gone where they do not", special},
+       {"an entry is multiplied before the sum: nothing overflows that fits as a mean", large},
+       {"an entry is multiplied once, by n/(k·N)", rounded_once}});
 }
 
 }  // namespace lockstep::grader::random_k

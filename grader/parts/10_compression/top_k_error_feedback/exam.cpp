@@ -67,23 +67,14 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-void compare_starts(CaseRunner& runner, const Played& played, const Problem& p,
-                    const LossySeen& seen, const LossyNotes& notes) {
-  compare_calls(runner, played, p, seen, notes);
-  check_in_flight(runner, played, seen, notes);
-}
-
-void compare_bytes(CaseRunner& runner, const Played& played, const Problem& p,
-                   const LossySeen& seen, const LossyNotes& notes) {
-  compare_calls(runner, played, p, seen, notes);
+Wire wire_of(const Problem& p) {
   const std::int64_t k = entries_of(p.count, p.settings.fraction);
-  check_wire(runner, played, seen,
-             {.bytes = (seen.ranks() - 1) * 8.0 * static_cast<double>(k),
-              .formula = text("(N-1) times ", k, k == 1 ? " entry" : " entries", " of 8 bytes"),
-              .collectives = 1,
-              .made_of = "one all-gather",
-              .more = "a whole tensor full of zeros, or places of 8 bytes",
-              .less = "places, which the other ranks cannot know"});
+  return {.bytes = (p.members.size() - 1) * 8.0 * static_cast<double>(k),
+          .formula = text("(N-1) times ", k, k == 1 ? " entry" : " entries", " of 8 bytes"),
+          .collectives = 1,
+          .made_of = "one all-gather",
+          .more = "a whole tensor full of zeros, or places of 8 bytes",
+          .less = "places, which the other ranks cannot know"};
 }
 
 Numbers usual_numbers(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
@@ -155,17 +146,8 @@ Problem usual(CaseRunner& runner, int ranks, std::int64_t count, double fraction
   return p;
 }
 
-void any_ranks(CaseRunner& runner) {
-  for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-    judge(runner, contract_with(compare_calls), usual(runner, n, 53, 0.2));
-  }
-}
-
-void any_size(CaseRunner& runner) {
-  for (const std::int64_t count : {0, 1, 3, 4, 5, 5'003}) {
-    judge(runner, contract_with(compare_calls), usual(runner, 4, count, count % 2 ? 0.01 : 0.29));
-  }
-  judge(runner, contract_with(compare_calls), usual(runner, 3, 17, 1));
+Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
+  return usual(runner, ranks, count, count >= 1'000 ? 0.05 : count == 4 ? 0.29 : 0.2);
 }
 
 void books(CaseRunner& runner) {
@@ -210,58 +192,40 @@ void two_buckets(CaseRunner& runner) {
   judge(runner, contract_with(compare_calls), p);
 }
 
-void subgroup_and_float64(CaseRunner& runner) {
-  for (const DType dtype : {DType::float64, DType::float32}) {
-    Problem p = usual(runner, 8, 37, 0.2);
-    p.members.ranks = {6, 1, 4};
-    p.dtype = dtype;
-    judge(runner, contract_with(compare_calls), p);
-  }
-}
+const LossyPart<TopKSettings> what_is_asked{
+    .any_ranks = "on 1 to 8 and 13 ranks the largest entries travel with their signs and are "
+                 "averaged, and the rest stays",
+    .any_size = "any number of elements, also none and more than 65,536, and at least one entry of "
+                "a small tensor",
+    .types = "a subgroup divides by its own size, and float64 stays float64",
+    .wire_sentence = "k entries of 8 bytes travel to each other rank, in one all-gather",
+    .starts = "the all-gather is in flight when the function returns, and nothing was waited for",
+    .usual = in_turn,
+    .contract = {.gradient = usual_numbers, .state = usual_state, .compare = compare_calls},
+    .wire = wire_of,
+    .all_digits = {DType::float64},
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all;
+          for (const auto& [count, fraction] :
+               {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
+            all.push_back(usual(runner, 3, count, fraction));
+          }
+          return all;
+        }};
 
 }  // namespace
 
 Exam exam() {
-  return {
-      {"on 1 to 8 and 13 ranks the largest entries travel with their signs and are averaged, and "
-       "the rest stays",
-       any_ranks},
-      {"any number of elements, also none, and at least one entry of a small tensor", any_size},
-      {"over 50 calls, what was sent and what is left add up to what came in", books},
-      {"of equal magnitudes the lower place travels, of others the larger one, however close or "
-       "far "
-       "they are, and entries of one place are added",
-       ties},
-      {"NaN and infinity travel at once and leave nothing behind", special},
-      {"a value is multiplied by 1/N before the sum: nothing overflows that fits as a mean", large},
-      {"each bucket has a residual of its own", two_buckets},
-      {"a subgroup divides by its own size, and float64 stays float64", subgroup_and_float64},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         for (const int at_request : {3, 8}) {
-           judge_lost_peer(runner, contract_with(compare_calls), usual(runner, 4, 101, 0.1), 2,
-                           at_request);
-         }
-       },
-       {},
-       Asks::cost},
-      {"k entries of 8 bytes travel to each other rank, in one all-gather",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_bytes), usual(runner, n, 1'000, 0.05));
-         }
-       },
-       {},
-       Asks::cost},
-      {"the all-gather is in flight when the function returns, and nothing was waited for",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract_with(compare_starts), usual(runner, n, 500, 0.1));
-         }
-       },
-       {},
-       Asks::cost},
-  };
+  return lossy_exam(
+      what_is_asked,
+      {{"over 50 calls, what was sent and what is left add up to what came in", books},
+       {"of equal magnitudes the lower place travels, of others the larger one, however close or "
+        "far they are, and entries of one place are added",
+        ties},
+       {"NaN and infinity travel at once and leave nothing behind", special},
+       {"a value is multiplied by 1/N before the sum: nothing overflows that fits as a mean", large},
+       {"each bucket has a residual of its own", two_buckets}});
 }
 
 }  // namespace lockstep::grader::top_k_error_feedback

@@ -184,12 +184,14 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked)
   Right right{.name = k == 1 ? "the mean of each rank's largest entry"
                              : text("the mean of each rank's ", k, " largest entries"),
               .values = mean_of(waiting, sent_of)};
-  // A share rounds 1/N and a product, and N-1 additions round once each.
+  // A share rounds 1/N and a product, and N-1 additions round once each; below the smallest normal
+  // float32, a product rounds by half of 2^-149.
   right.tolerance = mean_of(waiting, [&](const Numbers& one) {
     Numbers sizes = sent_of(one);
     for (double& size : sizes) {
-      size =
-          std::isfinite(size) ? (seen.ranks() + 2) * epsilon_of(asked.dtype) * std::fabs(size) : 0;
+      const bool rounds = std::isfinite(size) && size != 0;
+      const double digits = (seen.ranks() + 2) * epsilon_of(asked.dtype) * std::fabs(size);
+      size = rounds ? digits + 0x1p-149 : 0;
     }
     return sizes;
   });

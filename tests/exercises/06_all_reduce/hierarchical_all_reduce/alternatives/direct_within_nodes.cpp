@@ -1,9 +1,8 @@
-// A tree between nodes where there is little to carry; shards are exchanged directly, all at once.
+// Within a node, shards are exchanged directly, all at once.
 #include <vector>
 
 #include "engine/collectives/hierarchical_all_reduce.hpp"
 #include "engine/collectives/ring_all_reduce.hpp"
-#include "engine/collectives/tree_all_reduce.hpp"
 
 namespace lockstep::collectives {
 
@@ -26,11 +25,7 @@ void hierarchical_all_reduce(comm::Peers& in_node, comm::Peers& across, Tensor d
   for (auto& work : works) work.wait();
   for (const Tensor& share : shares) mine.reduce_(share, op);
 
-  if (data.numel() < 100) {
-    tree_all_reduce(across, mine, op);
-  } else {
-    ring_all_reduce(across, mine, op);
-  }
+  ring_all_reduce(across, mine, op);
 
   works.clear();
   for (int step = 1; step < g; ++step) {
