@@ -150,9 +150,13 @@ bool is_kept(const fs::path& player) {
 // Looks for machine code (machine_code.hpp) in what the preprocessor makes of a source.
 class Inspection {
  public:
-  Inspection(const Recipe& recipe, const fs::path& object, const BuildTool& tool,
-             StudentBuild& build)
-      : recipe_(recipe), text_(object.string() + ".ii"), tool_(tool), build_(build) {}
+  Inspection(const Places& places, const Recipe& recipe, const fs::path& object,
+             const BuildTool& tool, StudentBuild& build)
+      : recipe_(recipe),
+        headers_(places.root / "grader/course/student_headers.hpp"),
+        text_(object.string() + ".ii"),
+        tool_(tool),
+        build_(build) {}
   ~Inspection() {
     std::error_code gone;
     fs::remove(text_, gone);
@@ -161,12 +165,15 @@ class Inspection {
   Inspection(const Inspection&) = delete;
   Inspection& operator=(const Inspection&) = delete;
 
+  bool done() const { return done_; }
+
   // Sets the build's cause when there is some. A source that cannot be preprocessed is left to the
   // compiler, which says why.
   //   Returns  the preprocessed text, if the source has to be compiled from that
   std::optional<fs::path> look_at(const std::string& shown, const std::string& source) {
     const auto text = preprocessed(shown);
     if (!text) return std::nullopt;
+    done_ = true;
     std::optional<std::string> refused = machine_code_in(*text, shown);
     if (!refused && has_line_directives(*text, shown, source)) {
       refused = refused_line_directive(shown);
@@ -196,7 +203,7 @@ class Inspection {
     std::vector<fs::path> reads;
     if (!recipe_.plain_header.empty()) {
       argv.insert(argv.end(), {"-include", recipe_.plain_header.string()});
-      reads = {recipe_.plain_header};
+      reads = {recipe_.plain_header, headers_};
     }
     argv.insert(argv.end(), {"-E", shown, "-o", text_.string()});
     const CommandResult result = tool_(argv, reads);
@@ -209,9 +216,10 @@ class Inspection {
   std::string copy() const { return text_.string() + ".cpp"; }
 
   const Recipe& recipe_;
-  const fs::path text_;
+  const fs::path headers_, text_;
   const BuildTool& tool_;
   StudentBuild& build_;
+  bool done_ = false;
 };
 
 // Which sources are preprocessed and searched before they are compiled.
@@ -227,7 +235,7 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   StudentBuild build;
   build.object = object;
   const std::string shown = places.shown(source);
-  Inspection inspection(recipe, object, tool, build);
+  Inspection inspection(places, recipe, object, tool, build);
   std::optional<fs::path> preprocessed;
   if (looked.look == Look::at_each || may_hold_machine_code(looked.content)) {
     preprocessed = inspection.look_at(shown, looked.content);
@@ -250,6 +258,10 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
   if (result.timed_out || result.exit_code != 0) {
     explain(result, shown, build);
+  } else if (looked.look == Look::at_each && !inspection.done()) {
+    build.cause = "compiler_gave_up";
+    build.message = shown + " can be compiled but not preprocessed, so it could not be searched";
+    build.blame = Blame::unclear;
   } else {
     check_defines_symbols(exercise, shown, tool, build);
   }
