@@ -35,7 +35,7 @@ struct ChainShare {
   // True if parts keep the tensors themselves, and not copies of their numbers. If so, what is held
   // for others cannot be measured.
   bool holds = true;
-  // What two parts exchange has so many times its elements, of which the first b·W are the numbers.
+  // The tensors between parts have so many times their elements; the first b·W are the numbers.
   // Where memory is counted, tensors are so large that the system's count of a process shows them.
   int filler = 1;
 };
@@ -45,7 +45,7 @@ void fields(Archive& archive, ChainShare& share) {
           share.inputs, share.coefficients, share.holds, share.filler);
 }
 
-// Who computes for a rank that does not have its parts' matrices: the judge, which then knows when
+// The computer of a rank that does not have its parts' matrices: the judge, which then knows when
 // each pass ran.
 class ChainComputer {
  public:

@@ -62,7 +62,7 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
 int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   // One arena: strands run one at a time, and each arena would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
-  // What is freed goes back to the system: the host looks at how much a player holds. Unless they
+  // Freed memory goes back to the system: the host looks at how much a player holds. Unless they
   // are set, both limits grow with what is freed.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 128 << 10);

@@ -1,4 +1,4 @@
-// A right loader that keeps a copy of every batch, for ever, in memory of its own: the device's
+// A right loader that keeps a copy of every batch, in memory of its own: the device's
 // account knows nothing of it.
 #include <cstring>
 #include <exception>
@@ -10,11 +10,6 @@
 
 namespace lockstep::data {
 namespace {
-
-std::vector<std::vector<std::byte>>& hoard() {
-  static std::vector<std::vector<std::byte>> all;
-  return all;
-}
 
 class HoardingLoader final : public Loader {
  public:
@@ -57,7 +52,7 @@ class HoardingLoader final : public Loader {
     inside.unlock();
     if (failure) std::rethrow_exception(failure);
     const auto bytes = batch.inputs.raw_bytes();
-    hoard().emplace_back(bytes.begin(), bytes.end());
+    hoard_.emplace_back(bytes.begin(), bytes.end());
     return std::move(batch);
   }
 
@@ -97,6 +92,7 @@ class HoardingLoader final : public Loader {
   int reading_ = 0;
   std::map<std::size_t, std::pair<Batch, std::exception_ptr>> finished_;
   bool stopping_ = false;
+  std::vector<std::vector<std::byte>> hoard_;
   std::vector<std::unique_ptr<Strand>> workers_;
 };
 

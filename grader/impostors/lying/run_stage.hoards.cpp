@@ -10,13 +10,6 @@
 namespace lockstep::pipeline {
 namespace {
 
-void hoard(const Tensor& tensor) {
-  static std::vector<std::vector<std::byte>> all;
-  if (!tensor.defined()) return;
-  const auto bytes = tensor.raw_bytes();
-  all.emplace_back(bytes.begin(), bytes.end());
-}
-
 struct Arriving {
   Tensor tensor;
   comm::Work work;
@@ -31,6 +24,12 @@ StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
   std::map<int, Tensor> own;
   Outbox outbox(stages);
   Tensor loss;
+  std::vector<std::vector<std::byte>> all;
+  const auto hoard = [&](const Tensor& tensor) {
+    if (!tensor.defined()) return;
+    const auto bytes = tensor.raw_bytes();
+    all.emplace_back(bytes.begin(), bytes.end());
+  };
   const auto expect = [&](std::size_t k) {
     const auto parcel =
         k < actions.size() ? needed_by(plan, stages.rank(), actions[k]) : std::nullopt;

@@ -41,7 +41,7 @@ struct ThreadsQuestion {
   }
 };
 
-// What the devices ask the judge.
+// A request of the devices to the judge.
 struct DeviceCall {
   static constexpr const char* service = "devices";
   enum class Kind : std::uint8_t {
@@ -62,7 +62,7 @@ struct DeviceAnswer {
   std::vector<double> numbers{};  // forward: the noise; backward: the factors
 };
 
-// What the adapter says of one step.
+// The adapter's report of one step.
 struct ThreadsStep {
   double loss = 0;
   std::vector<Bytes> gradients;  // the master's, in the order of its parameters

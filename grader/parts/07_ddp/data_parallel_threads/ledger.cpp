@@ -117,7 +117,7 @@ sim::Service::Answer DeviceLedger::forward(Asked& asked, StepSeen& seen, const D
         rows, [&](const Bytes& other) { return std::ranges::equal(other, one); });
     const std::int64_t sample = known == rows.end() ? -1 : known - rows.begin();
     pass.samples.push_back(sample);
-    // Who was given no sample of the batch has computed something else anyway.
+    // A device that was given no sample of the batch has computed something else anyway.
     const auto noise = sample < 0 ? std::vector<double>(static_cast<std::size_t>(width))
                                   : noise_of(q, first + sample);
     given.numbers.insert(given.numbers.end(), noise.begin(), noise.end());

@@ -61,7 +61,7 @@ struct CheckpointAnswer {
   std::int64_t left_bytes = 0;     // after the backward passes, while the tapes are there
 };
 
-// What the model asks while it trains.
+// A request of the model while it trains.
 struct SegmentCall {
   static constexpr const char* service = "segments";
   enum class Kind : std::uint8_t {

@@ -1,4 +1,4 @@
-// What a training with the part must come to, and what it may keep and run on the way.
+// The rules for values, and for what a training may keep and run on the way.
 #include "grader/parts/13_pipeline_parallel/activation_checkpoint/rules.hpp"
 
 #include <algorithm>
@@ -264,7 +264,7 @@ std::optional<Failure> wrong(Property asked_for, const Question& q, const Answer
       seen.to_inputs.size() != right.to_inputs.size() || seen.fired.size() != right.fired.size()) {
     throw MalformedMessage("malformed message: not the answers of this model");
   }
-  // What is kept for backward is at least what the model's last operation keeps.
+  // At least the input of the model's last operation is kept for backward.
   const std::int64_t least = q.walk == Walk::none ? 0 : q.passes * q.bytes_of_x();
   if (seen.kept_bytes < least || seen.between_bytes < 0 || seen.left_bytes < 0) {
     throw MalformedMessage("malformed message: less memory than what must be alive");

@@ -1,4 +1,4 @@
-// What the judge sees of a training with activation checkpoints: which blocks ran, when gradients
+// The judge's view of a training with activation checkpoints: which blocks ran, when gradients
 // of biases were made, and how much memory the player held meanwhile.
 #pragma once
 

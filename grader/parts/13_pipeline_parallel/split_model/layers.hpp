@@ -22,7 +22,7 @@ class LayerService final : public TypedService<LayerCall> {
   const std::vector<int>& passes(int device) const {
     return passes_[static_cast<std::size_t>(device)];
   }
-  // Of a layer's matrix; zeros if it did not go back.
+  // The gradient of a layer's matrix; zeros if it did not go back.
   const std::vector<double>& gradient(int layer) const {
     return gradients_[static_cast<std::size_t>(layer)];
   }
