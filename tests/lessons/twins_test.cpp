@@ -68,7 +68,7 @@ grader::CommandResult run_with_torch(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("twins: every file is shown whole in a lesson, with what it prints") {
+TEST_CASE("twins: every file is shown in a lesson, with what it prints") {
   std::set<std::string> shown;
   for (const Twin& twin : twins_shown()) {
     INFO(twin.shown_at);

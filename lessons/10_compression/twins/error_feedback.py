@@ -10,6 +10,7 @@ def largest_entry(_, bucket):  # top-k with k = 1
     value = waiting[place].clone()
     left.copy_(waiting)
     left[place] = 0
+    # Both travel as float32, which holds places up to 2**24 exactly. A larger bucket needs integers.
     entries = [torch.empty(2) for _ in range(dist.get_world_size())]
     future = dist.all_gather(entries, torch.stack([place, value]), async_op=True).get_future()
     def add(_):
