@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <string>
@@ -145,8 +146,10 @@ class HeldChain {
                    for_micro_batch(micro_batch),
                    " was written to after forward() returned it; it is kept for the backward pass");
     if (ends(which)) {
-      LOCKSTEP_CHECK(kept.loss.first.item() == kept.loss.second, "the loss of micro-batch ",
-                     micro_batch, " was written to after forward() returned it; it is the stage's");
+      const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+      LOCKSTEP_CHECK(bits(kept.loss.first.item()) == bits(kept.loss.second),
+                     "the loss of micro-batch ", micro_batch,
+                     " was written to after forward() returned it; it is the stage's");
       const double factor = elements(gradient, {1}, "the gradient of a loss")[0];
       kept.gradient = share_.coefficients.at(static_cast<std::size_t>(micro_batch));
       for (double& one : kept.gradient) one *= factor;

@@ -270,6 +270,12 @@ void play(CaseRunner& runner, Problem p) {
   grader::play(runner, contract, p, salt);
 }
 
+// The same training twice, in one process: nothing is left of the first one.
+void play_again(CaseRunner& runner) {
+  LoopProblem p{.samples = 9, .batch = 4, .epochs = 2, .model_seed = runner.draw() >> 32};
+  play_twice(runner, contract, p);
+}
+
 }  // namespace
 
 Exam exam() {
@@ -286,6 +292,7 @@ Exam exam() {
          play(runner, {.samples = 9, .batch = 1, .epochs = 2});
          play(runner, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
          play(runner, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
+         play_again(runner);
        }},
       {"a short last batch is trained on and weighted by its samples",
        [](CaseRunner& runner) {

@@ -298,9 +298,12 @@ Exam exam() {
        }},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
        [](CaseRunner& runner) {
-         ModelPlan model{0, of_type(DType::float32, {35, 12}), of_type(DType::int64, {7})};
-         const Problem p{whole_world(4), {std::move(model)}, runner.draw()};
-         judge_lost_peers(runner, contract, p);
+         for (const std::int64_t buffers : {0, 1}) {
+           ModelPlan model{0, of_type(DType::float32, {35, 12}), {}};
+           if (buffers > 0) model.buffers = of_type(DType::int64, {7});
+           judge_lost_peers(runner, contract, {whole_world(4), {std::move(model)}, runner.draw()},
+                            8);
+         }
        }},
       {"each rank receives the model once, and no rank sends it to every other rank",
        [](CaseRunner& runner) {

@@ -84,7 +84,6 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, st
 // What the second reducer left behind, with values halved, as drawn for the first one.
 void compare_twins(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                    const Reports& reports, const ScriptService& events) {
-  compare_sums(runner, played, p, salt, reports, events);
   std::vector<DrivenReport> halved;
   for (const ReducerReport& report : reports) {
     DrivenReport& one = halved.emplace_back(DrivenReport{.after = report.twin, .early = {}});
@@ -97,15 +96,15 @@ void compare_twins(CaseRunner& runner, const Played& played, const Problem& p, s
     }
   }
   try {
+    compare_sums(runner, played, p, salt, reports, events);
     check_sums(runner, played, {p.script, p.members, salt, events, halved}, awaited_by(p));
   } catch (Failure& found) {
     found.cause = "reducers_share";
+    const std::size_t cause = found.message.find("; likely cause: ");
     found.message = text(
-        "a rank has two reducers, of parameters of their own. The first one's gradients are "
-        "right, the second one's are not (halved: ",
-        found.message,
-        "); likely cause: both use one buffer, one count or one list of Works, "
-        "such as a static variable; everything belongs to the object");
+        "a rank has two reducers, of parameters of their own: ", found.message.substr(0, cause),
+        "; likely cause: both use one buffer, one count or "
+        "one list of Works, such as a static variable; all of it belongs to the object");
     throw;
   }
 }

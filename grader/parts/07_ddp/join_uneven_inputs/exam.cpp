@@ -253,22 +253,21 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
-// A step that lost a peer leaves the parameters as they were before it.
+// A step that lost a peer leaves the parameters as they were before it, or has made its update: of
+// all gradients, before something else failed. A rank without batches may do as it likes.
 void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   int rank, const Bytes& kept) {
   const auto before = fields_from_bytes<JoinedBefore>(kept);
-  const auto& epochs = before.report.epochs;
-  if (epochs.empty() || epochs.size() > p.epochs.size()) throw MalformedMessage("no such epoch");
-  const auto taken = std::min(std::ssize(epochs.back().after), p.most(epochs.size() - 1));
-  const Path path = train(p, salt, Variant::right, 0);
-  const auto& right = path[epochs.size() - 1][static_cast<std::size_t>(taken)];
+  const std::size_t epoch = before.report.epochs.size() - 1;
+  if (epoch >= p.epochs.size()) throw MalformedMessage("no such epoch");
+  const std::int64_t taken = std::ssize(before.report.epochs.back().after);
+  if (taken >= p.epochs[epoch][static_cast<std::size_t>(rank)]) return;
+  const auto path = train(p, salt, Variant::right, 0)[epoch];
   const auto seen = as_doubles(p.dtype, before.parameters);
-  const auto at =
-      first_difference(seen, right, digits_tolerance(p.dtype, OptimizerKind::momentum, right));
-  // A rank without batches may update its replica or not.
-  const bool live =
-      std::cmp_less(taken, p.epochs[epochs.size() - 1][static_cast<std::size_t>(rank)]);
-  if (at && live) runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));
+  const auto& right = path[static_cast<std::size_t>(taken)];
+  const auto at = first_difference(seen, right, training_tolerance(p.dtype, right));
+  if (!at || equals(p, seen, path[static_cast<std::size_t>(taken) + 1])) return;
+  runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));
 }
 
 void ask_of(const Problem&, std::uint64_t, int, const JoinCase& c, Situations& asked) {
