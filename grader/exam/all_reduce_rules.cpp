@@ -19,13 +19,13 @@ Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call)
 
 CollectiveContract all_reduce_contract(std::string cost,
                                        std::function<Price(const CollectiveProblem&)> price) {
-  return {.values = "every rank's value arrives exactly once, with the same bits everywhere",
-          .cost = std::move(cost),
-          .reduces = Reduces::yes,
-          .oracle = all_reduce_scene,
-          .counts =
-              [](const CollectiveProblem& p, int) { return std::vector<std::int64_t>{p.count}; },
-          .price = std::move(price)};
+  return {
+      .values = "every rank's value arrives exactly once, with the same bits everywhere",
+      .cost = std::move(cost),
+      .reduces = Reduces::yes,
+      .oracle = all_reduce_scene,
+      .counts = [](const CollectiveProblem& p, int) { return std::vector<std::int64_t>{p.count}; },
+      .price = std::move(price)};
 }
 
 Exam all_reduce_exam(std::string cost, std::function<Price(const CollectiveProblem&)> price) {

@@ -8,7 +8,8 @@ namespace lockstep::grader {
 // Every rank brings `data`, and ends with the reduction in it.
 Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call);
 
-// The contract of an all-reduce whose algorithm costs `price`; `cost` is the sentence of that check.
+// The contract of an all-reduce whose algorithm costs `price`; `cost` is the sentence of that
+// check.
 CollectiveContract all_reduce_contract(std::string cost,
                                        std::function<Price(const CollectiveProblem&)> price);
 

@@ -51,7 +51,6 @@ Problems sub_groups(Roots roots) {
           {.members = {4, {3, 1}}, .count = 5, .root = rooted ? 1 : 0}};
 }
 
-
 Problems priced(CaseRunner& runner, Roots roots, Reduces reduces, std::int64_t large) {
   Problems problems;
   for (const int n : {2, 3, 4, 5, 6, 7, 8}) {
@@ -66,8 +65,16 @@ Problems priced(CaseRunner& runner, Roots roots, Reduces reduces, std::int64_t l
     }
   }
   // So few elements that some of N blocks are empty, or all of them short, among many ranks.
-  for (const auto& [n, count] :
-       {std::pair{1, 10}, {8, 1}, {3, 1}, {4, 3}, {8, 7}, {8, 9}, {6, 64}, {12, 13}, {13, 12}, {13, 40}}) {
+  for (const auto& [n, count] : {std::pair{1, 10},
+                                 {8, 1},
+                                 {3, 1},
+                                 {4, 3},
+                                 {8, 7},
+                                 {8, 9},
+                                 {6, 64},
+                                 {12, 13},
+                                 {13, 12},
+                                 {13, 40}}) {
     using enum Situation;
     problems.push_back({.members = whole_world(n),
                         .count = count,
@@ -144,12 +151,13 @@ Problems every_type(Roots roots, Reduces reduces) {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) ask_wide(DType::int32, 5, op);
   ask_wide(DType::uint8, 2, ReduceOp::sum);
   for (const DType dtype : all_dtypes) {
+    // Sums are begun with zero by mistake, and the largest with a small number.
     ask(dtype, ReduceOp::sum, Values::zeros, 2);
-    ask(dtype, ReduceOp::max, Values::zeros, 2);
+    if (dtype == DType::uint8 || dtype == DType::float32)
+      ask(dtype, ReduceOp::max, Values::zeros, 2);
     const Values values = is_integer(dtype) ? Values::extreme : Values::special;
-    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
-      ask(dtype, op, values, 1);
-    }
+    ask(dtype, ReduceOp::sum, values, 1);
+    ask(dtype, dtype == DType::float32 ? ReduceOp::min : ReduceOp::max, values, 1);
   }
   return problems;
 }
@@ -196,8 +204,7 @@ Problems operators() {
 // The same inputs under several schedules give the same bits: on players that have not seen these
 // inputs, which cannot remember what they answered; at last on players that have, which may have
 // kept something else, such as whose turn it is.
-void check_schedules(CaseRunner& runner, const CollectiveContract& contract,
-                     const Oracle& oracle) {
+void check_schedules(CaseRunner& runner, const CollectiveContract& contract, const Oracle& oracle) {
   CollectiveProblem p{.members = whole_world(contract.groups == Groups::one ? 7 : 6),
                       .count = 53,
                       .dtype = DType::float32,
@@ -294,42 +301,43 @@ class CollectiveChecks {
     const auto problems = [contract = contract_](CaseRunner& runner) {
       return priced(runner, contract.roots, contract.reduces, contract.large);
     };
-    Check check = check_of(
-        contract_.cost, completed(problems),
-        [*this](CaseRunner& runner, const CollectiveProblem& p) {
-          std::int64_t bytes_peak = 0;
-          auto played = play_collective(runner, p, described(contract_, p), oracle_, &bytes_peak);
-          if (!played) return;
-          if (contract_.look_at_cost) contract_.look_at_cost(runner, *played, p);
-          check_price(runner, *played, p, contract_.price(p), bytes_peak);
-        });
+    Check check = check_of(contract_.cost, completed(problems),
+                           [*this](CaseRunner& runner, const CollectiveProblem& p) {
+                             std::int64_t bytes_peak = 0;
+                             auto played = play_collective(runner, p, described(contract_, p),
+                                                           oracle_, &bytes_peak);
+                             if (!played) return;
+                             if (contract_.look_at_cost) contract_.look_at_cost(runner, *played, p);
+                             check_price(runner, *played, p, contract_.price(p), bytes_peak);
+                           });
     check.asks = Asks::cost;
     return check;
   }
 
   Check lost_peers() const {
     const auto run = [*this](CaseRunner& runner) {
-      const Problems problems = completed([&](CaseRunner& drawing) {
-        return deaths(drawing, contract_.roots);
-      })(runner);
+      const Problems problems =
+          completed([&](CaseRunner& drawing) { return deaths(drawing, contract_.roots); })(runner);
       const auto of = [&](int number, std::int64_t request) {
         CollectiveProblem p = problems[static_cast<std::size_t>(number)];
         p.death->at_request = request;
         return p;
       };
-      at_each_request(runner, {.problems = static_cast<int>(problems.size()),
-                               .requests_of =
-                                   [&](int number) {
-                                     return requests_of(runner, of(number, 0), oracle_);
-                                   },
-                               .judge =
-                                   [&](int number, std::int64_t request) {
-                                     const auto p = of(number, request);
-                                     play_collective(runner, p, described(contract_, p), oracle_);
-                                   }});
+      at_each_request(
+          runner,
+          {.cases = 16,
+           .problems = static_cast<int>(problems.size()),
+           .requests_of = [&](int number) { return requests_of(runner, of(number, 0), oracle_); },
+           .judge =
+               [&](int number, std::int64_t request) {
+                 const auto p = of(number, request);
+                 play_collective(runner, p, described(contract_, p), oracle_);
+               }});
     };
-    return {"when a peer is lost, a rank throws CommError and never returns a partial result", run,
-            {}, Asks::cost};
+    return {"when a peer is lost, a rank throws CommError and never returns a partial result",
+            run,
+            {},
+            Asks::cost};
   }
 
   Check schedules() const {

@@ -25,7 +25,7 @@ std::string amount(const Range& range, const char* what) {
 // How many messages of which size a rank sent, or received: elements → messages.
 using MessageSizes = std::map<std::int64_t, std::int64_t>;
 
-MessageSizes sizes_of(const Played& played, std::size_t rank, int sim::MessageRecord::* end,
+MessageSizes sizes_of(const Played& played, std::size_t rank, int sim::MessageRecord::*end,
                       std::int64_t element) {
   MessageSizes sizes;
   for (const auto& message : played.counters.messages) {

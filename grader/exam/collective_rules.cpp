@@ -225,9 +225,9 @@ std::vector<Scene> scenes_of(const CollectiveProblem& p, std::uint64_t salt, con
 CaseSetup setup_of(const CollectiveProblem& p, const std::string& what,
                    const std::vector<Scene>& calls) {
   CaseSetup setup;
-  setup.description = text(p.members.description(), ", ", what,
-                           p.death && p.death->at_request > 0 ? text(", rank ", p.death->rank, " dies")
-                                                              : "");
+  setup.description =
+      text(p.members.description(), ", ", what,
+           p.death && p.death->at_request > 0 ? text(", rank ", p.death->rank, " dies") : "");
   setup.schedule_seed = p.schedule_seed;
   setup.players = p.players;
   setup.limits.bytes_max = 1 << 16;

@@ -16,8 +16,15 @@ std::optional<double> unusual(const CollectiveProblem& p, int call, int rank, st
   const int turned = (rank - p.root + p.size()) % p.size();
   const auto infinite = std::numeric_limits<double>::infinity();
   const double least = least_of(p.dtype), largest = largest_of(p.dtype);
-  const double specials[] = {std::numeric_limits<double>::quiet_NaN(), infinite, -0.0, least,
-                             -infinite, -3 * least, 0, largest, -largest};
+  const double specials[] = {std::numeric_limits<double>::quiet_NaN(),
+                             infinite,
+                             -0.0,
+                             least,
+                             -infinite,
+                             -3 * least,
+                             0,
+                             largest,
+                             -largest};
   const double extremes[] = {largest, lowest_of(p.dtype), 0, largest - 1};
   switch (p.values) {
     case Values::usual:

@@ -52,8 +52,8 @@ std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most);
 // problem's deaths a case in which nobody dies: the ranks that were told of the last death play it,
 // so that a part that kept something when it threw shows it.
 struct EachRequest {
-  int cases = 24;        // of all problems together; they begin anew when all were asked
-  int requests_max = 12; // of one problem
+  int cases = 24;         // of all problems together; they begin anew when all were asked
+  int requests_max = 12;  // of one problem
   int problems = 1;
   // How many requests the rank that dies makes in a problem where it does not (rehearse).
   std::function<std::int64_t(int problem)> requests_of;

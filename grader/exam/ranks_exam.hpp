@@ -154,31 +154,31 @@ void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Others...
   const auto at = [&](int number) -> const std::pair<Problem, int>& {
     return dead[static_cast<std::size_t>(number)];
   };
-  at_each_request(
-      runner,
-      {.cases = cases,
-       .problems = static_cast<int>(dead.size()),
-       .requests_of =
-           [&](int number) {
-             const auto& [p, dies] = at(number);
-             auto services = contract.services(p, salt);
-             return runner.rehearse(setup(p, services)).ranks[static_cast<std::size_t>(dies)].requests;
-           },
-       .judge =
-           [&](int number, std::int64_t request) {
-             const auto& [p, dies] = at(number);
-             auto services = contract.services(p, salt);
-             CaseSetup one = setup(p, services);
-             if (request > 0) {
-               one.situations = {Situation::lost_at_each_request};
-               return check_lost_peer(runner, std::move(one), dies, request);
-             }
-             auto after = contract;
-             after.situations = [](const Problem&, std::uint64_t) {
-               return std::vector{Situation::after_an_exception};
-             };
-             play(runner, after, p, salt);
-           }});
+  at_each_request(runner, {.cases = cases,
+                           .problems = static_cast<int>(dead.size()),
+                           .requests_of =
+                               [&](int number) {
+                                 const auto& [p, dies] = at(number);
+                                 auto services = contract.services(p, salt);
+                                 return runner.rehearse(setup(p, services))
+                                     .ranks[static_cast<std::size_t>(dies)]
+                                     .requests;
+                               },
+                           .judge =
+                               [&](int number, std::int64_t request) {
+                                 const auto& [p, dies] = at(number);
+                                 auto services = contract.services(p, salt);
+                                 CaseSetup one = setup(p, services);
+                                 if (request > 0) {
+                                   one.situations = {Situation::lost_at_each_request};
+                                   return check_lost_peer(runner, std::move(one), dies, request);
+                                 }
+                                 auto after = contract;
+                                 after.situations = [](const Problem&, std::uint64_t) {
+                                   return std::vector{Situation::after_an_exception};
+                                 };
+                                 play(runner, after, p, salt);
+                               }});
 }
 
 // The rank `dies` is lost at its request number `at_request`; the others must say so.

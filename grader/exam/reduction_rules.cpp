@@ -34,8 +34,14 @@ double usual(const Reduction& of, std::uint64_t bits, int rank) {
 // the smallest normal one.
 double special(const Reduction& of, std::uint64_t bits, int rank, std::int64_t e) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  const double on_last[] = {std::numeric_limits<double>::quiet_NaN(), infinite, -infinite,
-                            -infinite, 0, 0, largest_of(of.dtype), 0};
+  const double on_last[] = {std::numeric_limits<double>::quiet_NaN(),
+                            infinite,
+                            -infinite,
+                            -infinite,
+                            0,
+                            0,
+                            largest_of(of.dtype),
+                            0};
   const auto kind = static_cast<std::size_t>(e % 8);
   if (kind == 4) return (1 + rank) * least_of(of.dtype);
   if (kind == 5) return -0.0;
@@ -143,8 +149,8 @@ Bytes to_saturated_bytes(DType dtype, std::span<const double> values, std::int64
         // The largest int64 has no double.
         const auto whole = value >= 0x1p63 ? std::numeric_limits<std::int64_t>::max()
                                            : static_cast<std::int64_t>(value);
-        const auto element = static_cast<T>(static_cast<std::uint64_t>(whole) +
-                                            static_cast<std::uint64_t>(offset));
+        const auto element =
+            static_cast<T>(static_cast<std::uint64_t>(whole) + static_cast<std::uint64_t>(offset));
         const auto raw = std::as_bytes(std::span(&element, 1));
         bytes.insert(bytes.end(), raw.begin(), raw.end());
       }

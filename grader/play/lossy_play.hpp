@@ -44,8 +44,7 @@ struct LossyCase {
 };
 template <typename Archive, typename Settings>
 void fields(Archive& archive, LossyCase<Settings>& c) {
-  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s,
-          c.in_flight);
+  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s, c.in_flight);
 }
 
 struct LossyReport {

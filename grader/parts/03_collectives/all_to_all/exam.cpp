@@ -106,8 +106,9 @@ Price price(const CollectiveProblem& p) {
 
 Exam exam() {
   return collective_exam(
-      {.values = "block j of rank i becomes block i of rank j, for equal and for different lengths, "
-                 "some of them 0",
+      {.values =
+           "block j of rank i becomes block i of rank j, for equal and for different lengths, "
+           "some of them 0",
        .cost = "each block is sent once, and with equal lengths no rank waits for another",
        .oracle = scene,
        .counts = counts,

@@ -71,7 +71,8 @@ CaseSetup setup_of(const Members& members, std::size_t barriers, Peer peer, Turn
   CaseSetup setup;
   setup.services = {&turnstile};
   setup.limits.bytes_max = 1 << 16;
-  setup.description = text(members.description(), ", ", counted(static_cast<int>(barriers), "barrier"));
+  setup.description =
+      text(members.description(), ", ", counted(static_cast<int>(barriers), "barrier"));
   for (int rank = 0; rank < members.world; ++rank) {
     CollectiveCase one;
     one.group = members.choice_of(rank);
@@ -218,7 +219,8 @@ void deaths(CaseRunner& runner) {
     const auto counters = runner.rehearse(setup_of(whole_world(ranks), 1, Peer::lost, turnstile));
     return counters.ranks[static_cast<std::size_t>(dies)].requests;
   };
-  at_each_request(runner, {.problems = static_cast<int>(std::size(ranks_and_dead)),
+  at_each_request(runner, {.cases = 16,
+                           .problems = static_cast<int>(std::size(ranks_and_dead)),
                            .requests_of = requests_of,
                            .judge = [&](int number, std::int64_t request) {
                              const auto [ranks, dies] = ranks_and_dead[number];
@@ -281,8 +283,7 @@ Exam exam() {
          for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 13, 17}) check_cost(runner, n);
        }},
       {"when a peer is lost, a rank throws CommError and never returns before all ranks arrive",
-       deaths,
-       std::vector<std::size_t>{0}},
+       deaths, std::vector<std::size_t>{0}},
   };
 }
 

@@ -23,8 +23,8 @@ Nodes nodes_of(int ranks_each, double faster) {
   return nodes;
 }
 
-// All numbers of nodes that the ranks can have, in turn: the number of cases so far decides, so that
-// every number of ranks meets each of them with several counts. Some nodes number their ranks
+// All numbers of nodes that the ranks can have, in turn: the number of cases so far decides, so
+// that every number of ranks meets each of them with several counts. Some nodes number their ranks
 // backwards.
 void place_on_nodes(CaseRunner& runner, CollectiveProblem& p) {
   std::vector<int> each;

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/lossy_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -286,8 +286,9 @@ void special(CaseRunner& runner) {
 }
 
 const LossyPart<CastSettings> what_is_asked{
-    .any_ranks = "on 1 to 8 and 13 ranks the bucket becomes the mean, with the same bits on all, in "
-                 "both 16-bit types",
+    .any_ranks =
+        "on 1 to 8 and 13 ranks the bucket becomes the mean, with the same bits on all, in "
+        "both 16-bit types",
     .any_size = "any number of elements, also none and more than 65,536",
     .types = "a subgroup divides by its own size, and float64 stays float64",
     .wire_sentence = "half the bytes of float32 travel, in one all-reduce",
@@ -296,12 +297,11 @@ const LossyPart<CastSettings> what_is_asked{
     .contract = {.gradient = usual_numbers, .compare = compare_means},
     .wire = wire_of,
     .least = {},
-    .extremes =
-        [](CaseRunner& runner) {
-          std::vector<Problem> all;
-          for (const std::int64_t count : {1, 3, 64}) all.push_back(in_turn(runner, 3, count));
-          return all;
-        }};
+    .extremes = [](CaseRunner& runner) {
+      std::vector<Problem> all;
+      for (const std::int64_t count : {1, 3, 64}) all.push_back(in_turn(runner, 3, count));
+      return all;
+    }};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "grader/exam/lossy_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/10_compression/power_sgd/oracle.hpp"
@@ -134,8 +135,9 @@ Wire wire_of(const Problem& p) {
                           " of P and ", plan.q_count, " of Q"),
           .collectives = plan.q_count > 0 ? 2 : 1,
           .made_of = plan.q_count > 0 ? "two all-reduces" : "one all-reduce",
-          .more = "P·Qᵀ or whole matrices travel, or matrices that do not shrink enough are "
-                  "compressed",
+          .more =
+              "P·Qᵀ or whole matrices travel, or matrices that do not shrink enough are "
+              "compressed",
           .less = "a matrix is compressed that must travel as it is, or P is not reduced"};
 }
 
@@ -328,8 +330,9 @@ void large(CaseRunner& runner) {
 }
 
 const LossyPart<PowerSgdSettings> what_is_asked{
-    .any_ranks = "on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is "
-                 "left out stays on its rank",
+    .any_ranks =
+        "on 1 to 8 and 13 ranks matrices become P·Qᵀ and the rest the mean, and what is "
+        "left out stays on its rank",
     .any_size = "a bucket of one element, of none, and of more than 65,536",
     .types = "a subgroup divides by its own size, in float32 and float64",
     .wire_sentence = "(n + m)·r elements of a matrix travel instead of n·m",
@@ -341,14 +344,13 @@ const LossyPart<PowerSgdSettings> what_is_asked{
     .counts = {0, 1, 53},
     .all_digits = {DType::float64},
     .least = {},
-    .extremes =
-        [](CaseRunner& runner) {
-          std::vector<Problem> all{usual(runner, 8, {{20, 30}, {50}}, 2)};
-          for (const auto& shapes : {Shapes{{1}}, Shapes{{64}}, Shapes{{8, 8}}, Shapes{{64, 1}}}) {
-            all.push_back(usual(runner, 3, shapes, 1));
-          }
-          return all;
-        }};
+    .extremes = [](CaseRunner& runner) {
+      std::vector<Problem> all{usual(runner, 8, {{20, 30}, {50}}, 2)};
+      for (const auto& shapes : {Shapes{{1}}, Shapes{{64}}, Shapes{{8, 8}}, Shapes{{64, 1}}}) {
+        all.push_back(usual(runner, 3, shapes, 1));
+      }
+      return all;
+    }};
 
 }  // namespace
 
@@ -363,7 +365,8 @@ Exam exam() {
        {"over ten passes, what was applied and what is left add up to what came in", books},
        {"each bucket has a residual and Q of its own, and a Q that became zero is drawn anew",
         two_buckets},
-       {"a NaN or an infinity makes its matrix NaN on all ranks, and nothing else; what is not compressed leaves a "
+       {"a NaN or an infinity makes its matrix NaN on all ranks, and nothing else; what is not "
+        "compressed leaves a "
         "residual of zero",
         special},
        {"shares are multiplied by 1/N before each sum: nothing overflows that fits as a mean",

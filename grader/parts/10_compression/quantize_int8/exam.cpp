@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/lossy_checks.hpp"
 #include "grader/parts/10_compression/quantize_int8/oracle.hpp"
 
 namespace lockstep::grader::quantize_int8 {
@@ -201,11 +201,13 @@ void special(CaseRunner& runner) {
 }
 
 const LossyPart<QuantizeSettings> what_is_asked{
-    .any_ranks = "on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a "
-                 "rounding, with the same bits on all",
+    .any_ranks =
+        "on 1 to 8 and 13 ranks the tensor becomes the sum, within half a scale a "
+        "rounding, with the same bits on all",
     .any_size = "any number of elements, also none and more than 65,536, and chunks of any size",
-    .types = "a subgroup has parts of its own, and float64 and the halves come back as what they "
-             "were",
+    .types =
+        "a subgroup has parts of its own, and float64 and the halves come back as what they "
+        "were",
     .wire_sentence =
         "a quarter of float32's bytes and the scales travel, in an all_to_all and an all_gather",
     .starts =
@@ -214,14 +216,13 @@ const LossyPart<QuantizeSettings> what_is_asked{
     .contract = {.gradient = usual_numbers, .compare = compare_sums},
     .wire = wire_of,
     .dtypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16},
-    .extremes =
-        [](CaseRunner& runner) {
-          std::vector<Problem> all;
-          for (const auto& [count, chunk] : {std::pair{1, 1}, {1, 256}, {64, 1}, {64, 64}, {64, 5}}) {
-            all.push_back(usual(runner, 3, count, chunk));
-          }
-          return all;
-        }};
+    .extremes = [](CaseRunner& runner) {
+      std::vector<Problem> all;
+      for (const auto& [count, chunk] : {std::pair{1, 1}, {1, 256}, {64, 1}, {64, 64}, {64, 5}}) {
+        all.push_back(usual(runner, 3, count, chunk));
+      }
+      return all;
+    }};
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/lossy_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -316,8 +316,9 @@ void large(CaseRunner& runner) {
 }
 
 const LossyPart<RandomKSettings> what_is_asked{
-    .any_ranks = "on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the "
-                 "others zero",
+    .any_ranks =
+        "on 1 to 8 and 13 ranks the entries of the seed become n/k times the mean, and the "
+        "others zero",
     .any_size = "any number of elements and entries, also none, all, and more than 65,536",
     .types = "a subgroup divides by its own size, and float64 and the halves stay what they are",
     .wire_sentence = "k elements travel in one all-reduce, without their places",
@@ -327,14 +328,13 @@ const LossyPart<RandomKSettings> what_is_asked{
     .wire = wire_of,
     .dtypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16},
     .all_digits = {DType::float64},
-    .extremes =
-        [](CaseRunner& runner) {
-          std::vector<Problem> all;
-          for (const auto& [count, k] : {std::pair{1, 1}, {64, 1}, {64, 64}, {64, 40}, {3, 2}}) {
-            all.push_back(usual(runner, 3, count, k));
-          }
-          return all;
-        }};
+    .extremes = [](CaseRunner& runner) {
+      std::vector<Problem> all;
+      for (const auto& [count, k] : {std::pair{1, 1}, {64, 1}, {64, 64}, {64, 40}, {3, 2}}) {
+        all.push_back(usual(runner, 3, count, k));
+      }
+      return all;
+    }};
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/lossy_checks.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/10_compression/top_k_error_feedback/oracle.hpp"
 
@@ -193,10 +193,12 @@ void two_buckets(CaseRunner& runner) {
 }
 
 const LossyPart<TopKSettings> what_is_asked{
-    .any_ranks = "on 1 to 8 and 13 ranks the largest entries travel with their signs and are "
-                 "averaged, and the rest stays",
-    .any_size = "any number of elements, also none and more than 65,536, and at least one entry of "
-                "a small tensor",
+    .any_ranks =
+        "on 1 to 8 and 13 ranks the largest entries travel with their signs and are "
+        "averaged, and the rest stays",
+    .any_size =
+        "any number of elements, also none and more than 65,536, and at least one entry of "
+        "a small tensor",
     .types = "a subgroup divides by its own size, and float64 stays float64",
     .wire_sentence = "k entries of 8 bytes travel to each other rank, in one all-gather",
     .starts = "the all-gather is in flight when the function returns, and nothing was waited for",
@@ -204,15 +206,14 @@ const LossyPart<TopKSettings> what_is_asked{
     .contract = {.gradient = usual_numbers, .state = usual_state, .compare = compare_calls},
     .wire = wire_of,
     .all_digits = {DType::float64},
-    .extremes =
-        [](CaseRunner& runner) {
-          std::vector<Problem> all;
-          for (const auto& [count, fraction] :
-               {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
-            all.push_back(usual(runner, 3, count, fraction));
-          }
-          return all;
-        }};
+    .extremes = [](CaseRunner& runner) {
+      std::vector<Problem> all;
+      for (const auto& [count, fraction] :
+           {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
+        all.push_back(usual(runner, 3, count, fraction));
+      }
+      return all;
+    }};
 
 }  // namespace
 
@@ -224,7 +225,8 @@ Exam exam() {
         "far they are, and entries of one place are added",
         ties},
        {"NaN and infinity travel at once and leave nothing behind", special},
-       {"a value is multiplied by 1/N before the sum: nothing overflows that fits as a mean", large},
+       {"a value is multiplied by 1/N before the sum: nothing overflows that fits as a mean",
+        large},
        {"each bucket has a residual of its own", two_buckets}});
 }
 
