@@ -223,11 +223,10 @@ Exam exam() {
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
          // While backward runs, and when it is over and the others wait in the only step.
-         for (const double gap_s : {20e-6, 1e-7}) {
-           OptimizerProblem p = usual(runner, 3, {{}});
-           p.training.sizes = {35, 13};
+         for (const auto& [gap_s, at_request] : {std::pair{20e-6, 12}, {1e-7, 13}, {1e-7, 16}}) {
+           OptimizerProblem p = usual(runner, 4, {{}});
            p.training.gap_s = gap_s;
-           judge_lost_peers(runner, contract_of_results(), p, 12);
+           judge_lost_peer(runner, contract_of_results(), p, 2, at_request);
          }
        },
        {},

@@ -316,7 +316,7 @@ Exam exam() {
        }},
       {"when a device is lost, the others throw CommError",
        [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 16);
+         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 28);
        },
        {},
        Asks::cost},
