@@ -164,15 +164,18 @@ class LossyChecks {
   typename Family::Contract usual_;
 };
 
-// The checks of every part, with those of one part between them.
+// The checks of every part, with those of one part between them, and before them those that know
+// each result exactly, so that they name its cause.
 template <typename Settings>
-Exam lossy_exam(const LossyPart<Settings>& part, const std::vector<Check>& particular) {
+Exam lossy_exam(const LossyPart<Settings>& part, const std::vector<Check>& particular,
+                Exam exam = {}) {
   const LossyChecks<Settings> checks(part);
   const auto run = [&](void (LossyChecks<Settings>::*check)(CaseRunner&) const) {
     return [checks, check](CaseRunner& runner) { (checks.*check)(runner); };
   };
   using All = LossyChecks<Settings>;
-  Exam exam{{part.any_ranks, run(&All::any_ranks)}, {part.any_size, run(&All::any_size)}};
+  exam.push_back({part.any_ranks, run(&All::any_ranks)});
+  exam.push_back({part.any_size, run(&All::any_size)});
   exam.insert(exam.end(), particular.begin(), particular.end());
   exam.push_back(
       {"two calls are in flight at once, and each is about its own tensor", run(&All::in_flight)});

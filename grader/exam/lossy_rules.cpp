@@ -83,7 +83,8 @@ std::optional<Cause> scaled(const Numbers& seen, const Right& right) {
 bool only_digits(const Numbers& seen, const Right& right) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const double digits = 4e-6 * std::fabs(right.values[i]);
-    const bool right_or_near = std::fabs(seen[i] - right.values[i]) <= digits;
+    const bool right_or_near =
+        std::isfinite(digits) && std::fabs(seen[i] - right.values[i]) <= digits;
     if (!right_or_near && !is_close(seen[i], right.values[i], tolerance_at(right, i))) return false;
   }
   return true;

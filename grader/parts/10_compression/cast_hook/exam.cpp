@@ -73,6 +73,15 @@ std::vector<Mistake<Numbers>> mistakes_of_halves(const LossySeen& seen, std::siz
         "the share is cut off to 16 bits; the contract rounds it to nearest even, as Tensor::to "
         "does"},
        mean_of(gradients, [&](double x) { return cut_to_half(half, x / n); })},
+      {{"truncated",
+        "the share is cut off to 16 bits; the contract rounds it to nearest even, as Tensor::to "
+        "does"},
+       mean_of(gradients,
+               [&](double x) {  // cut off in float32, so that small halves are rounded after it
+                 const bool small =
+                     std::fabs(x / n) < (half == DType::float16 ? 0x1p-14 : 0x1p-126);
+                 return small ? in_half(half, x / n) : cut_to_half(half, x / n);
+               })},
       {{"other_half", text("the elements travel in ", name_of(other),
                            ", not in the type that the "
                            "argument `half` asks for")},
@@ -93,6 +102,20 @@ Numbers divided_after(const std::vector<Numbers>& gradients, DType half) {
   Numbers sum = mean_of(gradients, [&](double x) { return in_half(half, x); });
   for (double& value : sum) value = in_half(half, value) / static_cast<double>(gradients.size());
   return sum;
+}
+
+// The division at another place.
+std::vector<Mistake<Numbers>> mistakes_of_order(const std::vector<Numbers>& gradients, DType half) {
+  const auto n = static_cast<double>(gradients.size());
+  return {
+      {{"divided_after",
+        "the sum is made before the division, so that it overflows 16 bits where the mean fits; "
+        "multiply by 1/N first"},
+       divided_after(gradients, half)},
+      {{"converted_first",
+        "the gradient is converted before it is divided, so that it overflows 16 bits where its "
+        "share fits; multiply by 1/N first"},
+       mean_of(gradients, [&](double x) { return in_half(half, x) / n; })}};
 }
 
 Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
@@ -129,6 +152,9 @@ void compare_single_roundings(CaseRunner& runner, const Played& played, const Pr
         .name = text("one rank's share, rounded to nearest even in ", name_of(half), ","),
         .values = mean_of(seen.gradients[call], [&](double x) { return in_half(half, x / n); })};
     right.mistakes = mistakes_of_halves(seen, call, half);
+    for (auto& mistake : mistakes_of_order(seen.gradients[call], half)) {
+      right.mistakes.push_back(std::move(mistake));
+    }
     for (auto& mistake : mistakes_of_mean(seen, call, right.values)) {
       right.mistakes.push_back(std::move(mistake));
     }
@@ -141,18 +167,7 @@ void compare_large(CaseRunner& runner, const Played& played, const Problem& p,
                    const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     Right right = right_mean(p, seen, call);
-    const auto& gradients = seen.gradients[call];
-    const double n = seen.ranks();
-    const DType half = p.settings.half;
-    const std::vector<Mistake<Numbers>> of_order{
-        {{"divided_after",
-          "the sum is made before the division, so that it overflows 16 bits where the mean fits; "
-          "multiply by 1/N first"},
-         divided_after(gradients, half)},
-        {{"converted_first",
-          "the gradient is converted before it is divided, so that it overflows 16 bits where its "
-          "share fits; multiply by 1/N first"},
-         mean_of(gradients, [&](double x) { return in_half(half, x) / n; })}};
+    const auto of_order = mistakes_of_order(seen.gradients[call], p.settings.half);
     right.mistakes.insert(right.mistakes.begin(), of_order.begin(), of_order.end());
     check_result(runner, played, seen, call, right);
   }

@@ -24,6 +24,10 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
     Right right = right_sum(seen, call, chunks_of(p));
     const bool half = p.dtype == DType::bfloat16 || p.dtype == DType::float16;
     if (half) round_result(right, p.dtype);
+    if (p.count < 1'000) {  // the codes of more take longer than the case
+      const auto first = mistakes_of_codes(seen.gradients[call], chunks_of(p));
+      right.mistakes.insert(right.mistakes.begin(), first.begin(), first.end());
+    }
     check_result(runner, played, seen, call, right);
   }
 }
@@ -58,16 +62,6 @@ void compare_codes(CaseRunner& runner, const Played& played, const Problem& p,
     right.otherwise = {"other_codes",
                        "codes, scales or parts are taken from the wrong place; a chunk counts from "
                        "the beginning of its part"};
-    check_result(runner, played, seen, call, right);
-  }
-}
-
-void compare_chunks(CaseRunner& runner, const Played& played, const Problem& p,
-                    const LossySeen& seen, const LossyNotes&) {
-  for (std::size_t call = 0; call < seen.calls(); ++call) {
-    Right right = right_sum(seen, call, chunks_of(p));
-    auto first = mistakes_of_codes(seen.gradients[call], chunks_of(p));
-    right.mistakes.insert(right.mistakes.begin(), first.begin(), first.end());
     check_result(runner, played, seen, call, right);
   }
 }
@@ -187,7 +181,7 @@ Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
 
 void outliers(CaseRunner& runner) {
   for (const int n : {3, 1}) {
-    judge(runner, contract_with(compare_chunks, uneven_chunks), usual(runner, n, 24, 4));
+    judge(runner, contract_with(compare_sums, uneven_chunks), usual(runner, n, 24, 4));
   }
   judge(runner, contract_with(compare_codes, least_numbers), usual(runner, 3, 40, 8));
 }
@@ -229,14 +223,14 @@ const LossyPart<QuantizeSettings> what_is_asked{
 Exam exam() {
   return lossy_exam(
       what_is_asked,
-      {{"each element is the nearest multiple of its scale, before the sum in the order of ranks "
-        "and after it",
-        codes},
-       {"an outlier spoils its own chunk only, and a chunk of zeros stays zero; no scale is below "
+      {{"an outlier spoils its own chunk only, and a chunk of zeros stays zero; no scale is below "
         "2^-126",
         outliers},
        {"a chunk with NaN or infinity is NaN as a whole, and the others are not affected",
-        special}});
+        special}},
+      {{"each element is the nearest multiple of its scale, before the sum in the order of ranks "
+        "and after it",
+        codes}});
 }
 
 }  // namespace lockstep::grader::quantize_int8
