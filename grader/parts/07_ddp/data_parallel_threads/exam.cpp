@@ -235,6 +235,8 @@ FunctionContract<ThreadsQuestion, ThreadsAnswer> contract_of(std::vector<Look> l
           .wrong = [looks = std::move(looks)](
                        std::span<const ThreadsQuestion> asked,
                        const ThreadsAnswer& seen) { return wrong(asked.back(), seen, looks); },
+          // Every question has a model of its own.
+          .is_right = [](const ThreadsQuestion&, const ThreadsAnswer&) { return false; },
           .sizes = [](const ThreadsQuestion& q) -> Sizes {
             return {q.devices, q.batches};
           },

@@ -262,6 +262,8 @@ FunctionContract<Question, Answer> contract_of(Property asked_for) {
             }
             return std::nullopt;
           },
+          // Every question has a model of its own.
+          .is_right = [](const Question&, const Answer&) { return false; },
           .smaller =
               [](const Question& q) {
                 std::vector<Question> offered;
