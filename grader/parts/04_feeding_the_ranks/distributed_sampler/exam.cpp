@@ -176,27 +176,26 @@ FunctionContract<SamplerOptions, Indices> contract_of(Series series) {
   const auto refused = [](int rank, int ranks) {
     return SamplerOptions{10, rank, ranks, 0, 0, Order::sequential, Tail::pad};
   };
-  return {
-      .text_of = text_of,
-      .wrong = [series](std::span<const SamplerOptions> asked,
-                        const Indices& seen) -> std::optional<Failure> {
-        const SamplerOptions& q = asked.back();
-        const Indices expected = data::distributed_indices(q);
-        if (seen == expected) return std::nullopt;
-        return because(likely_cause(asked, seen, expected, series),
-                       {.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen),
-                                        " where ", listed(expected), " was expected"),
-                        .expected = listed(expected),
-                        .seen = listed(seen)});
-      },
-      .refusals = {{.valid = valid,
-                    .accepts = {"bad_rank_accepted", "there is no such rank"},
-                    .refuses = {"refused_a_valid_rank", "there is such a rank"},
-                    .nonsense = {refused(4, 4), refused(-1, 4), refused(0, 0), refused(INT_MIN, 4),
-                                 refused(INT_MAX, 4)}}},
-      .sizes = [](const SamplerOptions& q) -> Sizes {
-        return {q.ranks, {q.length}};
-      }};
+  return {.text_of = text_of,
+          .wrong = [series](std::span<const SamplerOptions> asked,
+                            const Indices& seen) -> std::optional<Failure> {
+            const SamplerOptions& q = asked.back();
+            const Indices expected = data::distributed_indices(q);
+            if (seen == expected) return std::nullopt;
+            return because(
+                likely_cause(asked, seen, expected, series),
+                {.message = text("rank ", q.rank, " of ", q.ranks, " reads ", listed(seen),
+                                 " where ", listed(expected), " was expected"),
+                 .expected = listed(expected),
+                 .seen = listed(seen)});
+          },
+          .refusals = {{.valid = valid,
+                        .accepts = {"bad_rank_accepted", "there is no such rank"},
+                        .refuses = {"refused_a_valid_rank", "there is such a rank"},
+                        .nonsense = {refused(4, 4), refused(-1, 4), refused(INT_MAX, 4)}}},
+          .sizes = [](const SamplerOptions& q) -> Sizes {
+            return {q.ranks, {q.length}};
+          }};
 }
 
 using Questions = std::vector<SamplerOptions>;

@@ -243,6 +243,10 @@ const std::vector<Misreading>& misreadings() {
         "when all ranks wait and nothing is reduced or refused, nothing ever would be; say so at "
         "once"},
        {.all_wait = AllWait::never}},
+      {{"nothing_ready_waits",
+        "a rank that has nothing ready was taken for one that waits, but it goes on, and may bring "
+        "something"},
+       {.all_wait = AllWait::of_those_with_some}},
       {{"rank_0_waits",
         "not all ranks wait; rank 0's outlook is taken for that of all, but every rank tells its "
         "own, and another may bring more"},
@@ -250,10 +254,6 @@ const std::vector<Misreading>& misreadings() {
       {{"one_rank_waits",
         "one rank waits, but another may bring more; only when all wait, nothing can come"},
        {.all_wait = AllWait::any}},
-      {{"nothing_ready_waits",
-        "a rank that has nothing ready was taken for one that waits, but it goes on, and may bring "
-        "something"},
-       {.all_wait = AllWait::of_those_with_some}},
       {{"refused_does_not_move",
         "a gradient was refused in this round, so the step ends with that; the others are not "
         "stalled because of it"},

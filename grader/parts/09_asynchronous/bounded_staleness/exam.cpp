@@ -182,6 +182,7 @@ bool is_valid(const WorkerClocks& at) {
 const FunctionContract<WorkerClocks, Starts> contract{
     .text_of = text_of_clocks,
     .wrong = wrong_starts,
+    .is_right = [](const WorkerClocks& at, const Starts& seen) { return seen == right_starts(at); },
     .refusals = {{.valid = is_valid,
                   .accepts = {"accepts_nonsense",
                               "there is a clock for each worker, and neither clocks nor bounds are "
@@ -198,6 +199,8 @@ const FunctionContract<WorkerClocks, Starts> contract{
 const FunctionContract<WorkerRun, Starts> contract_of_runs{
     .text_of = text_of_run,
     .wrong = wrong_run,
+    // A run's answers are those of its own calls.
+    .is_right = [](const WorkerRun&, const Starts&) { return false; },
     .refusals = {{.valid = [](const WorkerRun&) { return true; }, .accepts = {}, .nonsense = {}}},
     .form = fields_to_bytes(StalenessForm::runs),
     .smaller = smaller_runs};
@@ -243,11 +246,11 @@ std::vector<WorkerClocks> with(std::vector<WorkerClocks> first, std::vector<Work
 // The first clocks tell most misreadings apart: 6 may start, 7 is one step too far, 8 may start by
 // worker 0, 9 by the mean, and 10 by none of these.
 std::vector<WorkerClocks> near_the_bound(CaseRunner& runner) {
-  return with(
-      {all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
-       all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
-       all_active({1, 9, 9, 9}, 3), all_active({12}, 1), slow_last(20, 4), slow_last(100, 4)},
-      random_clocks(runner, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
+  return with({all_active({4, 2, 6, 5, 7, 2, 8, 2, 9, 10}, 4), all_active({7, 5, 9}, 4),
+               all_active({7, 5, 9}, 3), all_active({5, 8, 9, 9}, 3), all_active({9, 9, 8, 5}, 3),
+               all_active({1, 9, 9, 9}, 3), all_active({12}, 1), slow_last(20, 4),
+               slow_last(100, 4), slow_last(300, 4)},
+              random_clocks(runner, Finished::none, 0, 8, {1, 2, 3, 5, 7}));
 }
 
 std::vector<WorkerClocks> some_finished(CaseRunner& runner) {
