@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
 #include "grader/judge/case_runner.hpp"
@@ -21,12 +22,6 @@ struct Nodes {
   int ranks_each = 1;
   sim::Network network{};
   bool turned = false;  // every other node numbers its ranks backwards
-};
-
-// A rank dies at its k-th request to the judge, from 1; 0: nobody dies, though it was announced.
-struct Death {
-  int rank = 0;
-  std::int64_t at_request = 1;
 };
 
 struct CollectiveProblem {

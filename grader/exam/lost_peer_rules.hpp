@@ -20,7 +20,7 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Re
 // as the death's.
 std::optional<Played> play_with_a_death(CaseRunner& runner, const CaseSetup& setup);
 
-// A rank's death: at its k-th request, from 1.
+// A rank dies at its k-th request to the judge, from 1; 0: nobody dies, though it was announced.
 struct Death {
   int rank = 0;
   std::int64_t at_request = 1;
