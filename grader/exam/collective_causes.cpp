@@ -181,7 +181,7 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   if (seen.size() != static_cast<std::size_t>(held.count)) {
     return {"length", "the length of the buffer changed"};
   }
-  if (!held.before.empty() && held.before == held.after) {
+  if (!held.reduced() && !held.before.empty() && held.before == held.after) {
     return {"scribbled",
             text("`", held.name, "` must not change on rank ", rank, ", but the call wrote to it")};
   }
