@@ -171,7 +171,7 @@ void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Others...
                                  CaseSetup one = setup(p, services);
                                  if (request > 0) {
                                    one.situations = {Situation::lost_at_each_request};
-                                   return check_lost_peer(runner, std::move(one), dies, request);
+                                   return check_lost_peer(runner, std::move(one), {dies, request});
                                  }
                                  auto after = contract;
                                  after.situations = [](const Problem&, std::uint64_t) {
