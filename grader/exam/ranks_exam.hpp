@@ -73,9 +73,11 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
     }
     setup.inputs.push_back(fields_to_bytes(one));
   }
+  if (contract.situations) {
+    for (const Situation situation : contract.situations(p, salt)) asked.insert(situation);
+  }
   setup.situations.assign(asked.begin(), asked.end());
   std::apply([&](Services&... each) { setup.services = {&each...}; }, services);
-  if (contract.situations) setup.situations = contract.situations(p, salt);
   return setup;
 }
 
