@@ -351,7 +351,7 @@ std::vector<ChoiceQuestion> special_links() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const sim::Link usual{2e-6, 1e-6, 200e9};
   std::vector<ChoiceQuestion> questions{
-      {{usual, usual}, 8, 4, std::numeric_limits<std::int64_t>::max()}};
+      {{usual, usual}, 24, 4, std::numeric_limits<std::int64_t>::max()}};
   for (const sim::Link& link : {sim::Link{2e-6, 1e-6, infinity}, sim::Link{-0.0, 1e-6, 200e9},
                                 sim::Link{0x1p-1060, 1e-6, 200e9}}) {
     questions.push_back({{link, usual}, 8, 4, 1000});
@@ -366,16 +366,16 @@ Exam exam() {
   return {
       {"on one node, steps and bytes of each algorithm are right for any number of ranks",
        [](CaseRunner& runner) {
-         constexpr int one[] = {1}, more[] = {16, 24, 100, 1024, 65'537};
-         ask(runner, contract, "one node", clusters(runner, one, every_rank_count));
-         ask(runner, contract, "many ranks on one node", clusters(runner, one, more));
-         ask(runner, contract, "special links", special_links());
+         constexpr int one[] = {1}, some[] = {8, 2, 4, 16, 3, 24, 100, 1024, 65'537};
+         ask(runner, contract, "one node", clusters(runner, one, some));
+         ask(runner, contract, "each number of ranks", clusters(runner, one, every_rank_count));
        }},
       {"on several nodes, each step is charged to the link that it uses",
        [](CaseRunner& runner) {
          constexpr int nodes[] = {2, 4, 16, 3, 125}, ranks[] = {8, 4, 2, 1, 6, 3}, one[] = {1};
          ask(runner, contract, "several nodes", clusters(runner, nodes, ranks));
          ask(runner, contract, "a rank on each node", clusters(runner, every_rank_count, one));
+         ask(runner, contract, "special links", special_links());
        }},
       {"the fastest algorithm is chosen on both sides of each crossing",
        [](CaseRunner& runner) {
