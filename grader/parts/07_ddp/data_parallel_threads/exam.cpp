@@ -8,6 +8,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
@@ -22,7 +23,8 @@ using Breaks = ThreadsQuestion::Breaks;
 std::string text_of(const ThreadsQuestion& q) {
   std::string words =
       text("steps of ", listed(q.batches), " samples on ", q.devices,
-           q.devices == 1 ? " device" : " devices", q.dtype == DType::float32 ? ", float32" : "");
+           q.devices == 1 ? " device" : " devices", q.dtype == DType::float32 ? ", float32" : "",
+           all_finite(q.inputs) ? "" : ", of which one holds a value that is not finite");
   if (q.breaks == Breaks::nothing) return words;
   return text(words, ", where device ", q.broken, " breaks in the last ",
               q.breaks == Breaks::forward ? "forward" : "backward");
@@ -58,7 +60,11 @@ const std::vector<KnownMistake>& known_mistakes() {
   return all;
 }
 
-Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const double> seen) {
+Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const double> seen,
+               std::span<const double> right, std::size_t at) {
+  if (!all_finite(right)) {
+    if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
+  }
   if (!all_finite(seen)) {
     return {"no_number",
             "this value is not finite: some outputs or gradients were never written, such as those "
@@ -102,7 +108,7 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
                           return is_rounded(q.dtype, a, b);
                         });
     return because(
-        digits ? rounded() : cause_of(q, k, seen),
+        digits ? rounded() : cause_of(q, k, seen, right.gradients, *at),
         {.message = text("in step ", k, ", element ", *at, " of the master's gradients is ",
                          number_at(seen, *at), " where one device that gets the whole batch has ",
                          number_at(right.gradients, *at)),
@@ -281,13 +287,25 @@ std::optional<Failure> wrong(const ThreadsQuestion& q, const ThreadsAnswer& seen
 // Some ten times what the wordiest case needs.
 constexpr std::int64_t requests_max = 20'000;
 
+// The situations into which questions put the part.
+Situations asked_by(const std::vector<ThreadsQuestion>& questions) {
+  Situations asked;
+  for (const ThreadsQuestion& q : questions) {
+    ask_of_values(q.inputs, asked);
+    if (q.dtype == DType::float64) asked.insert(Situation::double_digits);
+    if (q.devices == 13) asked.insert(Situation::rank_counts);
+  }
+  return asked;
+}
+
 // Plays one case: `questions`, one after the other, in one process.
 void ask(CaseRunner& runner, std::span<const Look> looks, const std::string& description,
-         const std::vector<ThreadsQuestion>& questions) {
+         const std::vector<ThreadsQuestion>& questions, Situations asked = {}) {
   DeviceLedger ledger(questions);
+  asked.merge(asked_by(questions));
   const auto played =
       play_served(runner, description, std::vector<std::vector<ThreadsQuestion>>(1, questions),
-                  {&ledger}, requests_max);
+                  {&ledger}, requests_max, asked);
   if (!played) return;
   ByteReader& result = played->results->of(0);
   for (const ThreadsQuestion& question : questions) {
@@ -365,6 +383,17 @@ Exam exam() {
            ask(runner, values, text("samples of shape ", listed(shape)), {q});
          }
          ask(runner, values, "float32", {drawn_question(runner, 3, {6, 5}, DType::float32)});
+       }},
+      {"what is not finite in one device's chunk shows; a batch that comes twice counts twice",
+       [](CaseRunner& runner) {
+         for (const Odd odd : {Odd::not_a_number, Odd::infinity}) {
+           ThreadsQuestion q = drawn_question(runner, 3, {6});
+           make_odd(q.inputs, odd);
+           ask(runner, values, odd == Odd::infinity ? "an infinity" : "a NaN", {q});
+         }
+         const auto twice = drawn_question(runner, 3, {5, 6});
+         ask(runner, values, "a batch", {twice});
+         ask(runner, values, "the same batch again", {twice}, {Situation::same_call_twice});
        }},
       {"an exception of any device comes out, of forward and of backward",
        [](CaseRunner& runner) {
