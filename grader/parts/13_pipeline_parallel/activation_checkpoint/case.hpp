@@ -27,7 +27,7 @@ enum class CheckpointWeights : std::uint8_t { own, tied, none };
 enum class CheckpointInput : std::uint8_t { constant, wanted };  // wanted: its gradient is
 // What the input of each pass holds once.
 enum class CheckpointHolds : std::uint8_t { numbers, not_a_number, infinity };
-enum class CheckpointNesting : std::uint8_t { flat, nested };    // nested: blocks are segments, too
+enum class CheckpointNesting : std::uint8_t { flat, nested };  // nested: blocks are segments, too
 
 struct CheckpointQuestion {
   int batch = 3, width = 4, hidden = 24;

@@ -23,9 +23,9 @@ struct Problem {
   bool measured = false;     // whether memory is counted, so that the stage keeps none itself
   Odd odd = Odd::none;       // zeros: of every micro-batch; otherwise one number of the middle one
   DType dtype = DType::float64;
-  int loss_axes = 1;         // of a loss: 1 or 0
-  int filler = 1;            // as in ChainShare
-  int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
+  int loss_axes = 1;  // of a loss: 1 or 0
+  int filler = 1;     // as in ChainShare
+  int fails_at = -1;  // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
   Situations asks{};
 

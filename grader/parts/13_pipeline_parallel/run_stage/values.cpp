@@ -197,12 +197,11 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
   }
   auto cause = cause_by_finiteness(seen, {&right, 1}, 0);
   if (!cause) cause = cause_of_loss(expected, seen[0]);
-  runner.fail(played, because(*cause,
-                              {.message = text("the loss of the batch is ", number(seen[0]),
-                                               " where Σ weight · loss is ", number(right)),
-                               .expected = number(right),
-                               .seen = number(seen[0]),
-                               .where = where}));
+  runner.fail(played, because(*cause, {.message = text("the loss of the batch is ", number(seen[0]),
+                                                       " where Σ weight · loss is ", number(right)),
+                                       .expected = number(right),
+                                       .seen = number(seen[0]),
+                                       .where = where}));
 }
 
 }  // namespace
