@@ -26,10 +26,10 @@ set(LOCKSTEP_LINES_MAX
     "grader/course 6300" "grader/play 2200" "grader/judge 2600" "grader/exam 5100" "grader/sandbox 2100"
     "grader/lab 4500" "grader/dev 3400" "grader/further 2400" "grader/impostors 1100" "grader/export 1300" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
-    "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
+    "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 950"
-    "grader/parts/07_ddp 4900" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
-    "grader/parts/10_compression 3100" "grader/parts/13_pipeline_parallel 3600")
+    "grader/parts/07_ddp 5100" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
+    "grader/parts/10_compression 3100" "grader/parts/13_pipeline_parallel 3700")
 
 function(lockstep_floor_of room result)
   set(floor 0)

@@ -36,14 +36,19 @@ struct ChainShare {
   // True if parts keep the tensors themselves, and not copies of their numbers. If so, what is held
   // for others cannot be measured.
   bool holds = true;
+  DType dtype = DType::float64;  // of all tensors
+  int loss_axes = 1;             // a loss has one element, and 1 or 0 dimensions
   // The tensors between parts have so many times their elements; the first b·W are the numbers.
   // Where memory is counted, tensors are so large that the system's count of a process shows them.
   int filler = 1;
+
+  Shape loss_shape() const { return loss_axes == 0 ? Shape{} : Shape{1}; }
 };
 template <typename Archive>
 void fields(Archive& archive, ChainShare& share) {
   archive(share.parts, share.width, share.shapes, share.rows, share.mine, share.matrices,
-          share.inputs, share.coefficients, share.holds, share.filler);
+          share.inputs, share.coefficients, share.holds, share.dtype, share.loss_axes,
+          share.filler);
 }
 
 // The computer of a rank that does not have its parts' matrices: the judge, which then knows when
@@ -127,8 +132,8 @@ class HeldChain {
     double loss = 0;
     for (std::size_t i = 0; i < y.size(); ++i) loss += share_.coefficients.at(m)[i] * y[i];
     // The memory is of another kind, so that it counts as the stage's.
-    const Tensor made = full({1}, loss, DType::float64, device_, MemoryKind::buffers);
-    kept.loss = {made, loss};
+    const Tensor made = full(share_.loss_shape(), loss, share_.dtype, device_, MemoryKind::buffers);
+    kept.loss = {made, made.item()};
     return made;
   }
 
@@ -150,7 +155,7 @@ class HeldChain {
       LOCKSTEP_CHECK(bits(kept.loss.first.item()) == bits(kept.loss.second),
                      "the loss of micro-batch ", micro_batch,
                      " was written to after forward() returned it; it is the stage's");
-      const double factor = elements(gradient, {1}, "the gradient of a loss")[0];
+      const double factor = elements(gradient, share_.loss_shape(), "the gradient of a loss")[0];
       kept.gradient = share_.coefficients.at(static_cast<std::size_t>(micro_batch));
       for (double& one : kept.gradient) one *= factor;
     } else {
@@ -221,7 +226,7 @@ class HeldChain {
     return which == 1 ? Shape{rows, 1, width} : Shape{rows, width, 1};
   }
   Tensor room_of(const Shape& shape) const {
-    return empty(shape, DType::float64, device_, MemoryKind::activations);
+    return empty(shape, share_.dtype, device_, MemoryKind::activations);
   }
   Kept& kept_at(std::size_t which, int micro_batch, const char* what) {
     const auto at = kept_.find({which, micro_batch});
@@ -230,15 +235,24 @@ class HeldChain {
     return at->second;
   }
   std::vector<double> elements(const Tensor& tensor, const Shape& shape, const char* what) const {
-    LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == DType::float64, what, " is ",
-                   name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()),
-                   ", expected float64 of shape ", text_of(shape));
+    LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == share_.dtype, what, " is ",
+                   name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()), ", expected ",
+                   name_of(share_.dtype), " of shape ", text_of(shape));
     const std::int64_t filled = tensor.numel() == 1 ? 1 : share_.filler;  // a loss is one number
     std::vector<double> all(static_cast<std::size_t>(tensor.numel() / filled));
+    if (share_.dtype != DType::float64) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i] = tensor.item(static_cast<std::int64_t>(i));
+      }
+      return all;
+    }
     std::memcpy(all.data(), tensor.raw_bytes().data(), all.size() * sizeof(double));
     return all;
   }
   Tensor tensor_of(const std::vector<double>& values, const Shape& shape) const {
+    if (share_.dtype != DType::float64) {
+      return from_values(values, shape, share_.dtype, device_, MemoryKind::activations);
+    }
     Tensor made = empty(shape, DType::float64, device_, MemoryKind::activations);
     std::memcpy(made.raw_bytes().data(), values.data(), values.size() * sizeof(double));
     return made;

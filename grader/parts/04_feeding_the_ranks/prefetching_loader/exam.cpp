@@ -3,6 +3,7 @@
 // batch 0" is a span of time of which the judge knows what was asked for in it.
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "engine/base/random.hpp"
@@ -37,13 +38,18 @@ struct Problem {
   std::int64_t repeated = 0;  // samples that the sampler gives twice, as a padding one does
   std::int64_t width = sample_inputs;
   LoaderCase::Damage damage = LoaderCase::Damage::exception;
+  SampleDigits digits = SampleDigits::few;
+  Odd odd = Odd::none;
 
   std::string description() const {
     return text(samples, samples == 1 ? " sample" : " samples", " in batches of ",
                 options.batch_size, options.last == LastBatch::drop ? ", the tail dropped" : "",
                 ", ", options.workers, options.workers == 1 ? " worker" : " workers", ", prefetch ",
                 options.prefetch,
-                damaged.empty() ? "" : text(", damaged batches: ", damaged.size()));
+                damaged.empty() ? "" : text(", damaged batches: ", damaged.size()),
+                odd == Odd::not_a_number ? ", a NaN in each sample"
+                : odd == Odd::infinity   ? ", an infinity in each sample"
+                                         : "");
   }
 };
 
@@ -56,9 +62,26 @@ std::vector<LoaderStep> steps_of(std::string_view letters) {
   return steps;
 }
 
+// The situations into which a case puts the loader.
+Situations asked_by(const LoaderCase& c, const Samples& samples) {
+  Situations asked;
+  for (const auto& order : c.orders) {
+    for (const std::int64_t sample : order) {
+      const std::vector<double> inputs = samples.inputs_of(sample);
+      ask_of_values(inputs, asked);
+      const bool fine = static_cast<double>(static_cast<float>(inputs.front())) != inputs.front();
+      if (fine && c.options.dtype == DType::float64) asked.insert(Situation::double_digits);
+    }
+  }
+  if (std::ranges::adjacent_find(c.epochs) != c.epochs.end()) {
+    asked.insert(Situation::same_call_twice);
+  }
+  return asked;
+}
+
 void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) {
   LoaderCase c{p.options, {}, p.which, p.steps, p.width, p.damage};
-  Samples samples{runner.draw(), {}};
+  Samples samples{.salt = runner.draw(), .digits = p.digits, .odd = p.odd};
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     c.orders.push_back(random_permutation(p.samples, runner.draw()));
     if (p.which.empty()) c.epochs.push_back(epoch);
@@ -84,8 +107,8 @@ void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) 
   SamplesService served(samples, read_s, log);
   TrainerService trainer(
       p.pace.hold_s, [&](int rank) { return runner.memory_bytes(rank); }, log);
-  const auto played =
-      play_served(runner, p.description(), std::vector{c}, {&served, &trainer}, requests_max);
+  const auto played = play_served(runner, p.description(), std::vector{c}, {&served, &trainer},
+                                  requests_max, asked_by(c, samples));
   if (!played) return;
   require_reports(c, log);
   for (const Rule rule : rules) rule(runner, *played, {c, samples, log});
@@ -190,6 +213,29 @@ void epochs(CaseRunner& runner) {
                           .which = {3, 1, 3}};
     play(runner, resumed, all_rules);
   }
+  // The same epoch again, after its end and in its middle.
+  for (const char* steps : {"snnnnnnsnnnnnn", "snnsnnnnnn"}) {
+    const Problem again{.samples = 15,
+                        .options = {.batch_size = 3, .workers = 2, .prefetch = 3},
+                        .epochs = 3,
+                        .steps = steps_of(steps),
+                        .which = {2, 2}};
+    play(runner, again, all_rules);
+  }
+}
+
+// Samples come as they are, to the last digit.
+void odd_samples(CaseRunner& runner) {
+  Problem p{.samples = 9,
+            .options = {.batch_size = 4, .workers = 2, .prefetch = 2, .dtype = DType::float64}};
+  p.digits = SampleDigits::of_float64;
+  play(runner, p, {check_outcomes});
+  p.options.dtype = DType::float32;
+  p.digits = SampleDigits::few;
+  for (const Odd odd : {Odd::not_a_number, Odd::infinity}) {
+    p.odd = odd;
+    play(runner, p, {check_outcomes});
+  }
 }
 
 void tails(CaseRunner& runner) {
@@ -252,6 +298,7 @@ Exam exam() {
       {.name = "an exception leaves the next() of its batch, and later batches still come",
        .run = damaged,
        .begins = Step{"exceptions, epochs and the end", 30}},
+      {"samples come as the dataset holds them: digits, NaN and infinity", odd_samples},
       {"start() begins a new epoch afresh, even in the middle of another", epochs},
       {"a short last batch is kept or dropped, with or without padding by the sampler", tails},
       {"a loader that is destroyed early starts no more reads and waits for those in progress",

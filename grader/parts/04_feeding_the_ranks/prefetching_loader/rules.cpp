@@ -99,10 +99,8 @@ bool holds(const TrainerReport& seen, const Indices& batch, const LoaderRun& run
   }
   for (std::size_t s = 0; s < batch.size(); ++s) {
     if (seen.labels[s] != run.samples.label(batch[s])) return false;
-    for (std::int64_t i = 0; i < sample_inputs; ++i) {
-      const auto at = s * sample_inputs + static_cast<std::size_t>(i);
-      if (!(seen.inputs[at] == run.samples.input(batch[s], i))) return false;
-    }
+    const auto inputs = std::span(seen.inputs).subspan(s * sample_inputs, sample_inputs);
+    if (first_other_bits(inputs, run.samples.inputs_of(batch[s]))) return false;
   }
   return true;
 }

@@ -30,7 +30,15 @@ void require_reports(const LoaderCase& c, const LoaderLog& log) {
 double Samples::input(std::int64_t sample, std::int64_t i) const {
   const auto at =
       static_cast<std::uint64_t>(sample) * sample_inputs + static_cast<std::uint64_t>(i);
-  return static_cast<double>(random_bits(salt, at) >> 44);  // 20 bits: exact in every float
+  const auto drawn = static_cast<double>(random_bits(salt, at) >> 44);  // 20 bits
+  return digits == SampleDigits::of_float64 ? drawn + 0x1p-20 : drawn;
+}
+
+std::vector<double> Samples::inputs_of(std::int64_t sample) const {
+  std::vector<double> inputs;
+  for (std::int64_t i = 0; i < sample_inputs; ++i) inputs.push_back(input(sample, i));
+  make_odd(inputs, odd);
+  return inputs;
 }
 
 std::int64_t Samples::label(std::int64_t sample) const {
@@ -53,9 +61,7 @@ std::optional<sim::Service::Answer> SamplesService::answer(const sim::Actor& who
   }
   SamplesAnswer answer{.damage = samples_.damage_of(indices)};
   for (const std::int64_t index : answer.damage.empty() ? indices : std::vector<std::int64_t>{}) {
-    for (std::int64_t i = 0; i < sample_inputs; ++i) {
-      answer.values.inputs.push_back(samples_.input(index, i));
-    }
+    for (const double input : samples_.inputs_of(index)) answer.values.inputs.push_back(input);
     answer.values.labels.push_back(samples_.label(index));
   }
   const double until_s = now + (indices.empty() ? 0 : read_s_(indices.front()));

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
 
@@ -26,12 +27,17 @@ using LoaderLog = std::vector<LoaderEvent>;
 //   Throws  MalformedMessage otherwise
 void require_reports(const LoaderCase& c, const LoaderLog& log);
 
+enum class SampleDigits : std::uint8_t { few, of_float64 };  // few: exact in every float
+
 // The contents of samples. They are drawn from the salt, so only a read reveals them.
 struct Samples {
   std::uint64_t salt = 0;
-  std::set<std::int64_t> damaged;
+  std::set<std::int64_t> damaged{};
+  SampleDigits digits = SampleDigits::few;
+  Odd odd = Odd::none;  // in the middle of each sample
 
   double input(std::int64_t sample, std::int64_t i) const;
+  std::vector<double> inputs_of(std::int64_t sample) const;
   std::int64_t label(std::int64_t sample) const;
   // Why a batch cannot be read, or nothing.
   std::string damage_of(std::span<const std::int64_t> indices) const;

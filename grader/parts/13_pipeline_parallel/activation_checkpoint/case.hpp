@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -24,7 +25,9 @@ enum class CheckpointWalk : std::uint8_t { whole, in_halves, none };  // none: i
 // tied: all blocks share one weight; none: blocks use no parameter
 enum class CheckpointWeights : std::uint8_t { own, tied, none };
 enum class CheckpointInput : std::uint8_t { constant, wanted };  // wanted: its gradient is
-enum class CheckpointNesting : std::uint8_t { flat, nested };    // nested: blocks are segments, too
+// What the input of each pass holds once.
+enum class CheckpointHolds : std::uint8_t { numbers, not_a_number, infinity };
+enum class CheckpointNesting : std::uint8_t { flat, nested };  // nested: blocks are segments, too
 
 struct CheckpointQuestion {
   int batch = 3, width = 4, hidden = 24;
@@ -35,6 +38,7 @@ struct CheckpointQuestion {
   CheckpointWeights weights = CheckpointWeights::own;
   CheckpointInput input = CheckpointInput::constant;
   CheckpointNesting nesting = CheckpointNesting::flat;
+  CheckpointHolds holds = CheckpointHolds::numbers;
   int products = 0;          // in each block, beside its layers: operations that keep their input
   std::uint64_t seed = 0;    // of the model and its inputs; says which question it is
   std::uint64_t secret = 0;  // of the judge, which draws masks; not sent
@@ -86,7 +90,7 @@ struct SegmentAnswer {
 template <typename Archive>
 void fields(Archive& archive, CheckpointQuestion& q) {
   archive(q.batch, q.width, q.hidden, q.blocks, q.passes, q.dropout, q.walk, q.weights, q.input,
-          q.nesting, q.products, q.seed);
+          q.nesting, q.holds, q.products, q.seed);
 }
 template <typename Archive>
 void fields(Archive& archive, CheckpointAnswer& answer) {
@@ -135,6 +139,10 @@ class CheckpointedModel {
     for (int pass = 0; pass < q_.passes; ++pass) {
       given.push_back(drawn({q_.batch, q_.width}, 1000 + static_cast<std::uint64_t>(pass),
                             MemoryKind::buffers));
+      if (q_.holds == CheckpointHolds::numbers) continue;
+      using Limits = std::numeric_limits<float>;
+      given.back().data<float>().front() =
+          q_.holds == CheckpointHolds::infinity ? Limits::infinity() : Limits::quiet_NaN();
     }
     before_bytes_ = device_.bytes_now();
     for (int pass = 0; pass < q_.passes; ++pass) {

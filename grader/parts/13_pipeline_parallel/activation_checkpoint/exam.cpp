@@ -15,13 +15,23 @@ using Walk = CheckpointWalk;
 // Some ten times what the wordiest case needs.
 constexpr std::int64_t requests_max = 5'000;
 
+Situations asked_by(const std::vector<Question>& questions) {
+  Situations asked;
+  for (const Question& q : questions) {
+    if (q.holds == CheckpointHolds::not_a_number) asked.insert(Situation::not_a_number);
+    if (q.holds == CheckpointHolds::infinity) asked.insert(Situation::infinity);
+  }
+  return asked;
+}
+
 // Plays one case: `questions`, one after the other, in one process.
 void ask(CaseRunner& runner, Property asked_for, const std::string& description,
-         const std::vector<Question>& questions) {
+         const std::vector<Question>& questions, Situations asked = {}) {
   SegmentService segments(questions, [&](int rank) { return runner.memory_bytes(rank); });
+  asked.merge(asked_by(questions));
   const auto played =
       play_served(runner, description, std::vector<std::vector<Question>>(1, questions),
-                  {&segments}, requests_max);
+                  {&segments}, requests_max, asked);
   if (!played) return;
   ByteReader& result = played->results->of(0);
   for (const Question& q : questions) {
@@ -116,6 +126,16 @@ Exam exam() {
             }),
       check("backward in two halves: the same gradients", Property::values, {{1}, {2, 1, 2}},
             halves),
+      {"what is not finite in x shows in values and gradients; the same question is asked twice",
+       [](CaseRunner& runner) {
+         for (const auto holds : {CheckpointHolds::not_a_number, CheckpointHolds::infinity}) {
+           judge(runner, Property::values, "not finite",
+                 questions(runner, {{1}, {1, 2}}, [&](Question& q) { q.holds = holds; }));
+         }
+         const auto twice = questions(runner, {{1}, {2, 1}});
+         ask(runner, Property::values, "two models", twice);
+         ask(runner, Property::values, "the same again", twice, {Situation::same_call_twice});
+       }},
       check("on a tape for inference, a segment simply runs", Property::runs, {{1}, {2, 1}},
             [](Question& q) { q.walk = Walk::none; }),
       {"after the forward passes, the inputs of segments are all that is kept",

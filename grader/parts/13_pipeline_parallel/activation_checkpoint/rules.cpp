@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::activation_checkpoint {
@@ -22,6 +23,8 @@ std::string text_of_question(const Question& q) {
   if (q.weights == CheckpointWeights::tied) said += ", one weight for all blocks";
   if (q.weights == CheckpointWeights::none) said += ", no parameters";
   if (q.input == CheckpointInput::wanted) said += ", gradient of the input";
+  if (q.holds == CheckpointHolds::not_a_number) said += ", a NaN in the input";
+  if (q.holds == CheckpointHolds::infinity) said += ", an infinity in the input";
   if (q.walk == Walk::in_halves) said += ", backward in two halves";
   if (q.walk == Walk::none) said += ", inference";
   return said;
@@ -74,10 +77,11 @@ Cause cause_of_gradient(const Question& q, const std::vector<double>& seen,
 
 std::optional<Failure> wrong_values(const Question& q, const Answer& seen, const Answer& right) {
   for (std::size_t pass = 0; pass < right.losses.size(); ++pass) {
-    if (seen.losses.at(pass) == right.losses[pass]) continue;
-    return because({"other_value",
-                    "the value is that of the segment itself; it comes from the "
-                    "first run"},
+    const std::span<const double> came(&seen.losses.at(pass), 1), wanted(&right.losses[pass], 1);
+    if (!first_other_bits(came, wanted)) continue;
+    const Cause other{"other_value",
+                      "the value is that of the segment itself; it comes from the first run"};
+    return because(cause_by_finiteness(came, wanted, 0).value_or(other),
                    {.message = text("the loss of pass ", pass, " is ", number(seen.losses[pass]),
                                     " where ", number(right.losses[pass]), " is right"),
                     .expected = number(right.losses[pass]),
@@ -87,9 +91,12 @@ std::optional<Failure> wrong_values(const Question& q, const Answer& seen, const
                            const std::string& of) -> std::optional<Failure> {
     if (a == b) return std::nullopt;
     const auto x = as_doubles(DType::float32, a), y = as_doubles(DType::float32, b);
-    const auto at = first_difference(x, y, std::vector<double>(y.size(), 0)).value_or(0);
+    // What is no number may have any bits.
+    const auto first = first_other_bits(x, y);
+    if (!first) return std::nullopt;
+    const std::size_t at = *first;
     return because(
-        cause_of_gradient(q, x, y),
+        cause_by_finiteness(x, y, at).value_or(cause_of_gradient(q, x, y)),
         {.message = text("the gradient of ", of, " is ", number_at(x, at), " at element ", at,
                          " where ", number_at(y, at), " is right, to the last bit"),
          .expected = number_at(y, at),

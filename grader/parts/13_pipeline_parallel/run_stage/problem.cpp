@@ -13,12 +13,24 @@ using pipeline::Parcel;
 using pipeline::Pass;
 using pipeline::Plan;
 
+namespace {
+
+std::string name_of_odd(Odd odd) {
+  if (odd == Odd::none) return {};
+  if (odd == Odd::zeros) return ", all inputs are zeros";
+  return text(odd == Odd::not_a_number ? ", a NaN" : ", an infinity", " in one micro-batch");
+}
+
+}  // namespace
+
 std::string Problem::description() const {
   return text(schedule, ", ", plan.stages, plan.stages == 1 ? " stage" : " stages",
               plan.chunks == 1 ? "" : text(" of ", plan.chunks, " chunks"),
               members.size() < members.world ? text(" in a world of ", members.world) : "", ", ",
               plan.micro_batches, plan.micro_batches == 1 ? " micro-batch" : " micro-batches",
               fails_at < 0 ? "" : text(", the stage throws in its pass number ", fails_at + 1),
+              name_of_odd(odd), dtype == DType::float64 ? "" : text(", ", name_of(dtype)),
+              loss_axes == 0 ? ", a loss without dimensions" : "",
               any_sign() ? "; one weight is negative, and one is 0" : "");
 }
 
@@ -73,7 +85,9 @@ std::vector<Chain> chains_of(const Problem& p, std::uint64_t salt) {
   for (std::size_t m = 0; m < p.rows.size(); ++m) {
     Chain chain =
         make_chain(random_bits(salt, 95'000 + m), p.plan.stages * p.plan.chunks, {p.rows[m]});
-    chains.push_back(p.fine_inputs ? with_fine_inputs(std::move(chain)) : std::move(chain));
+    if (p.fine_inputs) chain = with_fine_inputs(std::move(chain));
+    if (p.odd == Odd::zeros || m == p.rows.size() / 2) make_odd(chain.inputs.front(), p.odd);
+    chains.push_back(std::move(chain));
   }
   return chains;
 }
@@ -89,6 +103,8 @@ ChainShare share_of(const Problem& p, const std::vector<Chain>& chains, int stag
     }
   }
   share.holds = !p.measured;
+  share.dtype = p.dtype;
+  share.loss_axes = p.loss_axes;
   share.filler = p.filler;
   return share;
 }
@@ -100,7 +116,7 @@ Sent sent_by(const Problem& p, int stage) {
     if (!parcel || parcel->dst == stage) continue;
     ++sent.messages;
     sent.bytes += p.rows[static_cast<std::size_t>(action.micro_batch)] * chain_width * p.filler *
-                  static_cast<std::int64_t>(sizeof(double));
+                  static_cast<std::int64_t>(bytes_of(p.dtype));
   }
   return sent;
 }

@@ -5,6 +5,7 @@
 #include "engine/parallel/pipeline/timeline.hpp"
 #include "grader/exam/chain_rules.hpp"
 #include "grader/exam/members.hpp"
+#include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
 
@@ -20,9 +21,13 @@ struct Problem {
   int without_weight = -1;   // the micro-batch whose weight is 0; -1: none
   bool fine_inputs = false;  // whether the model's inputs are numbers that no float32 holds
   bool measured = false;     // whether memory is counted, so that the stage keeps none itself
-  int filler = 1;            // as in ChainShare
-  int fails_at = -1;         // the number of the pass in which the stage throws; -1: none
+  Odd odd = Odd::none;       // zeros: of every micro-batch; otherwise one number of the middle one
+  DType dtype = DType::float64;
+  int loss_axes = 1;  // of a loss: 1 or 0
+  int filler = 1;     // as in ChainShare
+  int fails_at = -1;  // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
+  Situations asks{};
 
   // True if one weight is negative and another 0.
   bool any_sign() const { return plan.micro_batches > 3 && without_weight < 0; }

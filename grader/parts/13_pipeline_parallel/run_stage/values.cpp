@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
@@ -156,9 +157,11 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
     if (!at) continue;
     const std::string wanted = number_at(right[chunk], *at), shown = number_at(seen[chunk], *at);
     const int part = parts_of(p, stage)[chunk];
+    auto cause = cause_by_finiteness(seen[chunk], right[chunk], *at);
+    if (!cause) cause = cause_of_gradients(p, expected, stage, seen);
     runner.fail(
         played,
-        because(cause_of_gradients(p, expected, stage, seen),
+        because(*cause,
                 {.message = text("the gradient of part ", part, ", on stage ", stage, ", is ",
                                  shown, " at element ", *at, " where ", wanted, " is right"),
                  .expected = wanted,
@@ -182,7 +185,7 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
                          .where = where});
   }
   const double right = expected.loss(expected.weights);
-  if (seen.size() == 1 && seen[0] == right) return;
+  if (!first_other(seen, {&right, 1})) return;
   if (seen.size() != 1) {
     runner.fail(played,
                 {.cause = "no_loss",
@@ -192,12 +195,13 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
                  .seen = seen.empty() ? "undefined" : text(seen.size(), " elements"),
                  .where = where});
   }
-  runner.fail(played, because(cause_of_loss(expected, seen[0]),
-                              {.message = text("the loss of the batch is ", number(seen[0]),
-                                               " where Σ weight · loss is ", number(right)),
-                               .expected = number(right),
-                               .seen = number(seen[0]),
-                               .where = where}));
+  auto cause = cause_by_finiteness(seen, {&right, 1}, 0);
+  if (!cause) cause = cause_of_loss(expected, seen[0]);
+  runner.fail(played, because(*cause, {.message = text("the loss of the batch is ", number(seen[0]),
+                                                       " where Σ weight · loss is ", number(right)),
+                                       .expected = number(right),
+                                       .seen = number(seen[0]),
+                                       .where = where}));
 }
 
 }  // namespace
