@@ -1,5 +1,5 @@
-// Whether an exam asks what its battery holds (judge/situation.hpp): each situation is asked, or
-// excepted with a reason by the manifest, and never both.
+// Tells whether an exam asks what its battery holds (judge/situation.hpp): each situation is asked,
+// or excepted with a reason by the manifest, and never both.
 #pragma once
 
 #include <string>
