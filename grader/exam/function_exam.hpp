@@ -30,13 +30,14 @@ struct FunctionContract {
   std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)>
       wrong{};
 
-  // Whether an answer is right, where `wrong` takes long to say why it is not.
+  // True if an answer is right, where `wrong` takes long to say why it is not.
   std::function<bool(const Question&, const Answer&)> is_right{};
 
   // The refusals of a part that refuses what makes no sense.
   struct Refusals {
     std::function<bool(const Question&)> valid;
-    // What is said of a part that answers an invalid question, and of one that refuses a valid one.
+    // The causes that are told of a part that answers an invalid question, and of one that refuses
+    // a valid one.
     Cause accepts;
     Cause refuses{"refuses_valid", "the contract lists what is refused, and nothing else"};
     // Questions to be refused (check_of_refusals).
@@ -51,7 +52,7 @@ struct FunctionContract {
   // that its numbers do not show.
   std::function<Sizes(const Question&)> sizes{};
   std::int64_t least_count = 0;
-  // Whether a valid question makes the part end in an exception that comes from what it calls.
+  // True if a valid question makes the part end in an exception that comes from what it calls.
   std::function<bool(const Question&)> throws{};
   std::function<std::vector<Situation>(const Question&)> situations{};
 

@@ -23,7 +23,7 @@ using SituationSet = std::set<Situation>;
 // The ranks that every rule of a pure function is asked with. A byte holds all but the last.
 inline constexpr int every_rank_count[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 17, 65, 300};
 
-// What a question is large in.
+// The numbers that a question is large in.
 struct Sizes {
   std::int64_t ranks = 0;              // or nodes, workers, stages; 0: it has none
   std::vector<std::int64_t> counts{};  // of samples, elements, bytes, steps, whatever is counted
@@ -77,11 +77,11 @@ class SpecialNumbers {
   SituationSet& found_;
 };
 
-// What the sizes of a case's questions ask.
+// Notes what the sizes of a case's questions ask.
 //   least   the smallest count that is no refusal: 0 or 1
 void note_sizes(const std::vector<Sizes>& all, std::int64_t least, SituationSet& found);
 
-// What the order of a case's questions asks.
+// Notes what the order of a case's questions asks.
 //   questions  as bytes
 //   refused    by question: 1 if it is to be refused
 void note_order(const std::vector<Bytes>& questions, const std::vector<std::uint8_t>& refused,

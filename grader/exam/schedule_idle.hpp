@@ -1,5 +1,5 @@
-// Where a plan that takes too long first loses time: a stage is idle before one action, though a
-// later one of its list could run.
+// Finds the first time that a plan loses which takes too long: a stage is idle before one action,
+// though a later one of its list could run.
 #pragma once
 
 #include <functional>

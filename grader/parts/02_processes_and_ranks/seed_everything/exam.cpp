@@ -108,7 +108,7 @@ bool valid(const SeedQuestion& q) {
   return q.where.data >= 0 && q.where.tensor >= 0 && q.where.pipeline >= 0 && q.loader_worker >= 0;
 }
 
-// What is right for one answer depends on all others, so `wrong` stays empty.
+// The right answer to one question depends on all others, so `wrong` stays empty.
 const FunctionContract<SeedQuestion, Seeds> contract{
     .text_of = [](const SeedQuestion& q) { return text_of(q); },
     .refusals = {{.valid = valid,
