@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/base/units.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::data_parallel_threads {
 namespace {
