@@ -87,7 +87,7 @@ std::optional<std::size_t> first_wrong(const CollectiveProblem& p, const Holding
   return std::min(seen.size(), held.after.size());
 }
 
-// What is wrong with a value that is no usual one.
+// Finds what is wrong with a value that is no usual one.
 std::optional<Cause> cause_of_special(const CollectiveProblem& p, const Holding& held, double seen,
                                       double right) {
   if (!std::isfinite(right) && !is_integer(p.dtype) && !(std::isnan(seen) && std::isnan(right))) {

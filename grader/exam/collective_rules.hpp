@@ -96,7 +96,7 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak = nullptr);
 
-// What a problem and what the ranks hold in it put a part into.
+// Lists the situations into which a problem, and what its ranks hold, put a part.
 std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vector<Scene>& calls);
 
 // The requests that the rank makes that is to die, in a run in which it does not.
@@ -158,11 +158,12 @@ struct CollectiveContract {
   std::function<Price(const CollectiveProblem&)> price;
   // The count of the one large case, on 3 ranks; less where it is the length of one block.
   std::int64_t large = (1 << 16) + 3;
-  // What a problem of this part has besides: the lengths of its blocks, the nodes of its ranks.
+  // Adds what a problem of this part has besides: the lengths of its blocks, the nodes of its
+  // ranks.
   std::function<void(CaseRunner&, CollectiveProblem&)> complete{};
-  // What a case says of that: "blocks of different lengths, ".
+  // Says so of a case: "blocks of different lengths, ".
   std::function<std::string(const CollectiveProblem&)> besides{};
-  // What is looked at of a cost besides the price, and before it.
+  // Looks at a cost before the price is compared.
   std::function<void(CaseRunner&, Played&, const CollectiveProblem&)> look_at_cost{};
 };
 

@@ -89,8 +89,8 @@ std::string beyond(const CollectiveProblem& p) {
 
 std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vector<Scene>& calls) {
   std::vector<Situation> all = p.situations;
-  const auto add = [&](bool asked, Situation situation) {
-    if (asked && std::ranges::find(all, situation) == all.end()) all.push_back(situation);
+  const auto add = [&](Situation situation) {
+    if (std::ranges::find(all, situation) == all.end()) all.push_back(situation);
   };
   const auto zero = [](double value) { return value == 0; };
   bool rank_of_zeros = false, result_of_zeros = false;
@@ -98,29 +98,31 @@ std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vect
     for (const auto& rank : scene.ranks) {
       for (const Holding& held : rank) {
         for (const double value : held.before) {
-          add(std::isnan(value), Situation::not_a_number);
-          add(std::isinf(value), Situation::infinity);
-          add(value == 0 && std::signbit(value), Situation::negative_zero);
-          add(is_subnormal(p.dtype, value), Situation::subnormal);
-          add(is_integer(p.dtype) && value == largest_of(p.dtype), Situation::integer_extremes);
+          if (std::isnan(value)) add(Situation::not_a_number);
+          if (std::isinf(value)) add(Situation::infinity);
+          if (value == 0 && std::signbit(value)) add(Situation::negative_zero);
+          if (is_subnormal(p.dtype, value)) add(Situation::subnormal);
+          if (is_integer(p.dtype) && value == largest_of(p.dtype)) add(Situation::integer_extremes);
         }
         rank_of_zeros |= !held.before.empty() && std::ranges::all_of(held.before, zero);
         result_of_zeros |= !held.after.empty() && std::ranges::all_of(held.after, zero);
-        add(held.count > 1 << 16 && p.elements == Elements::given, Situation::beyond_2_16);
-        add(held.count > std::int64_t{1} << 32, Situation::beyond_2_32);
-        add(p.death && p.death->at_request > 0 && held.constant(),
-            Situation::unchanged_after_a_failure);
-        add(p.dtype == DType::float64 && !held.after.empty(), Situation::double_digits);
+        if (held.count > 1 << 16 && p.elements == Elements::given) add(Situation::beyond_2_16);
+        if (held.count > std::int64_t{1} << 32) add(Situation::beyond_2_32);
+        if (p.death && p.death->at_request > 0 && held.constant()) {
+          add(Situation::unchanged_after_a_failure);
+        }
+        if (p.dtype == DType::float64 && !held.after.empty()) add(Situation::double_digits);
       }
     }
   }
-  add(rank_of_zeros && result_of_zeros, Situation::zeros);
-  add(p.calls > 1, Situation::same_call_twice);
-  add(p.size() < p.members.world || (p.nodes && p.nodes->ranks_each < p.size()),
-      Situation::another_group);
-  add(p.schedule_seed != 0, Situation::order_of_ranks);
-  add(p.death && p.death->at_request > 0, Situation::lost_at_each_request);
-  add(p.death && p.death->at_request == 0, Situation::after_an_exception);
+  if (rank_of_zeros && result_of_zeros) add(Situation::zeros);
+  if (p.calls > 1) add(Situation::same_call_twice);
+  if (p.size() < p.members.world || (p.nodes && p.nodes->ranks_each < p.size())) {
+    add(Situation::another_group);
+  }
+  if (p.schedule_seed != 0) add(Situation::order_of_ranks);
+  if (p.death && p.death->at_request > 0) add(Situation::lost_at_each_request);
+  if (p.death && p.death->at_request == 0) add(Situation::after_an_exception);
   return all;
 }
 

@@ -11,7 +11,7 @@
 
 namespace lockstep::grader {
 
-// What every part of the kind is asked. The settings of a problem go with its count.
+// A lossy part, as the checks that every part of the kind is asked see it. The settings of a problem go with its count.
 template <typename Settings>
 struct LossyPart {
   using Problem = LossyProblem<Settings>;

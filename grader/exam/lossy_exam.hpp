@@ -132,14 +132,14 @@ class LossyFamily {
         add_situations(all, in_type(p.dtype, lossy.gradient(p, salt, rank, call)), p.dtype);
       }
     }
-    const auto add = [&](bool asked, Situation situation) {
-      if (asked && std::ranges::find(all, situation) == all.end()) all.push_back(situation);
+    const auto add = [&](Situation situation) {
+      if (std::ranges::find(all, situation) == all.end()) all.push_back(situation);
     };
-    add(p.count > 1 << 16, Situation::beyond_2_16);
-    add(p.in_flight > 1 && p.count > 0, Situation::two_in_flight);
-    add(p.calls > p.buckets, Situation::same_call_twice);
-    add(p.members.size() < p.members.world, Situation::another_group);
-    add(p.schedule_seed != 0, Situation::order_of_ranks);
+    if (p.count > 1 << 16) add(Situation::beyond_2_16);
+    if (p.in_flight > 1 && p.count > 0) add(Situation::two_in_flight);
+    if (p.calls > p.buckets) add(Situation::same_call_twice);
+    if (p.members.size() < p.members.world) add(Situation::another_group);
+    if (p.schedule_seed != 0) add(Situation::order_of_ranks);
     return all;
   }
 

@@ -90,8 +90,8 @@ bool only_digits(const Numbers& seen, const Right& right) {
   return true;
 }
 
-// Of values of which only digits are wrong, nearly every mistake seems to be the cause that gives
-// nearly the right ones. What it gives is much nearer to what was seen.
+// If only digits are wrong, nearly every mistake that gives nearly the right values seems to be the
+// cause. The true one gives values that are much nearer to those seen.
 bool gives_these_digits(const Numbers& seen, const Numbers& gives, const Right& right) {
   double apart = 0, unexplained = 0;
   for (std::size_t i = 0; i < std::min(seen.size(), gives.size()); ++i) {
@@ -175,15 +175,15 @@ Failure late(std::string cause, std::string message, int rank) {
 }  // namespace
 
 void add_situations(std::vector<Situation>& all, const Numbers& values, DType dtype) {
-  const auto add = [&](bool asked, Situation situation) {
-    if (asked && std::ranges::find(all, situation) == all.end()) all.push_back(situation);
+  const auto add = [&](Situation situation) {
+    if (std::ranges::find(all, situation) == all.end()) all.push_back(situation);
   };
   const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;
   for (const double value : values) {
-    add(std::isnan(value), Situation::not_a_number);
-    add(std::isinf(value), Situation::infinity);
-    add(value == 0 && std::signbit(value), Situation::negative_zero);
-    add(value != 0 && std::fabs(value) < normal, Situation::subnormal);
+    if (std::isnan(value)) add(Situation::not_a_number);
+    if (std::isinf(value)) add(Situation::infinity);
+    if (value == 0 && std::signbit(value)) add(Situation::negative_zero);
+    if (value != 0 && std::fabs(value) < normal) add(Situation::subnormal);
   }
 }
 

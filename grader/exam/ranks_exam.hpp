@@ -47,7 +47,7 @@ struct RanksContract {
   // Says of what the core found (a mismatch, a buffer in flight) what it is to this part: a bucket,
   // a pass.
   std::function<void(Failure&, const Problem&, const Services&...)> explain{};
-  // What a case puts the part into.
+  // Names the situations that a case puts the part into, besides those that its values show.
   std::function<std::vector<Situation>(const Problem&, std::uint64_t salt)> situations{};
 };
 

@@ -56,7 +56,7 @@ inline void ask_of(const StepCase& c, Situations& asked) {
   if (c.dtype == DType::float64) asked.insert(Situation::double_digits);
 }
 
-// What is told of a rank whose step ended in an exception and moved the parameters all the same.
+// Tells of a rank whose step ended in an exception and moved the parameters all the same.
 //   taken  the steps that ended well before it
 inline Failure updated_though_it_failed(int rank, std::int64_t taken, std::span<const double> right,
                                         std::span<const double> seen, std::size_t at) {

@@ -66,7 +66,7 @@ DType type_of_token(const Members& members) {
   return all_dtypes[static_cast<std::size_t>(members.size()) % all_dtypes.size()];
 }
 
-// What all cases have in common.
+// Sets up what all cases have in common.
 CaseSetup setup_of(const Members& members, std::size_t barriers, Peer peer, Turnstile& turnstile) {
   CaseSetup setup;
   setup.services = {&turnstile};
@@ -83,13 +83,11 @@ CaseSetup setup_of(const Members& members, std::size_t barriers, Peer peer, Turn
     one.calls.assign(barriers, call);
     setup.inputs.push_back(fields_to_bytes(one));
   }
-  const auto add = [&](bool asked, Situation situation) {
-    if (asked) setup.situations.push_back(situation);
-  };
-  add(members.size() == 13, Situation::rank_counts);
-  add(members.size() >= std::ssize(all_dtypes), Situation::every_dtype);
-  add(members.size() < members.world, Situation::another_group);
-  add(barriers > 1, Situation::same_call_twice);
+  const auto add = [&](Situation situation) { setup.situations.push_back(situation); };
+  if (members.size() == 13) add(Situation::rank_counts);
+  if (members.size() >= std::ssize(all_dtypes)) add(Situation::every_dtype);
+  if (members.size() < members.world) add(Situation::another_group);
+  if (barriers > 1) add(Situation::same_call_twice);
   return setup;
 }
 

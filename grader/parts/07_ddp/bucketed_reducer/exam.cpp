@@ -81,7 +81,7 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, st
   check_sums(runner, played, {p.script, p.members, salt, events, driven}, awaited_by(p));
 }
 
-// What the second reducer left behind, with values halved, as drawn for the first one.
+// Compares what the second reducer left behind: its values are half of the first one's.
 void compare_twins(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                    const Reports& reports, const ScriptService& events) {
   std::vector<DrivenReport> halved;

@@ -1,4 +1,4 @@
-// What the ledger shows of a step whose values are right.
+// The rules for what the ledger shows of a step whose values are right.
 #include "grader/parts/07_ddp/data_parallel_threads/places.hpp"
 
 #include <algorithm>

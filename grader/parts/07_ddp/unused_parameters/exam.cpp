@@ -298,7 +298,7 @@ void lost_peers(CaseRunner& runner) {
   Problem p = usual(runner, 4, {{}});
   p.gap_s = 0;
   judge_lost_peers(runner, contract, p);
-  // What the part itself started fails nowhere else.
+  // A collective that the part itself started fails nowhere else.
   p.bare = true;
   judge_lost_peers(runner, contract, p, 4);
 }

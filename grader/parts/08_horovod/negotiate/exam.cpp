@@ -123,7 +123,7 @@ void differing(CaseRunner& runner) {
   };
   // weight.1 is [4, 7].
   const auto typed = [](DType dtype) { return [=](AskedGradient& one) { one.dtype = dtype; }; };
-  // Of the width of float32, and with the digits of its shape one after the other.
+  // One type has the width of float32, and one shape the same digits, one after the other.
   const Changes changes{typed(DType::float64), shaped({5, 7}),    shaped({7, 4}),
                         shaped({28}),          shaped({}),        typed(DType::int32),
                         shaped({47}),          shaped({4, 7, 1}), shaped({2, 2, 7})};

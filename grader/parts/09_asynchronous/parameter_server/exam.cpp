@@ -90,7 +90,7 @@ void one_worker(CaseRunner& runner) {
   }
 }
 
-// What is not finite, and what is nothing but zeros, is a push like any other.
+// A push of values that are not finite, or of nothing but zeros, is one like any other.
 void odd_pushes(CaseRunner& runner) {
   for (const Gradients gradients : {Gradients::odd, Gradients::zeros}) {
     for (const std::int64_t bound : {unbounded, std::int64_t{0}}) {

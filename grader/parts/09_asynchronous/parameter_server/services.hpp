@@ -40,7 +40,7 @@ struct Script {
   Situations asks{};
 
   LoopsCase of_server() const;
-  // What a worker pushes for the k-th time, from 1.
+  // The values that a worker pushes for the k-th time, from 1.
   Values pushed_by(std::size_t worker, int k) const;
   Situations asked() const;
 };

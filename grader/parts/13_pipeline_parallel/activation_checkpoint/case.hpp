@@ -25,7 +25,7 @@ enum class CheckpointWalk : std::uint8_t { whole, in_halves, none };  // none: i
 // tied: all blocks share one weight; none: blocks use no parameter
 enum class CheckpointWeights : std::uint8_t { own, tied, none };
 enum class CheckpointInput : std::uint8_t { constant, wanted };  // wanted: its gradient is
-// What the input of each pass holds once.
+// The odd value that the input of each pass holds once.
 enum class CheckpointHolds : std::uint8_t { numbers, not_a_number, infinity };
 enum class CheckpointNesting : std::uint8_t { flat, nested };  // nested: blocks are segments, too
 

@@ -91,7 +91,7 @@ std::optional<Failure> wrong_values(const Question& q, const Answer& seen, const
                            const std::string& of) -> std::optional<Failure> {
     if (a == b) return std::nullopt;
     const auto x = as_doubles(DType::float32, a), y = as_doubles(DType::float32, b);
-    // What is no number may have any bits.
+    // A value that is no number may have any bits.
     const auto first = first_other_bits(x, y);
     if (!first) return std::nullopt;
     const std::size_t at = *first;
