@@ -31,11 +31,11 @@ bool limit(int resource, rlim_t value) {
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
-// On top of what is there, but not above the limit that it has already.
-bool limit_memory(rlim_t present) {
-  rlimit space{};
-  if (::getrlimit(RLIMIT_AS, &space) != 0) return false;
-  return limit(RLIMIT_AS, std::min(space.rlim_max, present + memory_bytes));
+// The same, but not above the limit that it has already: nobody may raise one.
+bool limit_at_most(int resource, rlim_t value) {
+  rlimit present{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &present) != 0) return false;
+  return limit(resource, std::min(present.rlim_max, value));
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ std::size_t mapped_bytes() {
 std::string give_up_everything() {
   const pid_t parent = ::getppid();
   const std::size_t present = mapped_bytes();
-  const bool done = become_nobody() && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-                    ::getppid() == parent && ::prctl(PR_SET_DUMPABLE, 0) == 0 &&
-                    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && limit_memory(present) &&
-                    limit(RLIMIT_CPU, processor_s) && limit(RLIMIT_CORE, 0) &&
-                    limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0);
+  const bool done =
+      become_nobody() && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent &&
+      ::prctl(PR_SET_DUMPABLE, 0) == 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+      limit_at_most(RLIMIT_AS, present + memory_bytes) && limit_at_most(RLIMIT_CPU, processor_s) &&
+      limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0);
   if (!done) return std::string("giving up rights: ") + std::strerror(errno);
   const std::string wrong = load_reader_filter();
   return wrong.empty() ? "" : "the filter: " + wrong;
