@@ -123,7 +123,7 @@ TEST_CASE("grade again: what is left out is as it was, and some students or file
                "appeal\n");
     write_text(a_class.scratch.path() / "late.toml",
                "deadline = 2020-01-01T00:00:00Z\nloss_per_day = 1\ncap = 100\n"
-               "[extensions]\ncid = 2999-01-01T00:00:00Z\n");
+               "[extensions]\ncid = 2099-01-01T00:00:00Z\n");
     const CommandResult wishes =
         a_class.grade({"--resume", "--overrides", "o.csv", "--late", "late.toml", "--late-from",
                        "mtime", "--anonymous"});

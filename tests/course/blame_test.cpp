@@ -1,4 +1,5 @@
 // Who is to blame for a build that failed: tools that fail as compilers and linkers do.
+#include <algorithm>
 #include <map>
 
 #include "engine/base/error.hpp"
@@ -44,6 +45,8 @@ struct BuildBench {
       return result;
     }
     const bool compiles = argv.front() == "env";
+    // The search for machine code reads what the preprocessor gives, and finds none here.
+    if (compiles && std::ranges::find(argv, "-E") != argv.end()) return result;
     auto& turns = compiles ? compiler : linker;
     Does does;
     if (const auto found = turns.find(content); found != turns.end() && !found->second.empty()) {
