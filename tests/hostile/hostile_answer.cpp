@@ -40,7 +40,9 @@ std::string complaint_of(const fs::path& tool, const fs::path& root, const fs::p
   if (message.find(hostile.says) == std::string::npos) {
     return "the sentence does not say '" + hostile.says + "'";
   }
-  if (verdict != "pass" && document.at("points") != 0) return "it was given points";
+  // Right but wasteful earns a part, as it does for everybody; what it lies about earns nothing.
+  const bool earns = verdict == "pass" || verdict == "efficiency";
+  if (!earns && document.at("points") != 0) return "it was given points";
   if (!test::nothing_left_behind()) return "it left a process behind";
   return "";
 }

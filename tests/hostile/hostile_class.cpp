@@ -110,7 +110,8 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
     const json row = row_of(out, hostile.name, hostile.exercise);
     const std::string verdict = row.at("verdict"), message = row.value("message", "");
     const bool as_said = message.find(hostile.says_sandboxed) != std::string::npos;
-    const bool points = (row.at("points") == 0) == (verdict != "pass");
+    const bool earns = verdict == "pass" || verdict == "efficiency";
+    const bool points = (row.at("points") == 0) == !earns;
     if (verdict == hostile.sandboxed && as_said && points) continue;
     ++wrong;
     std::cout << hostile.name << ": '" << verdict << "', not '" << hostile.sandboxed

@@ -18,10 +18,13 @@ TEST_CASE("first_difference: equal within the tolerance, and just outside of it"
   CHECK(first_difference(List{1, 2.5}, List{1, 2}, List{0, 0.49}) == 1u);
 }
 
-TEST_CASE("first_difference: a NaN or an infinity is never right") {
+TEST_CASE("first_difference: a NaN or an infinity is right only where it is expected") {
   CHECK(first_difference(List{not_a_number}, List{1}, List{1e300}) == 0u);
-  CHECK(first_difference(List{not_a_number}, List{not_a_number}, List{1}) == 0u);
-  CHECK(first_difference(List{infinity}, List{infinity}, List{infinity}) == 0u);
+  CHECK_FALSE(first_difference(List{not_a_number}, List{not_a_number}, List{1}));
+  CHECK_FALSE(first_difference(List{infinity}, List{infinity}, List{0}));
+  CHECK(first_difference(List{infinity}, List{-infinity}, List{infinity}) == 0u);
+  CHECK(first_difference(List{infinity}, List{1}, List{infinity}) == 0u);
+  CHECK(first_difference(List{not_a_number}, List{infinity}, List{infinity}) == 0u);
   CHECK(first_difference(List{1}, List{not_a_number}, List{1}) == 0u);
   CHECK(first_difference(List{1}, List{1.5}, List{not_a_number}) == 0u);
 }
