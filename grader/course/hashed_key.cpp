@@ -24,7 +24,7 @@ std::string fresh_salt() {
 }
 
 // An entry is for all answers, or only for those that were typed with their unit.
-enum class Answers : unsigned char { all, with_unit };
+enum class OpenedBy : unsigned char { any_answer, answer_with_unit };
 
 class Hashing {
  public:
@@ -76,7 +76,8 @@ class Hashing {
 
   // An entry for each cell that touches what is close to `value`, and as many that nothing opens as
   // make it three: how many cells a range touches would tell a little of where it lies.
-  void add_near(double value, const std::string& reason, Answers answers = Answers::all) {
+  void add_near(double value, const std::string& reason,
+                OpenedBy opened_by = OpenedBy::any_answer) {
     constexpr double slack = 1e-13;
     const double size = std::fabs(value), width = tolerance_of(key_) * size + absolute_tolerance;
     if (tolerance_of(key_) >= 1) throw BrokenKey("its tolerance is no part of the value");
@@ -88,15 +89,15 @@ class Hashing {
       cells.insert(cell_of(std::copysign(low * std::pow(high / low, i / 4.0), value), step));
     }
     for (const std::string& cell : cells) {
-      add_value(entry(cell, with_range({value, width}, reason), slower_rounds), answers);
+      add_value(entry(cell, with_range({value, width}, reason), slower_rounds), opened_by);
     }
     constexpr std::size_t entries = 3;
     for (std::size_t i = cells.size(); i < entries; ++i) {
-      add_value(entry(fresh_salt(), with_range({}, reason)), answers);
+      add_value(entry(fresh_salt(), with_range({}, reason)), opened_by);
     }
   }
-  void add_value(json one, Answers answers) {
-    if (answers == Answers::with_unit) one["typed"] = true;
+  void add_value(json one, OpenedBy opened_by) {
+    if (opened_by == OpenedBy::answer_with_unit) one["typed"] = true;
     hashed_["values"].push_back(std::move(one));
   }
 
@@ -104,7 +105,7 @@ class Hashing {
     const double right = key_number(key_, "value"), scale = scale_of(key_);
     hashed_["step"] = step_for(tolerance_of(key_));
     add_near(right * scale, "");
-    if (in_bytes(key_)) add_near(right, wrong_unit(), Answers::with_unit);
+    if (in_bytes(key_)) add_near(right, wrong_unit(), OpenedBy::answer_with_unit);
     for (const json& mistake : key_.value("mistake", json::array())) {
       add_near(key_number(mistake, "value") * scale, key_text(mistake, "because"));
     }
