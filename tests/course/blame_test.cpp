@@ -46,7 +46,10 @@ struct BuildBench {
     }
     const bool compiles = argv.front() == "env";
     // The search for machine code reads what the preprocessor gives, and finds none here.
-    if (compiles && std::ranges::find(argv, "-E") != argv.end()) return result;
+    if (compiles && std::ranges::find(argv, "-E") != argv.end()) {
+      write_text(argv.back(), "");
+      return result;
+    }
     auto& turns = compiles ? compiler : linker;
     Does does;
     if (const auto found = turns.find(content); found != turns.end() && !found->second.empty()) {
