@@ -20,7 +20,7 @@ struct DateTime {
 std::optional<DateTime> date_time_in(const std::string& written, int zone_minutes = 0);
 
 // A year that a course can have. A date of another year is a slip of the pen: a deadline in the
-// year 0 makes everybody late, and one in 2926 nobody.
+// year 0 makes every student late, and one in 2926 none.
 bool is_plausible(const DateTime& moment);
 inline constexpr const char* plausible_years = "a year from 2000 to 2099";
 

@@ -29,7 +29,7 @@ struct PlannedUnit {
 
 // The units that the journal's records do not hold yet. What the lab itself failed at is judged
 // again. The cases of a file are drawn from the secret, the exercise and the file's own SHA-256:
-// the same file meets the same cases, and whoever changes a file meets others (decision 0056).
+// the same file meets the same cases, and a changed file meets others (decision 0056).
 std::vector<PlannedUnit> units_left(const std::vector<const Exercise*>& exercises,
                                     const std::vector<Submission>& submissions,
                                     const std::vector<nlohmann::json>& records,

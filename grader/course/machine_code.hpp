@@ -2,8 +2,8 @@
 // in each spelling, also out of macros, and attributes whose texts reach the assembler as they are.
 // Pure functions of text.
 //
-// What is searched is the preprocessor's output, in which a marker says for each line which file it
-// comes from: headers may use asm. A source could write such a marker itself, or #line, and pass
+// The search reads the preprocessor's output, whose markers say of each line which file it comes
+// from, because headers may use asm. A source could write such a marker itself, or #line, and pass
 // its own lines off as a header's. So these directives are refused as well.
 #pragma once
 

@@ -22,7 +22,7 @@ std::string amount(const Range& range, const char* what) {
   return text(grouped(range.least), " to ", amount(range.most, what));
 }
 
-// How many messages of which size a rank sent, or received: elements → messages.
+// Counts the messages of each size that a rank sent, or received: elements → messages.
 using MessageSizes = std::map<std::int64_t, std::int64_t>;
 
 MessageSizes sizes_of(const Played& played, std::size_t rank, int sim::MessageRecord::*end,

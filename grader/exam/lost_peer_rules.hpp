@@ -55,7 +55,7 @@ struct EachRequest {
   int cases = 24;         // of all problems together; they begin anew when all were asked
   int requests_max = 12;  // of one problem
   int problems = 1;
-  // How many requests the rank that dies makes in a problem where it does not (rehearse).
+  // Counts the requests that the rank that dies makes in a problem where it does not (rehearse).
   std::function<std::int64_t(int problem)> requests_of;
   // Plays one case; request 0: nobody dies. Draws nothing.
   std::function<void(int problem, std::int64_t request)> judge;

@@ -1,6 +1,6 @@
 // The situations that exams put parts into. A battery is the list of those that every part of a
 // kind is asked: its exam plays a case of each, or the part's manifest excepts it with a reason.
-// What was asked is counted from the cases that were played (CaseSetup::situations).
+// The runner counts them in the cases that were played (CaseSetup::situations).
 #pragma once
 
 #include <map>
@@ -50,7 +50,7 @@ enum class Situation : unsigned char {
 
 inline constexpr int situation_count = static_cast<int>(Situation::rounded_once) + 1;
 
-// How many cases of each situation were played.
+// The number of cases of each situation that were played.
 using SituationCounts = std::map<Situation, int>;
 
 std::string_view name_of(Situation situation);      // "not_a_number", as manifests spell it

@@ -39,7 +39,7 @@ struct ChainShare {
   DType dtype = DType::float64;  // of all tensors
   int loss_axes = 1;             // a loss has one element, and 1 or 0 dimensions
   // The tensors between parts have so many times their elements; the first b·W are the numbers.
-  // Where memory is counted, tensors are so large that the system's count of a process shows them.
+  // If memory is counted, tensors are so large that the system's count of a process shows them.
   int filler = 1;
 
   Shape loss_shape() const { return loss_axes == 0 ? Shape{} : Shape{1}; }
