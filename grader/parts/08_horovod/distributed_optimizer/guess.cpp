@@ -40,6 +40,11 @@ class GuessGradient {
                          "f/N after it (postscale)"}
                  : Cause{"no_number", "memory that nobody has written to was summed"};
     }
+    if (resembles(seen, times(sum_of_ranks(right().summed), weight()))) {
+      return {
+          "rounded",
+          "only the last digits are wrong: a gradient or a factor was rounded to a smaller type"};
+    }
     for (const auto& guess :
          {by_start(seen), by_name(seen), by_scale(seen), by_rank(seen, rank), by_passes(seen)}) {
       if (guess) return *guess;

@@ -29,10 +29,9 @@ Boundaries filled(const Question& q, double limit) {
   return cut;
 }
 
-// True if `seen` is a best cut of these costs, which are not the right ones.
-bool is_best_for(const Question& other, const Boundaries& seen) {
-  return maximum_of(other, seen) <= maximum_of(other, best_cut(other));
-}
+// True if `seen` is the best cut of these costs, which are not the right ones. Another cut that is
+// as good for them may have come about in another way.
+bool is_best_for(const Question& other, const Boundaries& seen) { return best_cut(other) == seen; }
 
 // The costs as some misunderstandings have them.
 struct Misreading {
