@@ -1,7 +1,6 @@
 #include "grader/dev/exercise_budget.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -12,39 +11,23 @@
 namespace lockstep::grader {
 namespace {
 
-constexpr double measuring = 2;  // how much the same work differs from one run to the next
-
 std::string tenths(double number) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << number;
   return out.str();
 }
 
-// A number of an exception, which must be needed.
-void check_seconds(const std::string& address, const std::string& what, double seen, double budget,
-                   const std::optional<double>& allowed, std::vector<std::string>& complaints) {
-  if (seen > measuring * std::max(budget, allowed.value_or(0))) {
-    complaints.push_back(text(address, ": ", what, " takes ", tenths(seen),
-                              " s of a processor, and may take ",
-                              tenths(allowed.value_or(budget))));
-  }
-  if (allowed && (*allowed <= budget || measuring * seen < budget)) {
-    complaints.push_back(text(address, ": ", what, " takes ", tenths(seen),
-                              " s of a processor, so it needs no exception; take it out"));
-  }
-}
-
-void check_mutants(const std::string& address, const ProofCost& proof,
-                   const std::optional<int>& allowed, std::vector<std::string>& complaints) {
+void check_mutants(const std::string& address, const ProofCost& proof, const int* allowed,
+                   std::vector<std::string>& complaints) {
   const int alike = proof.mutants - proof.alone;
   if (alike <= mutants_max) {
-    if (allowed) {
+    if (allowed != nullptr) {
       complaints.push_back(
           text(address, ": its ", proof.mutants, " mutants need no exception; take it out"));
     }
     return;
   }
-  if (!allowed) {
+  if (allowed == nullptr) {
     complaints.push_back(
         text(address, " has ", proof.mutants, " mutants; ", alike,
              " of them are not the only one that some check is the first to reject, and ",
@@ -66,24 +49,13 @@ Exceptions read_exceptions(const std::string& content, const std::string& shown)
     ++number;
     if (line.empty() || line.starts_with("#")) continue;
     std::istringstream words(line);
-    std::string address, what;
-    words >> address;
-    Allowed allowed;
-    while (words >> what) {
-      double most = 0;
-      const bool read = static_cast<bool>(words >> most);
-      if (read && what == "building") {
-        allowed.building_s = most;
-      } else if (read && what == "proving") {
-        allowed.proving_s = most;
-      } else if (read && what == "mutants" && most == std::floor(most)) {
-        allowed.mutants = static_cast<int>(most);
-      } else {
-        throw UsageError(text(shown, ":", number, ": '", what,
-                              "': expected building, proving or mutants, and a number"));
-      }
+    std::string address, more;
+    int mutants = 0;
+    if (!(words >> address >> mutants) || words >> more) {
+      throw UsageError(text(shown, ":", number, ": '", line,
+                            "': expected an exercise's address and its number of mutants"));
     }
-    if (!exceptions.emplace(address, allowed).second) {
+    if (!exceptions.emplace(address, mutants).second) {
       throw UsageError(text(shown, ":", number, ": ", address, " is there twice"));
     }
   }
@@ -94,17 +66,11 @@ std::vector<std::string> budget_complaints(const std::vector<ExerciseCost>& cost
                                            const Exceptions& exceptions) {
   std::vector<std::string> complaints;
   for (const ExerciseCost& cost : costs) {
-    const auto found = exceptions.find(cost.address);
-    const Allowed allowed = found == exceptions.end() ? Allowed{} : found->second;
-    // A figure that was measured in part can be over the budget, but not shown to be within it.
-    if (cost.objects_s || !allowed.building_s) {
-      check_seconds(cost.address, "building", cost.building_s(), building_max_s, allowed.building_s,
-                    complaints);
-    }
-    check_seconds(cost.address, "proving", cost.proving_s(), proving_max_s, allowed.proving_s,
-                  complaints);
     // The mutants of a quiz follow from its questions.
-    if (!cost.is_quiz()) check_mutants(cost.address, cost.proof, allowed.mutants, complaints);
+    if (cost.is_quiz()) continue;
+    const auto found = exceptions.find(cost.address);
+    check_mutants(cost.address, cost.proof, found == exceptions.end() ? nullptr : &found->second,
+                  complaints);
   }
   return complaints;
 }
