@@ -6,6 +6,7 @@
 
 namespace lockstep::grader {
 
-Exit references_command(const Lab& lab, const Words& words);  // [NAME…] [--seeds N]
+// [NAME…] [--seeds N] [--alternatives]: with the last, also the right answers of tests/exercises.
+Exit references_command(const Lab& lab, Words words);
 
 }  // namespace lockstep::grader
