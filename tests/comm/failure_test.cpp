@@ -234,6 +234,22 @@ TEST_CASE("gloo failure: a failure is told while another thread of the rank wait
   CHECK(outcomes[0].seconds < deadline_s / 2);
 }
 
+namespace {
+
+// Another process lets the peer go on when this one is dead: after SIGCONT this one could be
+// suspended until the peer has received everything.
+void die_and_continue(pid_t peer) {
+  const pid_t dying = getpid();
+  if (fork() == 0) {
+    while (getppid() == dying) usleep(1000);
+    kill(peer, SIGCONT);
+    _exit(0);
+  }
+  kill(dying, SIGKILL);
+}
+
+}  // namespace
+
 // The peer is stopped first, so that what is sent stays in the sockets, which have no room for all.
 TEST_CASE(
     "gloo failure: when a rank is killed in the middle of a message, its only peer learns it") {
@@ -256,10 +272,7 @@ TEST_CASE(
     group->recv(word, 1 - rank, 1);  // its peer waits for the data, so sending begins at once
     kill(peer, SIGSTOP);
     Work work = group->isend(data, 1 - rank);
-    if (rank == 1) {
-      kill(peer, SIGCONT);
-      kill(getpid(), SIGKILL);
-    }
+    if (rank == 1) die_and_continue(peer);
     kill(peer, SIGKILL);
     return error_of([&] { work.wait(); });
   });
