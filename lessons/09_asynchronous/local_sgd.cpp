@@ -1,12 +1,11 @@
 // Workers that take H steps alone between two averages of their parameters, simulated:
 //   build/release/bin/local-sgd H…
 // Two sites have four A100 each, which multiply in float32 without TF32; between the sites, a card
-// sends 100 Mb/s. Each worker takes 960 steps of AdamW on its own samples. With an H of 1, gradients
+// sends 100 Mb/s. Each worker takes 480 steps of AdamW on its own samples. With an H of 1, gradients
 // are averaged in every step, as DDP does it. Any other H runs twice: the outer step takes the mean
 // as it is (local SGD), or with Nesterov momentum (DiLoCo).
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -30,7 +29,7 @@ using namespace lockstep;
 namespace {
 
 constexpr int workers = 8;
-constexpr std::int64_t steps = 960, batch_size = 16, inputs = 64, classes = 10;
+constexpr std::int64_t steps = 480, batch_size = 16, inputs = 64, classes = 10;
 
 sim::Cluster two_sites() {
   sim::Cluster cluster = sim::cluster_of("ethernet");  // nodes of four A100, float32 without TF32
@@ -57,7 +56,7 @@ class Worker {
     const std::vector<std::int64_t> widths{inputs, 256, 128, classes};
     model_ = nn::make_mlp(widths, DType::float32, device, 0);
     parameters_ = model_->parameters();
-    inner_ = optim::make_adamw(parameters_, {.learning_rate = 1e-3});
+    inner_ = optim::make_adamw(parameters_, {.learning_rate = 2e-4});
     outer_ = optim::make_sgd(parameters_, outer);
     for (const Parameter* parameter : parameters_) start_.push_back(parameter->value.clone());
   }
@@ -155,9 +154,9 @@ Seen run(std::int64_t apart, const optim::SgdOptions& outer) {
 
 void print(std::int64_t apart, const std::string& outer, const Seen& seen) {
   std::cout << std::setw(4) << apart << "  " << std::left << std::setw(10) << outer << std::right
-            << std::fixed << std::setprecision(3) << std::setw(6) << seen.loss << "  "
-            << std::setw(9) << seconds_text(seen.seconds) << "  " << std::setw(9)
-            << bytes_text(seen.bytes_sent) << "\n";
+            << std::setw(9) << bytes_text(seen.bytes_sent) << "  " << std::setw(8)
+            << seconds_text(seen.seconds) << "  " << std::fixed << std::setprecision(3)
+            << seen.loss << "\n";
 }
 
 std::int64_t steps_of(const std::string& word) {
@@ -174,7 +173,7 @@ std::int64_t steps_of(const std::string& word) {
 int main(int count, char** words) {
   try {
     if (count < 2) throw UsageError("usage: local-sgd H…, such as local-sgd 1 16 96");
-    std::cout << "   H  outer step  loss       time       sent\n";
+    std::cout << "   H  outer step     sent      time   loss\n";
     for (int i = 1; i < count; ++i) {
       const std::int64_t apart = steps_of(words[i]);
       print(apart, apart == 1 ? "none" : "the mean", run(apart, plain));
