@@ -36,12 +36,19 @@ Standing failed_with(const std::string& cause) {
   return standing;
 }
 
+Judged passed_at(std::int64_t seconds) {
+  Judged judged;
+  judged.verdict = "pass";
+  judged.judged_at = seconds;
+  return judged;
+}
+
 }  // namespace
 
 TEST_CASE("hint: without a failure the rungs come one after the other, then the last again") {
   Standing standing;
   for (const char* rung : {"1", "2", "3"}) {
-    if (standing.hints.contains("2")) standing.judged({.verdict = "pass", .judged_at = 2});
+    if (standing.hints.contains("2")) standing.judged(passed_at(2));
     const ShownHint hint = next_hint(task(), Task{}, ring(), standing);
     CHECK(hint.rung == rung);
     standing.hints[hint.rung] = 1;
@@ -60,7 +67,8 @@ TEST_CASE("hint: the pseudo-code comes after another check, not as the next key"
   CHECK_THAT(early.words, !contains("## Hint 3") && contains("./lab hint ring --rung 3"));
   standing.last->judged_at = 7;
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "3");
-  CHECK_THAT(next_hint(task(), Task{}, ring(), {.hints = {{"1", 5}}}).words,
+  standing.hints.erase("2");
+  CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words,
              contains("Still stuck after your next check? ./lab hint ring"));
 }
 
@@ -86,10 +94,7 @@ TEST_CASE("hint: what fits any exercise is said where the task has no hint for t
 
 TEST_CASE("hint: after a pass a hint for a failure is none") {
   Standing standing = failed_with("tail_lost");
-  Judged pass;
-  pass.verdict = "pass";
-  pass.judged_at = 5;
-  standing.judged(pass);
+  standing.judged(passed_at(5));
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
 }
 
