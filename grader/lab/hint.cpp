@@ -67,8 +67,9 @@ std::string with_next_command(const Exercise& exercise, const Task& task, std::s
   const std::string hint = without_empty_end(task.hints[rung - 1]);
   if (rung >= task.hints.size()) return hint;
   const bool pseudo_code_next = is_pseudo_code(task, rung + 1);
-  return text(hint, pseudo_code_next ? "\nStill stuck after your next check? ./lab hint "
-                                     : "\nStill stuck? ./lab hint ",
+  return text(hint,
+              pseudo_code_next ? "\nStill stuck after your next check? ./lab hint "
+                               : "\nStill stuck? ./lab hint ",
               exercise.handle(), "\n");
 }
 
@@ -81,10 +82,11 @@ bool comes_too_early(const Task& task, const Standing& standing, std::size_t run
 }
 
 std::string try_first(const Exercise& exercise, std::size_t rung) {
-  return text("The next hint is the pseudo-code, which leaves little to find. Try the hint before "
-              "it first: after your next check, ./lab hint ",
-              exercise.handle(), " shows the pseudo-code.\nTo see it now: ./lab hint ",
-              exercise.handle(), " --rung ", rung, "\n");
+  return text(
+      "The next hint is the pseudo-code, which leaves little to find. Try the hint before "
+      "it first: after your next check, ./lab hint ",
+      exercise.handle(), " shows the pseudo-code.\nTo see it now: ./lab hint ", exercise.handle(),
+      " --rung ", rung, "\n");
 }
 
 Standing standing_of(const Progress& progress, const Exercise& exercise) {

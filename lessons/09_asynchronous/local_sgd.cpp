@@ -1,9 +1,9 @@
 // Workers that take H steps alone between two averages of their parameters, simulated:
 //   build/release/bin/local-sgd H…
 // Two sites have four A100 each, which multiply in float32 without TF32; between the sites, a card
-// sends 100 Mb/s. Each worker takes 480 steps of AdamW on its own samples. With an H of 1, gradients
-// are averaged in every step, as DDP does it. Any other H runs twice: the outer step takes the mean
-// as it is (local SGD), or with Nesterov momentum (DiLoCo).
+// sends 100 Mb/s. Each worker takes 480 steps of AdamW on its own samples. With an H of 1,
+// gradients are averaged in every step, as DDP does it. Any other H runs twice: the outer step
+// takes the mean as it is (local SGD), or with Nesterov momentum (DiLoCo).
 #include <algorithm>
 #include <cctype>
 #include <iomanip>
@@ -155,8 +155,8 @@ Seen run(std::int64_t apart, const optim::SgdOptions& outer) {
 void print(std::int64_t apart, const std::string& outer, const Seen& seen) {
   std::cout << std::setw(4) << apart << "  " << std::left << std::setw(10) << outer << std::right
             << std::setw(9) << bytes_text(seen.bytes_sent) << "  " << std::setw(8)
-            << seconds_text(seen.seconds) << "  " << std::fixed << std::setprecision(3)
-            << seen.loss << "\n";
+            << seconds_text(seen.seconds) << "  " << std::fixed << std::setprecision(3) << seen.loss
+            << "\n";
 }
 
 std::int64_t steps_of(const std::string& word) {
