@@ -21,6 +21,8 @@ function foot() { print "</svg>" }
 function words(px, py, anchor, said, more) {
   print "<text x=\"" short(px, 1) "\" y=\"" short(py, 1) "\" text-anchor=\"" anchor "\"" more ">" said "</text>"
 }
+# What a run was simulated with: devices, dtype and rate. A figure of a simulated run says it.
+function simulated(px, py, with) { words(px, py, "end", "simulated: " with, " font-size=\"11\"" ink("#59636e")) }
 function rect(left, top, width, height, fill, more) {
   print "<rect x=\"" short(left, 2) "\" y=\"" short(top, 2) "\" width=\"" short(width, 2) "\" height=\"" short(height, 2) \
     "\" fill=\"" fill "\"" more "/>"

@@ -31,7 +31,8 @@ each() {  # row or picture
 cat <<'TEXT'
 # Pipelines to compare
 
-Choose the number of stages p and of micro-batches m, and open the pictures. A forward pass over a stage takes 1, a
+Nine pairs of p stages and m micro-batches, each under five schedules. Find the pair that is nearest to yours, and open
+its pictures; `build/release/bin/schedules SCHEDULE P M [V]` draws any other. A forward pass over a stage takes 1, a
 backward pass 2, and each of its halves 1. A stage's chunks share its time, and messages take none. *In flight* counts
 the micro-batches whose activations each stage holds at most, from stage 0 on; a chunk counts as its share of a stage.
 

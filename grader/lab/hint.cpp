@@ -58,10 +58,35 @@ std::string without_empty_end(std::string hint) {
   return hint;
 }
 
+// The last of several hints.
+bool is_pseudo_code(const Task& task, std::size_t rung) {
+  return rung > 1 && rung == task.hints.size();
+}
+
 std::string with_next_command(const Exercise& exercise, const Task& task, std::size_t rung) {
   const std::string hint = without_empty_end(task.hints[rung - 1]);
   if (rung >= task.hints.size()) return hint;
-  return text(hint, "\nStill stuck? ./lab hint ", exercise.handle(), "\n");
+  const bool pseudo_code_next = is_pseudo_code(task, rung + 1);
+  return text(hint,
+              pseudo_code_next ? "\nStill stuck after your next check? ./lab hint "
+                               : "\nStill stuck? ./lab hint ",
+              exercise.handle(), "\n");
+}
+
+// Whoever asks again at once has not tried the hint before it.
+bool comes_too_early(const Task& task, const Standing& standing, std::size_t rung) {
+  if (!is_pseudo_code(task, rung)) return false;
+  const auto before = standing.hints.find(text(rung - 1));
+  if (before == standing.hints.end()) return false;
+  return !standing.last || standing.last->judged_at < before->second;
+}
+
+std::string try_first(const Exercise& exercise, std::size_t rung) {
+  return text(
+      "The next hint is the pseudo-code, which leaves little to find. Try the hint before "
+      "it first: after your next check, ./lab hint ",
+      exercise.handle(), " shows the pseudo-code.\nTo see it now: ./lab hint ", exercise.handle(),
+      " --rung ", rung, "\n");
 }
 
 Standing standing_of(const Progress& progress, const Exercise& exercise) {
@@ -84,6 +109,7 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
   }
   for (std::size_t rung = 1; rung <= task.hints.size(); ++rung) {
     if (standing.hints.contains(text(rung))) continue;
+    if (comes_too_early(task, standing, rung)) return {"", try_first(exercise, rung)};
     return {text(rung), with_next_command(exercise, task, rung)};
   }
   if (task.hints.empty()) return {"", text(exercise.handle(), " has no hints\n")};

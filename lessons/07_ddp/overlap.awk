@@ -31,5 +31,6 @@ END {
   x_ticks(ticks_to(0, 160, 20, " ms"), 268)
   split("forward backward optimizer waiting all-reduce", keys, " ")
   for (k = 1; k <= 5; k++) key(110 * k - 90, 276, 18, 18, keys[k], colour[keys[k]])
+  simulated(720, 14, "A100, float32, 15.8 TFLOP/s")
   foot()
 }

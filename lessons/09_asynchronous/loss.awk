@@ -28,5 +28,6 @@ END {
   for (i = 1; i <= bounds; i++) {
     sample(125 * i - 95, 318, 24, bound[i] in said ? said[bound[i]] : "bound " bound[i], colour[i], 2.2, i == 3 ? dashed(6, 3) : "")
   }
+  simulated(724, 40, "one core, float32, 77 GFLOP/s")
   foot()
 }

@@ -24,5 +24,6 @@ END {
     }
   }
   words(380, 202, "middle", "updates between pull and push")
+  simulated(744, 18, "one core, float32, 77 GFLOP/s")
   foot()
 }

@@ -24,5 +24,6 @@ END {
   named_line("powersgd:4", "PowerSGD, rank 4", "#bf3989", 6)
   named_line("gathered", "int8 by all-gather", "#8250df", 0, dashed(6, 4))
   words(318, 389, "middle", "ranks")
+  simulated(724, 389, "float32 gradients")
   foot()
 }

@@ -35,5 +35,6 @@ END {
     sample(left, 318, 20, said, colour[name[i]], 2.2, more[name[i]])
     left += 40 + 7.2 * length(said)
   }
+  simulated(724, 20, "float32 gradients")
   foot()
 }

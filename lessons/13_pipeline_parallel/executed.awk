@@ -56,5 +56,6 @@ END {
   x_ticks(ticks_to(0, 750, 150, " ms"), 420)
   for (way = 1; way <= ways; way++) draw(way, 26 + (way - 1) * 98)
   for (k = 1; k <= 4; k++) key(110 * k - 38, 433, 18, 15, label[k], colour[keys[k]])
+  simulated(722, 447, "H100, bfloat16, 794 TFLOP/s")
   foot()
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Regenerates this lesson's figures. From runs on the simulator: executed.svg, one step of four stages under each schedule;
-# memory.svg, the memory of a stage during a step. From the code that makes the plans: interleaved.svg and zero_bubble.svg.
+# memory.svg, the memory of a stage during a step. From the code that makes the plans: one_f_one_b.svg, interleaved.svg
+# and zero_bubble.svg.
 set -eu
 here=$(cd "${0%/*}" && pwd)
 build=$here/../../build/release
@@ -27,5 +28,6 @@ trace() {  # NAME MICRO-BATCHES OPTION…
   trace 1f1b 16 --schedule 1f1b
 } | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/memory.awk" >"$here/memory.svg"
 
+"$build/bin/schedules" 1f1b 4 8 --svg >"$here/one_f_one_b.svg"
 "$build/bin/schedules" interleaved 4 8 2 --svg >"$here/interleaved.svg"
 "$build/bin/schedules" zero-bubble 4 8 --svg >"$here/zero_bubble.svg"

@@ -35,5 +35,6 @@ END {
     stairs(k > 2 ? 2 : 1, k % 2 ? 0 : 3, colour, more)
     sample(165 * k - 105, 280, 26, names[k], colour, 2, more)
   }
+  simulated(722, 14, "H100, bfloat16, 794 TFLOP/s")
   foot()
 }

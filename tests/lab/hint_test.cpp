@@ -36,11 +36,19 @@ Standing failed_with(const std::string& cause) {
   return standing;
 }
 
+Judged passed_at(std::int64_t seconds) {
+  Judged judged;
+  judged.verdict = "pass";
+  judged.judged_at = seconds;
+  return judged;
+}
+
 }  // namespace
 
 TEST_CASE("hint: without a failure the rungs come one after the other, then the last again") {
   Standing standing;
   for (const char* rung : {"1", "2", "3"}) {
+    if (standing.hints.contains("2")) standing.judged(passed_at(2));
     const ShownHint hint = next_hint(task(), Task{}, ring(), standing);
     CHECK(hint.rung == rung);
     standing.hints[hint.rung] = 1;
@@ -48,6 +56,20 @@ TEST_CASE("hint: without a failure the rungs come one after the other, then the 
   const ShownHint last = next_hint(task(), Task{}, ring(), standing);
   CHECK(last.rung.empty());
   CHECK_THAT(last.words, contains("## Hint 3") && contains("--all"));
+}
+
+TEST_CASE("hint: the pseudo-code comes after another check, not as the next key") {
+  Standing standing = failed_with("unknown");
+  standing.last->judged_at = 4;
+  standing.hints = {{"for wrong_answer", 4}, {"1", 5}, {"2", 6}};
+  const ShownHint early = next_hint(task(), Task{}, ring(), standing);
+  CHECK(early.rung.empty());
+  CHECK_THAT(early.words, !contains("## Hint 3") && contains("./lab hint ring --rung 3"));
+  standing.last->judged_at = 7;
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "3");
+  standing.hints.erase("2");
+  CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words,
+             contains("Still stuck after your next check? ./lab hint ring"));
 }
 
 TEST_CASE("hint: what went wrong last comes first, once, with what the check had said") {
@@ -72,10 +94,7 @@ TEST_CASE("hint: what fits any exercise is said where the task has no hint for t
 
 TEST_CASE("hint: after a pass a hint for a failure is none") {
   Standing standing = failed_with("tail_lost");
-  Judged pass;
-  pass.verdict = "pass";
-  pass.judged_at = 5;
-  standing.judged(pass);
+  standing.judged(passed_at(5));
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
 }
 
@@ -84,6 +103,8 @@ TEST_CASE("lab hint: each call shows one more, and --rung and --all show any") {
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output, contains("## Hint 1"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output,
              contains("## Hint 2") && !contains("## Hint 1"));
+  CHECK_THAT(tree.lab({"hint", "ring_all_reduce"}).output,
+             !contains("## Hint 3") && contains("./lab hint ring_all_reduce --rung 3"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--rung", "1"}).output,
              contains("## Hint 1") && contains(".\n\nStill stuck? ./lab hint ring_all_reduce"));
   CHECK_THAT(tree.lab({"hint", "ring_all_reduce", "--all"}).output,

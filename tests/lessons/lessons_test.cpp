@@ -6,6 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "grader/course/manifest.hpp"
+#include "grader/course/predictions.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/text.hpp"
 
@@ -40,6 +41,20 @@ std::set<std::string> test_cases() {
     }
   }
   return sentences;
+}
+
+// Of lessons whose runs are simulated on GPUs: where a number means nothing without dtype and rate.
+const std::vector<std::string> lessons_on_gpus{"07_ddp", "08_horovod", "09_asynchronous",
+                                               "10_compression", "13_pipeline_parallel"};
+
+bool names_its_simulation(const std::string& said) {
+  return said.find("imulated") != std::string::npos && said.find("float") != std::string::npos;
+}
+
+bool is_simulated(const std::string& command) {
+  return command.find("--backend sim") != std::string::npos ||
+         command.find("/runs.sh") != std::string::npos ||
+         command.find("/local-sgd") != std::string::npos;
 }
 
 }  // namespace
@@ -105,6 +120,44 @@ TEST_CASE("the texts: a lesson says where each of its exercises stands, and how 
         lockstep::text("**Exercise** `", exercise.name, "` (", exercise.minutes, " minutes");
     INFO(path << " has no line that begins with " << line);
     CHECK(file_text(path).find("\n" + line) != std::string::npos);
+  }
+}
+
+TEST_CASE("the texts: a lesson from 07 on is read in half an hour, in at most 3,500 words") {
+  for (const std::string& lesson : lessons_on_gpus) {
+    std::istringstream text(file_text("lessons/" + lesson + "/README.md"));
+    std::ptrdiff_t words = 0;
+    for (std::string word; text >> word;) ++words;
+    INFO(lesson);
+    CHECK(words > 1000);
+    CHECK(words <= 3500);
+  }
+}
+
+TEST_CASE("the texts: a run or a figure that is simulated says so, with its dtype and rate") {
+  for (const std::string& lesson : lessons_on_gpus) {
+    const std::string folder = "lessons/" + lesson + "/";
+    const auto runs = lockstep::grader::predicted_runs(LOCKSTEP_ROOT "/" + folder);
+    for (const lockstep::grader::PredictedRun& predicted : runs) {
+      if (!is_simulated(predicted.run.command)) continue;
+      const std::string& before = predicted.run.before;
+      INFO(folder << "README.md:" << predicted.run.line);
+      const std::string asked = before.substr(before.rfind("**Predict**"));
+      CHECK(names_its_simulation(asked));
+      CHECK(asked.find("FLOP/s") != std::string::npos);
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_ROOT "/" + folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with(".svg")) continue;
+      const std::string drawn = file_text(folder + name);
+      const std::string text = file_text(folder + "README.md");
+      const auto shown = text.rfind("![", text.find("](" + name + ")"));
+      const std::string title = text.substr(shown, text.find('(', shown) - shown);
+      INFO(folder << name << ": " << title);
+      if (title.find("a plan") != std::string::npos) continue;  // of time units, not of a GPU
+      CHECK(names_its_simulation(title));
+      CHECK(drawn.find(">simulated: ") != std::string::npos);
+    }
   }
 }
 
