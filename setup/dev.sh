@@ -88,6 +88,7 @@ dev_fuzz() {
 
 lab_dev() {
   cd "$root"
+  nothing_ahead
   case ${1:-} in
     "" | --help | -h) dev_help ;;
     check) dev_check ;;

@@ -66,6 +66,8 @@ lab_start() {
   done_in "judged"
 
   where_to_begin "$first"
+  # What the next lesson is judged with is built while the student reads.
+  "$bin/lab-tool" $building next >/dev/null || :
 }
 
 # What is built for the first exercise, by its address. setup/first_build.txt lists what that takes, and

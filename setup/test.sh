@@ -75,6 +75,7 @@ lab_test() {
     *) fail 2 "there is no preset '$preset'; choose release, dev, asan or tsan" ;;
   esac
   cd "$root"
+  nothing_ahead
   ready
   build
   if [ -n "$base" ]; then
