@@ -81,25 +81,28 @@ class Building {
   void run() {
     if (!alone_.held()) return;
     alone_.write(text(::getpid(), " 00 0 0\n"));
-    std::set<std::string> done;
-    for (bool more = true; more && !ended_;) {
-      more = false;
-      for (const AheadTarget& target :
-           targets_ahead(lab_, read_progress(lab_.places.progress()), first_)) {
-        if (done.contains(target.name)) continue;
-        more = true;
-        if (build(target)) {
-          done.insert(target.name);
-        } else {
-          hear(make_way_ms);
-        }
-        break;
+    while (!ended_) {
+      const auto target = next_target();
+      if (!target) break;
+      if (build(*target)) {
+        done_.insert(target->name);
+      } else {
+        hear(make_way_ms);
       }
     }
     alone_.write("");
   }
 
  private:
+  // By the progress of just now: the student has gone on meanwhile.
+  std::optional<AheadTarget> next_target() const {
+    const Progress progress = read_progress(lab_.places.progress());
+    for (const AheadTarget& target : targets_ahead(lab_, progress, first_)) {
+      if (!done_.contains(target.name)) return target;
+    }
+    return std::nullopt;
+  }
+
   // Waits for a signal; true if one came.
   bool hear(int wait_ms) {
     pollfd line{signals_.fd(), POLLIN, 0};
@@ -166,6 +169,7 @@ class Building {
   const Exercise* first_;
   Signals signals_{SIGUSR1, SIGTERM, SIGINT, SIGHUP};
   Locked alone_{file_of_builder(lab_), LOCK_EX};
+  std::set<std::string> done_;
   bool ended_ = false;
 };
 

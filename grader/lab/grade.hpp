@@ -19,7 +19,7 @@ struct Grade {
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                  JudgeOptions options, PlayerKind kind = PlayerKind::usual);
 
-// True of a code exercise whose file is the stub as it was handed out, where a judge might have to
+// Says whether a code exercise's file is the stub as it was handed out, where a judge might have to
 // be built first: the stub is known to be unsolved.
 bool is_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source);
 
