@@ -23,7 +23,7 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
 // be built first: the stub is known to be unsolved.
 bool is_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source);
 
-// What the judge would say of such a file, without any judge.
+// Says of such a file what the judge would say, without any judge.
 Grade grade_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                       std::uint64_t seed);
 
