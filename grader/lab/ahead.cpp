@@ -244,7 +244,8 @@ std::vector<AheadTarget> targets_ahead(const Lab& lab, const Progress& progress,
 std::optional<std::string> built_ahead_now(const Lab& lab) {
   const auto builder = builder_of(lab);
   if (!builder || builder->steps == 0) return std::nullopt;
-  return text("lesson ", builder->lesson, ", step ", builder->step, " of ", builder->steps);
+  const int at_work = std::min(builder->step + 1, builder->steps);
+  return text("lesson ", builder->lesson, ", step ", at_work, " of ", builder->steps);
 }
 
 bool make_builder_give_way(const Lab& lab) {

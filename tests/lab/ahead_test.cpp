@@ -157,7 +157,7 @@ TEST_CASE("build ahead: the builder makes way for a build that is waited for, an
     CHECK(background.is_silent());
   }
   CHECK(background.heard() == asked);
-  CHECK(built_ahead_now(background.lab()) == "lesson 05, step 1 of 4");
+  CHECK(built_ahead_now(background.lab()) == "lesson 05, step 2 of 4");
   REQUIRE(::kill(background.builder(), SIGTERM) == 0);
   CHECK(background.heard() == "ended\n");
   Background::wait_for_end();
