@@ -7,8 +7,9 @@ usage: ./lab start [--yes]
 
 Installs the packages that the lab needs (Debian 12, Ubuntu 24.04), builds, and trains a small model on
 Fashion-MNIST with two processes. Then it copies the exercises' stubs to work/, judges the first one,
-and shows where to begin. Everything else is built when you first need it. You can run it again: it
-skips what is done and keeps your files in work/.
+and shows where to begin. Everything else is built when you first need it, or before that in the
+background (LOCKSTEP_BACKGROUND=0 forbids it). You can run it again: it skips what is done and keeps
+your files in work/.
 
   --yes    install packages without asking (the default without a terminal)
 TEXT
