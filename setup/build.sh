@@ -1,6 +1,7 @@
 # Configuring and building, quietly: one line of progress on a terminal, a few lines elsewhere. The rest
 # goes to build/<preset>/build.log, which is shown after a failure.
 
+forbidden=   # yes when nothing is to be built in the background (nothing_ahead)
 announced=   # yes when a line of progress stands on the terminal
 
 # build_failed LOG WHAT STATUS : says why, and what a student can do about it, and exits.
@@ -74,7 +75,7 @@ build() {
   wait_for_builds
   {
     ended=0
-    NINJA_STATUS="[%f/%t] %e " ninja -C "$root/build/$preset" "$@" 2>&1 9>&- || ended=$?
+    NINJA_STATUS="[%f/%t] %e " ninja -C "$root/build/$preset" "$@" 2>&1 8>&- 9>&- || ended=$?
     echo "$ended" >"$log.status"
   } | show_progress
   exec 9>&-
@@ -105,13 +106,14 @@ builder_asked() {
 
 end_builder() { ! builder_asked TERM || flock -s -w 5 "$root/build/release/ahead" true || :; }
 
-# Until this command and all that it starts have ended, nothing is built in the background: descriptor 8
-# holds the lock that a builder needs. For tests, for measurements, and for contributors' commands.
+# Until this command has ended, nothing is built in the background: descriptor 8 holds the lock that a
+# builder needs. For tests, for measurements, for grading, and for contributors' commands.
 nothing_ahead() {
   [ "$as_built" = no ] && [ -d "$root/build/release" ] && command -v flock >/dev/null || return 0
   end_builder
   exec 8>>"$root/build/release/ahead"
   flock -s -n 8 || :
+  forbidden=yes
 }
 
 # Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal with the

@@ -88,7 +88,7 @@ lab_test() {
   rm -f "$status"
   {
     ended=0
-    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 || ended=$?
+    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 8>&- || ended=$?
     echo "$ended" >"$status"
   } | show_tests
   read -r ended <"$status" && [ "$ended" = 0 ] || exit 1

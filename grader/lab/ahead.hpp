@@ -4,9 +4,9 @@
 // way and goes on later. What a compiler was at is lost then; what was compiled is not.
 //
 // File build/<preset>/ahead: locked by the builder while it lives; its text is the builder's
-// process and what it is at, "4711 07 12 40". Commands during which there must be no builder lock
-// the file for themselves and their children (setup/build.sh). SIGUSR1 makes the builder make way,
-// SIGTERM ends it.
+// process and what it is at, "4711 07 12 40". A command during which there must be no builder ends
+// it and has the lock until the command has ended (setup/build.sh). SIGUSR1 makes the builder make
+// way, SIGTERM ends it.
 #pragma once
 
 #include <optional>
