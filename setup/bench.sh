@@ -1,6 +1,7 @@
 # ./lab bench: the engine's speed, and how long a check takes. The programs say what they measure
 # (bench --help). The shell knows the path of the peer's script and passes on TORCH_PYTHON.
 lab_bench() {
+  nothing_ahead
   if [ "${1-}" = native ]; then
     shift
     program=bench-native

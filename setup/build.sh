@@ -1,6 +1,7 @@
 # Configuring and building, quietly: one line of progress on a terminal, a few lines elsewhere. The rest
 # goes to build/<preset>/build.log, which is shown after a failure.
 
+forbidden=   # yes when nothing is to be built in the background (nothing_ahead)
 announced=   # yes when a line of progress stands on the terminal
 
 # build_failed LOG WHAT STATUS : says why, and what a student can do about it, and exits.
@@ -53,6 +54,7 @@ is_configured() {
 # Configures from scratch. It drops what CMake wrote and keeps what was built.
 configure() {
   mkdir -p "$root/build/$preset"
+  end_builder
   log=$root/build/$preset/configure.log
   [ -z "$half" ] || say "build/$preset $half, so it is configured again"
   if [ -t 2 ]; then printf '\r  configuring…\033[K' >&2; else say "configuring…"; fi
@@ -73,7 +75,7 @@ build() {
   wait_for_builds
   {
     ended=0
-    ninja -C "$root/build/$preset" "$@" 2>&1 9>&- || ended=$?
+    NINJA_STATUS="[%f/%t] %e " ninja -C "$root/build/$preset" "$@" 2>&1 8>&- 9>&- || ended=$?
     echo "$ended" >"$log.status"
   } | show_progress
   exec 9>&-
@@ -86,38 +88,79 @@ build() {
 wait_for_builds() {
   command -v flock >/dev/null || return 0
   exec 9>"$root/build/$preset/building.lock"
-  flock -n 9 || {
+  flock -n 9 || { builder_asked USR1 && flock -w 5 9; } || {
     say "another build is running in build/$preset; this one starts when it ends"
     flock 9
   }
 }
 
+# builder_asked SIGNAL : to the builder in the background (grader/lab/ahead.hpp); fails if there is none.
+# USR1: it makes way, TERM: it ends. It holds the lock of the file that has its process.
+builder_asked() {
+  builder=
+  command -v flock >/dev/null && [ -s "$root/build/release/ahead" ] || return 1
+  ! flock -n -s "$root/build/release/ahead" true || return 1
+  read -r builder step <"$root/build/release/ahead" || :
+  [ -n "$builder" ] && kill -"$1" "$builder" 2>/dev/null
+}
+
+end_builder() { ! builder_asked TERM || flock -s -w 5 "$root/build/release/ahead" true || :; }
+
+# Until this command has ended, nothing is built in the background: descriptor 8 holds the lock that a
+# builder needs. For tests, for measurements, for grading, and for contributors' commands.
+nothing_ahead() {
+  [ "$as_built" = no ] && [ -d "$root/build/release" ] && command -v flock >/dev/null || return 0
+  end_builder
+  exec 8>>"$root/build/release/ahead"
+  flock -s -n 8 || :
+  forbidden=yes
+}
+
 # Copies ninja's output to the log, and its counters, "[12/80]", to one line of the terminal with the
-# folder at work. Without a terminal, it says that a build runs, and each quarter of one of 20 steps or
-# more (grader/lab/build_progress.cpp does the same). "[0/2]" is a look at the folders, before any build.
+# folder at work and an estimate of the seconds that are left. Without a terminal, it says that a build runs,
+# and each quarter of one of 20 steps or more (grader/lab/build_progress.cpp does the same). "[0/2]" is a
+# look at the folders, before any build.
 show_progress() {
   shown=
   while IFS= read -r line; do
     printf '%s\n' "$line" 2>/dev/null || :   # the disk may be full
     case $line in "[0/"*) continue ;; "["*/*"] "*) ;; *) continue ;; esac
+    seconds_left "$line"
     if [ -t 2 ]; then
       folder=
       case $line in *" object "*/CMakeFiles*) folder=${line#*" object "}; folder=" ${folder%%/CMakeFiles*}" ;; esac
-      printf '\r  building %s]%s\033[K' "${line%%]*}" "$folder" >&2
+      printf '\r  building %s]%s%s\033[K' "${line%%]*}" "$folder" "$left" >&2
       announced=yes
       continue
     fi
-    case $line in *"] Re-running CMake"*) continue ;; esac   # the steps are counted after it
-    counter=${line%%]*}
-    counter=${counter#"["}
-    done=${counter%/*} all=${counter#*/}
+    case $line in *"Re-running CMake..."*) continue ;; esac   # the steps are counted after it
     if [ -z "$shown" ]; then
       shown=yes quarter=$((all / 4))
       if [ "$all" -lt 20 ]; then say "building…"; else say "building: $all steps…"; fi
     elif [ "$all" -ge 20 ] && [ "$done" -ge "$quarter" ] && [ $((done + all / 4)) -le "$all" ]; then
-      say "building: $done of $all steps"
+      say "building: $done of $all steps$left"
       quarter=$((done + all / 4))
     fi
   done >"$log"
   [ -z "$announced" ] || printf '\r\033[K' >&2
+}
+
+# seconds_left LINE : sets done and all from "[12/80] 3.215 Building …", and left to ", about 17 s left" once
+# a tenth is done and two seconds have passed; to nothing before, and for a line without seconds.
+seconds_left() {
+  counter=${1%%]*}
+  counter=${counter#"["}
+  done=${counter%/*} all=${counter#*/} left=
+  took=${1#*"] "}
+  took=${took%%.*}
+  case $took in "" | *[!0-9]* | 0 | 1) return ;; esac
+  [ $((done * 10)) -ge "$all" ] || return 0
+  seconds=$((took * (all - done) / done))
+  if [ "$seconds" -ge 90 ]; then
+    left=", about $(((seconds + 30) / 60)) minutes left"
+  elif [ "$seconds" -ge 10 ]; then
+    left=", about $(((seconds + 2) / 5 * 5)) s left"
+  elif [ "$seconds" -ge 1 ]; then
+    left=", about $seconds s left"
+  fi
 }

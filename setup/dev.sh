@@ -51,7 +51,7 @@ dev_check() {
   # The preset lint compiles each source separately, so that the tool finds its command.
   [ -z "$changed" ] || { cmake --preset lint >/dev/null && clang-tidy -p build/lint --quiet $changed; } || status=1
   say "floors, sizes, stubs, mutants, quotes, shown runs"
-  ctest --test-dir "build/$preset" --output-on-failure -L 'house|course|lessons' || status=1
+  ctest --test-dir "build/$preset" --output-on-failure -L 'house|course|lessons' 8>&- || status=1
   exit $status
 }
 
@@ -88,6 +88,7 @@ dev_fuzz() {
 
 lab_dev() {
   cd "$root"
+  nothing_ahead
   case ${1:-} in
     "" | --help | -h) dev_help ;;
     check) dev_check ;;

@@ -7,8 +7,9 @@ usage: ./lab start [--yes]
 
 Installs the packages that the lab needs (Debian 12, Ubuntu 24.04), builds, and trains a small model on
 Fashion-MNIST with two processes. Then it copies the exercises' stubs to work/, judges the first one,
-and shows where to begin. Everything else is built when you first need it. You can run it again: it
-skips what is done and keeps your files in work/.
+and shows where to begin. Everything else is built when you first need it, or before that in the
+background (LOCKSTEP_BACKGROUND=0 forbids it). You can run it again: it skips what is done and keeps
+your files in work/.
 
   --yes    install packages without asking (the default without a terminal)
 TEXT
@@ -66,6 +67,8 @@ lab_start() {
   done_in "judged"
 
   where_to_begin "$first"
+  # What the next lesson is judged with is built while the student reads.
+  "$bin/lab-tool" $building next >/dev/null || :
 }
 
 # What is built for the first exercise, by its address. setup/first_build.txt lists what that takes, and

@@ -75,6 +75,7 @@ lab_test() {
     *) fail 2 "there is no preset '$preset'; choose release, dev, asan or tsan" ;;
   esac
   cd "$root"
+  nothing_ahead
   ready
   build
   if [ -n "$base" ]; then
@@ -87,7 +88,7 @@ lab_test() {
   rm -f "$status"
   {
     ended=0
-    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 || ended=$?
+    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 8>&- || ended=$?
     echo "$ended" >"$status"
   } | show_tests
   read -r ended <"$status" && [ "$ended" = 0 ] || exit 1

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include "engine/apps/run_command_line.hpp"
 #include "engine/apps/sim_command_line.hpp"
@@ -38,15 +39,16 @@ fs::path program_named(const Lab& lab, const std::string& name) {
 }
 
 // The path of a program of the engine, linked with the student's parts.
-//   words  what the program is given
-fs::path own_program(const Lab& lab, const fs::path& typed, const Words& words) {
+//   words  what the program is given; options are added, so that its parts are called
+fs::path own_program(const Lab& lab, const fs::path& typed, Words& words) {
+  std::optional<Arguments> run;
   std::string name = typed.filename().string();
   const fs::path program = program_named(lab, name);
   if (fs::weakly_canonical(typed) == fs::weakly_canonical(program)) {
     make_targets_ready(lab, {name});
     if (name == "train") {
-      const Arguments run = parsed(apps::train_options(), words);
-      name = ready_trainer(lab, {&run});
+      run = parsed(apps::train_options(), words);
+      name = ready_trainer(lab, {&*run});
     }
   }
   if (!fs::exists(program)) {
@@ -54,7 +56,9 @@ fs::path own_program(const Lab& lab, const fs::path& typed, const Words& words) 
                           lab.places.shown(program_named(lab, "smoke")), ", not '", typed.string(),
                           "'"));
   }
-  return linked_with_work(lab, name, {}, nullptr).program;
+  const WithWork linked = linked_with_work(lab, name, {}, run ? &*run : nullptr);
+  words.insert(words.begin(), linked.added.begin(), linked.added.end());
+  return linked.program;
 }
 
 }  // namespace

@@ -5,15 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "grader/further/kept_objects.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
-
-// A part, and the file that is linked instead of its reference.
-struct Replacement {
-  const Exercise* part;
-  std::filesystem::path source;
-};
 
 class StudentProgram {
  public:
@@ -23,7 +18,8 @@ class StudentProgram {
   // True if it links the reference of `part`.
   bool has(const Exercise& part) const;
 
-  // Compiles these files with the engine's optimisation and links them in.
+  // Links in the objects of these files (kept_objects.hpp). Does nothing when the same objects were
+  // linked there last, and nothing else that the program is made of has changed since.
   //   Returns  the program: <file>, in the folder of what is the student's unless its path is whole
   //   Throws   UsageError when a part does not compile, with the compiler's words
   std::filesystem::path link(const std::vector<Replacement>& parts, const std::string& file) const;

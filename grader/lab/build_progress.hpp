@@ -10,9 +10,14 @@ namespace lockstep::grader {
 class BuildProgress {
  public:
   enum class Shown : unsigned char { on_a_terminal, in_a_log };
-  explicit BuildProgress(Shown shown) : shown_(shown) {}
+  // ninja's lines then have the seconds since its start behind their counters.
+  static constexpr const char* ninja_status = "NINJA_STATUS=[%f/%t] %e ";
 
-  // The text to print at one of ninja's lines; "" for nothing. "[12/80] Building CXX object
+  //   plan  what `ninja -n` prints, where that is known: a share of the work, rather than of the
+  //         steps, is what the time that is left is estimated from
+  explicit BuildProgress(Shown shown, const std::string& plan = "");
+
+  // The text to print at one of ninja's lines; "" for nothing. "[12/80] 3.215 Building CXX object
   // engine/comm/…" is a step that has ended. Other lines count for nothing, and nor does "[0/2] …",
   // a look at what there is.
   std::string heard(const std::string& line);
@@ -22,9 +27,13 @@ class BuildProgress {
   std::string ended() const;
 
  private:
+  std::string time_left(double seconds, int done, int all) const;
+
   Shown shown_;
   bool begun_ = false;
-  int next_ = 0;  // the step after which a log has its next line
+  int next_ = 0;                  // the step after which a log has its next line
+  int steps_ = 0;                 // of the plan
+  double work_ = 0, worked_ = 0;  // of the plan; of the steps that have ended
 };
 
 }  // namespace lockstep::grader

@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/editors.hpp"
 #include "grader/lab/grade.hpp"
@@ -181,7 +182,13 @@ Exit check_command(const Lab& lab, const Words& words) {
   Exit exit = Exit::passed;
   int passed = 0;
   const auto exercises = chosen(lab, arguments);
-  make_ready(lab, exercises, kind);
+  const auto is_told_at_once = [&](const Exercise* exercise) {
+    return kind == PlayerKind::usual && !judging.only_case &&
+           is_untouched(lab, *exercise, file_of(lab, *exercise, from));
+  };
+  auto judged = exercises;
+  std::erase_if(judged, is_told_at_once);
+  make_ready(lab, judged, kind);
   for (const Exercise* exercise : exercises) {
     if (judging.only_case && exercise->kind == Kind::quiz) {
       throw UsageError(exercise->handle() + " has questions, not cases: leave out --case");
@@ -193,7 +200,9 @@ Exit check_command(const Lab& lab, const Words& words) {
     }
     const fs::path file = file_of(lab, *exercise, from);
     if (kind == PlayerKind::usual) judging.timeline_file = lab.places.timeline(*exercise).string();
-    Grade grade = grade_file(lab, *exercise, file, judging, kind);
+    Grade grade = std::ranges::count(judged, exercise) == 0
+                      ? grade_untouched(lab, *exercise, file, judging.seed)
+                      : grade_file(lab, *exercise, file, judging, kind);
     if (!arguments.flag("output")) hide_output(grade, *exercise);
     if (arguments.flag("json")) {
       documents.push_back(json_of(grade));
@@ -215,6 +224,9 @@ Exit check_command(const Lab& lab, const Words& words) {
   } else if (exercises.size() > 1) {
     std::cout << passed << " of " << exercises.size() << " passed\n";
   }
+  // After a pass something else comes next; an untouched file is about to be worked at.
+  if (from == "work" && passed > 0) build_ahead(lab);
+  if (from == "work" && passed == 0 && judged.empty()) build_ahead(lab, exercises.front());
   return exit;
 }
 

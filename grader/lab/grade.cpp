@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/sanitizer_text.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/judge/judge_call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
@@ -120,6 +121,30 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
   grade.report = grade_quiz(lab, exercise, source, options.seed);
   grade.run_s = seconds_since(start);
   grade.report.exercise = exercise.handle();
+  return grade;
+}
+
+bool is_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source) {
+  const bool judged = !lab.builds && !lab.packed;  // what judges is there
+  return !judged && exercise.kind == Kind::code &&
+         read_text(source) == read_text(lab.places.stub(exercise));
+}
+
+Grade grade_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                      std::uint64_t seed) {
+  CheckReport check;
+  check.name = "the part is written";
+  check.verdict = Verdict::unsolved;
+  check.cause = "stub";
+  check.message = unsolved_message(lab, exercise, source);
+  Grade grade;
+  grade.report.exercise = exercise.handle();
+  grade.report.verdict = check.verdict;
+  grade.report.cause = check.cause;
+  grade.report.message = check.message;
+  grade.report.max_points = exercise.points;
+  grade.report.seed = seed;
+  grade.report.checks.push_back(std::move(check));
   return grade;
 }
 

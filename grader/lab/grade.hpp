@@ -19,6 +19,14 @@ struct Grade {
 Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                  JudgeOptions options, PlayerKind kind = PlayerKind::usual);
 
+// Says whether a code exercise's file is the stub as it was handed out, where a judge might have to
+// be built first: the stub is known to be unsolved.
+bool is_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source);
+
+// Says of such a file what the judge would say, without any judge.
+Grade grade_untouched(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
+                      std::uint64_t seed);
+
 // The same for a code exercise that was built already, by whatever means.
 Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
                   const StudentBuild& build, JudgeOptions options);

@@ -19,6 +19,7 @@ struct Lab {
   std::size_t columns = 0;  // of the terminal that is printed on; 0: none, lines are not broken
   sim::PlayerLimits limits;
   bool builds = false;     // ./lab asks: what is missing for a check is built (ready.hpp)
+  bool ahead = false;      // and what comes next is built in the background (ahead.hpp)
   bool packed = false;     // the students' edition: references are objects, and nothing is built
   bool sanitized = false;  // this build runs under a sanitizer, which sees more and is slower
 };

@@ -7,6 +7,7 @@
 
 #include "engine/base/json_text.hpp"
 #include "engine/base/text.hpp"
+#include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/predict_list.hpp"
@@ -173,6 +174,12 @@ Exit overview_command(const Lab& lab, const Words& words) {
     std::cout << write_json(overview_json(rows, progress, next), 2) << "\n";
   } else {
     std::cout << wrapped(overview_text(lab, progress, rows, next, seconds_now()), lab.columns);
+    if (const auto ahead = built_ahead_now(lab)) {
+      std::cout << wrapped(text("building  ", *ahead,
+                                ", in the background, so that its first check "
+                                "is quick (LOCKSTEP_BACKGROUND=0 forbids it)\n"),
+                           lab.columns);
+    }
   }
   return Exit::passed;
 }
@@ -196,6 +203,7 @@ Exit next_command(const Lab& lab, const Words& words) {
   } else {
     std::cout << wrapped(next_text(lab, rows, *next), lab.columns);
   }
+  if (next != nullptr) build_ahead(lab);
   return Exit::passed;
 }
 

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/recipe.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/ahead.hpp"
 #include "grader/lab/build_progress.hpp"
 
 namespace lockstep::grader {
@@ -32,7 +35,7 @@ class BuildLock {
   explicit BuildLock(const Lab& lab)
       : file_(::open((lab.places.build / "building.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
                      0644)) {
-    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    if (file_ < 0 || taken() || makes_way(lab)) return;
     std::cerr << "another build is running in " << lab.places.shown(lab.places.build)
               << "; this one starts when it ends\n";
     while (::flock(file_, LOCK_EX) != 0 && errno == EINTR) {
@@ -45,6 +48,20 @@ class BuildLock {
   BuildLock& operator=(const BuildLock&) = delete;
 
  private:
+  bool taken() const { return ::flock(file_, LOCK_EX | LOCK_NB) == 0; }
+
+  // True if it was the builder in the background that had the lock, which is free then.
+  bool makes_way(const Lab& lab) const {
+    constexpr auto look_again = std::chrono::milliseconds(5);
+    constexpr int looks = 1000;
+    if (!make_builder_give_way(lab)) return false;
+    for (int i = 0; i < looks; ++i) {
+      if (taken()) return true;
+      std::this_thread::sleep_for(look_again);
+    }
+    return false;
+  }
+
   int file_;
 };
 
@@ -86,14 +103,21 @@ void precompile_contracts(const Lab& lab, const Exercise& exercise) {
 
 void make_targets_ready(const Lab& lab, const std::set<std::string>& targets) {
   if (!lab.builds || targets.empty()) return;
-  std::vector<std::string> words{"ninja", "-C", lab.places.build.string()};
+  std::vector<std::string> words{"env", BuildProgress::ninja_status, "ninja", "-C",
+                                 lab.places.build.string()};
   words.insert(words.end(), targets.begin(), targets.end());
   const BuildLock lock(lab);
+  const CommandLimits limits{.deadline_s = deadline_s, .output_bytes = 4 << 20};
+  // A look at what is to be done takes as long as a build that has nothing to do.
+  std::vector<std::string> look = words;
+  look.push_back("-n");
+  const CommandResult plan = run_command(look, lab.places.root, limits);
+  if (plan.exit_code == 0 && plan.output.find("no work to do") != std::string::npos) return;
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   using Shown = BuildProgress::Shown;
-  BuildProgress progress(terminal ? Shown::on_a_terminal : Shown::in_a_log);
+  BuildProgress progress(terminal ? Shown::on_a_terminal : Shown::in_a_log, plan.output);
   const CommandResult ninja = run_command(
-      words, lab.places.root, {.deadline_s = deadline_s, .output_bytes = 4 << 20},
+      words, lab.places.root, limits,
       [&](const std::string& line) { std::cerr << progress.heard(line) << std::flush; },
       [&](double seconds) { std::cerr << progress.waited(seconds) << std::flush; });
   std::cerr << progress.ended() << std::flush;

@@ -10,7 +10,9 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
+#include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"
+#include "grader/lab/grade.hpp"
 #include "grader/lab/hint.hpp"
 #include "grader/lab/list.hpp"
 #include "grader/lab/paint.hpp"
@@ -91,7 +93,7 @@ void Watch::open(const Exercise& exercise) {
   exercise_ = &exercise;
   ensure_file(lab_, exercise);
   file_.emplace(lab_.places.work(exercise));
-  make_ready(lab_, {&exercise});
+  is_ready_ = false;
   times_.clear();
   turn_to(PageForm::words, bold(lab_.paint, exercise.address()) + "\n");
   start_check(Clock::now());
@@ -99,6 +101,11 @@ void Watch::open(const Exercise& exercise) {
 
 void Watch::start_check(Clock::time_point since) {
   check_.reset();  // a check of what was there before
+  if (!is_ready_ && !is_untouched(lab_, *exercise_, lab_.places.work(*exercise_))) {
+    make_ready(lab_, {exercise_});
+    is_ready_ = true;
+  }
+  if (!is_ready_) build_ahead(lab_, exercise_);
   since_ = since;
   check_ = std::make_unique<WatchedCheck>(lab_, *exercise_, signals_);
   if (terminal_) say("checking " + lab_.places.shown(lab_.places.work(*exercise_)) + " …");
@@ -118,6 +125,7 @@ void Watch::take_outcome() {
     const Progress progress = read_progress(lab_.places.progress());
     said = praise(*exercise_, outcome->document.at("points").get<int>(),
                   next_exercise(lab_, progress, exercise_), terminal_ ? Keys::there : Keys::none);
+    build_ahead(lab_);
   }
   if (format_ == WatchFormat::json) {
     nlohmann::json line = outcome->document;

@@ -54,6 +54,7 @@ class Watch {
   Signals signals_;
   std::optional<Terminal> terminal_;
   std::optional<SaveWatch> file_;
+  bool is_ready_ = false;  // what judges this exercise is built
   std::unique_ptr<WatchedCheck> check_;
   Clock::time_point since_{};                    // what the running check is measured from
   std::optional<Clock::time_point> quiet_from_;  // the file stirred then

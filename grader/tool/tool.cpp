@@ -61,6 +61,10 @@ Exit run(char** argv, Words words, const std::map<std::string, Command>& command
     lab.builds = true;
     words.erase(words.begin());
   }
+  if (!words.empty() && words[0] == "--ahead") {
+    lab.ahead = true;
+    words.erase(words.begin());
+  }
   const std::string name = words.empty() ? default_command : words.front();
   const auto other = elsewhere.find(name);
   if (other != elsewhere.end()) become(lab, other->second, argv);

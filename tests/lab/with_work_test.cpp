@@ -2,11 +2,15 @@
 // tool says of a command line that is also the trainer's.
 #include "grader/further/with_work.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "engine/apps/train_command_line.hpp"
 #include "engine/base/error.hpp"
+#include "grader/further/kept_objects.hpp"
 #include "grader/lab/command_line.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
@@ -86,6 +90,80 @@ TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usu
   CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "not called with --pp");
   CHECK(added_for("average_gradients", {"--pp", "2"}) == "");
   CHECK(added_for("average_gradients", {"--async"}) == "");
+}
+
+TEST_CASE("with work: an option that is added for one part may leave another uncalled") {
+  const Arguments run = options_of_run({"--ranks", "2"});
+  CHECK(why_uncalled(called_by("bucketed_reducer"), run).empty());
+  CHECK(why_uncalled(called_by("bucketed_reducer"), run, {"--no-overlap"}) ==
+        "not called with --no-overlap");
+}
+
+TEST_CASE("with work: a program that is named by a part calls what that part may use") {
+  const Course course = read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml");
+  CHECK(called_by_parts(course, {"ring_all_reduce"}) == std::set<std::string>{"ring_all_reduce"});
+  CHECK(called_by_parts(course, {"tree_all_reduce"}) ==
+        std::set<std::string>{"tree_all_reduce", "reduce", "broadcast"});
+  CHECK(called_by_parts(course, {"hierarchical_all_reduce"}).contains("reduce_scatter"));
+}
+
+namespace {
+
+// Of this test alone, so that no other test's object is the same.
+std::string reference_of_test(const Exercise& part, const std::string& rest = "") {
+  const std::filesystem::path root = LOCKSTEP_ROOT;
+  return text("// ", ::getpid(), "\n", rest, read_text(root / "solutions" / part.file()));
+}
+
+}  // namespace
+
+TEST_CASE("with work: parts that the run calls are compiled once, and no others") {
+  const WithLessons tree;
+  const Course course = read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml");
+  for (const char* part : {"ring_all_reduce", "broadcast"}) {
+    const Exercise& exercise = exercise_named(course, part);
+    write_text(tree.root() / "work" / exercise.file(), reference_of_test(exercise));
+  }
+  const auto sim = [&](const char* program) {
+    const auto run = tree.lab({"sim", "--with", "work", "--ranks", "3", program});
+    CAPTURE(run.output);
+    CHECK(run.exit_code == 0);
+    return run.output;
+  };
+  const std::string first = sim("ring_all_reduce"), again = sim("ring_all_reduce");
+  CHECK_THAT(first, contains("  compiling  ring_all_reduce\n") &&
+                        contains("  yours      ring_all_reduce\n") &&
+                        contains("  unused     1 part of yours that it does not call\n"));
+  CHECK_THAT(again, !contains("compiling"));
+  CHECK_THAT(sim("broadcast"), contains("  compiling  broadcast\n"));
+}
+
+TEST_CASE("with work: an object is used again until its file or a header of it is another") {
+  const Tree tree;
+  Lab lab;
+  lab.places = {LOCKSTEP_ROOT, std::filesystem::path(LOCKSTEP_TOOL).parent_path().parent_path()};
+  lab.course = read_course(lab.places.manifest());
+  const Exercise& part = exercise_named(lab.course, "model_memory");
+  const std::filesystem::path source = tree.root() / "model_memory.cpp",
+                              header = tree.root() / "a header.hpp";
+  write_text(source, reference_of_test(part, text("#include ", header, "\n")));
+  const auto object = [&] {
+    const auto objects = kept_objects(lab, {{&part, source}});
+    REQUIRE(objects.size() == 1);
+    struct stat file {};
+    REQUIRE(::stat(objects.front().c_str(), &file) == 0);
+    return std::pair(objects.front().string(), file.st_ino);
+  };
+  write_text(header, "// one\n");
+  const auto first = object();
+  CHECK(object() == first);
+  write_text(header, "// two\n");
+  const auto other_header = object();
+  CHECK(other_header.first == first.first);
+  CHECK(other_header.second != first.second);
+  CHECK(object() == other_header);
+  write_text(source, read_text(source) + "// changed\n");
+  CHECK(object().first != first.first);
 }
 
 TEST_CASE("with work: a student's schedule and stage train a GPT on two processes") {
