@@ -123,6 +123,10 @@ TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with 
   fails({{"a", manifest_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
   fails({{"a", manifest_of("a()", "after = [\"b\"]\n")}, {"b", manifest_of("b()")}},
         "a.toml:10: a comes after 'b', which does not come before it on the path");
+  std::string optional = manifest_of("a()");
+  optional.replace(optional.find("core = true"), 11, "core = false");
+  fails({{"a", optional}, {"b", manifest_of("b()", "after = [\"a\"]\n")}},
+        "b.toml:10: b is core and comes after 'a', which is optional");
   fails({{"a", manifest_of("a()", "may_use = [\"ring\"]\n")}},
         "a.toml:10: there is no part 'ring'");
   fails({{"a", manifest_of("a()")}, {"b", manifest_of("a()")}},
