@@ -212,14 +212,14 @@ std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
   return std::nullopt;
 }
 
-// A plan that cannot be carried out to its end is drawn as far as it goes.
+// With the usual costs, whatever the case has drawn: a backward pass is two forward passes. A plan
+// that cannot be carried out to its end is drawn as far as it goes.
 void draw_answer(const ScheduleQuestion& q, const ScheduleAnswer& seen, trace::Timeline& run) {
   const Plan plan{q.stages, q.chunks, q.micro_batches, seen};
   const auto fault = pipeline::fault_of(plan);
   if (fault && fault->kind != FaultKind::circle) return;
-  const pipeline::Costs costs{{q.costs}, 0};
   run.facts.emplace_back("plan", text_of_pipeline(q));
-  draw_plan(fault ? pipeline::price_what_runs(plan, costs) : pipeline::price(plan, costs), run);
+  draw_plan(fault ? pipeline::price_what_runs(plan) : pipeline::price(plan), run);
 }
 
 // Half of the micro-batches, one less, one stage less, one chunk less. A number of micro-batches

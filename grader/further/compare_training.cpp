@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr CommandLimits run_limits{.deadline_s = 120, .work_s = 240};
+constexpr CommandLimits limits_of_a_step{.deadline_s = 120, .work_s = 240};
 
 // A model that is large enough for its communication to be seen. Only sizes are computed.
 constexpr const char* model =
@@ -32,10 +33,11 @@ constexpr const char* model =
 
 struct StepCost {
   std::string who;
-  double step_s = 0, exposed_s = 0;
-  std::int64_t bytes = 0;  // sent by rank 0
-  std::string memory{};    // of rank 0
-  std::string why_not{};   // empty: it ran
+  double step_s = 0;
+  std::optional<double> exposed_s{};  // of a way that tells it
+  std::int64_t bytes = 0;             // sent by rank 0
+  std::string memory{};               // of rank 0
+  std::string why_not{};              // empty: it ran
 };
 
 Words words_in(const std::string& line) {
@@ -58,7 +60,7 @@ void read_costs(const fs::path& log, const std::string& output, StepCost& cost) 
     cost.step_s = now_s - until_s;
     until_s = now_s;
     cost.bytes = event.value("bytes_sent", cost.bytes);
-    cost.exposed_s = event.value("exposed_s", cost.exposed_s);
+    if (event.contains("exposed_s")) cost.exposed_s = event.at("exposed_s");
   }
   std::smatch found;
   const std::regex memory("\n  memory +([0-9.]+ [kMG]?B)");
@@ -73,7 +75,7 @@ StepCost costs_of(const std::string& who, const fs::path& program, const std::st
   std::vector<std::string> argv{program.string()};
   for (const std::string& word : run_of(options)) argv.push_back(word);
   argv.insert(argv.end(), {"--log", log.string()});
-  const CommandResult ran = run_command(argv, fs::current_path(), run_limits);
+  const CommandResult ran = run_command(argv, fs::current_path(), limits_of_a_step);
   const TrainingRun run = training_run(log, ran);
   cost.why_not = run.ended ? run.words : "";
   if (cost.why_not.empty()) read_costs(log, ran.output, cost);
@@ -84,7 +86,7 @@ json json_of(const StepCost& cost) {
   if (!cost.why_not.empty()) return {{"who", cost.who}, {"message", cost.why_not}};
   return {{"who", cost.who},
           {"step_s", cost.step_s},
-          {"exposed_s", cost.exposed_s},
+          {"exposed_s", cost.exposed_s ? json(*cost.exposed_s) : json()},
           {"bytes_sent", cost.bytes},
           {"memory", cost.memory}};
 }
@@ -101,8 +103,8 @@ void print_costs(const std::vector<StepCost>& rows) {
       std::cout << "  " << std::left << std::setw(12) << row.who << row.why_not << "\n";
       continue;
     }
-    line({row.who, seconds_text(row.step_s), seconds_text(row.exposed_s), std::to_string(row.bytes),
-          row.memory});
+    line({row.who, seconds_text(row.step_s), row.exposed_s ? seconds_text(*row.exposed_s) : "-",
+          std::to_string(row.bytes), row.memory});
   }
   std::cout << "simulated, in float32; exposed: communication while nothing is computed\n";
 }

@@ -14,7 +14,7 @@ struct KnownError {
 };
 
 constexpr auto known_errors = std::to_array<KnownError>({
-    {"write_entry: ", "", "element_size",
+    {"write_entry: a value of ", "", "element_size",
      "the value has another type than the tensor: a float times a double is a double. Store it in "
      "a variable of the tensor's type first"},
     {": ", "names itself as the peer", "peer_is_oneself",
@@ -36,6 +36,8 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "block that is sent with the block that is received, above all the last one"},
     {"vector::_M_range_check", "", "index_outside",
      "an index of at() is not smaller than the size, or an unsigned number went below 0"},
+    {"write_entry: entry ", "", "index_outside", "entries count from 0 to k − 1"},
+    {"item: index ", "", "index_outside", "elements count from 0, and an empty tensor has none"},
     {"::at", "", "index_outside", "at() is asked for an index or a key that is not there"},
     {"bad optional access", "", "empty_optional", "value() of an optional that holds nothing"},
     {"bad_function_call", "", "empty_function", "a std::function that holds nothing is called"},

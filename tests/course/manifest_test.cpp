@@ -42,7 +42,9 @@ TEST_CASE("the manifest: lessons and exercises are in course order") {
   const Course course = real_course();
   REQUIRE(course.lessons.size() >= 3);
   REQUIRE(course.exercises.size() >= 5);
-  CHECK(course.exercises.front().address() == "01_why_distribute/model_memory");
+  // A text of its own: g++ 12 warns of a comparison with the letters of a longer one.
+  const std::string first = "01_why_distribute/model_memory";
+  CHECK(course.exercises.front().address() == first);
   for (std::size_t i = 1; i < course.exercises.size(); ++i) {
     CHECK(course.exercises[i - 1].lesson <= course.exercises[i].lesson);
   }

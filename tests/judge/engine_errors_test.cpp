@@ -35,6 +35,8 @@ TEST_CASE("engine errors: the mistake behind each usual one is named") {
         "missing_gradient");
   CHECK(cause("write_entry: a value of 8 bytes, and a block of 64 bytes for 8 entries") ==
         "element_size");
+  CHECK(cause("write_entry: entry 2 of 2; entries count from 0") == "index_outside");
+  CHECK(cause("item: index 1 in a tensor of shape [1]") == "index_outside");
   CHECK(cause("copy_: float32 [3] cannot take float32 [4]; both need") == "shapes_differ");
   CHECK(cause("vector::_M_range_check: __n (which is 7) >= this->size() (which is 7)") ==
         "index_outside");
