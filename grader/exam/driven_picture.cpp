@@ -8,7 +8,7 @@ namespace {
 
 using Kind = DrivenEvent::Kind;
 
-// What a rank waits for there is the gradient that is computed.
+// Removes the waits for backward: in truth, the rank computes a gradient meanwhile.
 //   Returns  how many such waits there were: none in a picture that was drawn before
 std::size_t take_waits_for_backward(trace::Timeline& drawn) {
   const trace::Name asked = drawn.named(text("service ", EventCall::service));

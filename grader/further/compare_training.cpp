@@ -49,7 +49,7 @@ Words words_in(const std::string& line) {
 
 Words run_of(const std::string& options) { return words_in(text(model, " ", options)); }
 
-// What the log and the report of the last step say.
+// Reads what the log and the report of the last step say.
 void read_costs(const fs::path& log, const std::string& output, StepCost& cost) {
   double until_s = 0;  // the log counts from the beginning
   std::istringstream lines(read_text(log));

@@ -1,5 +1,5 @@
-// What an exception that the engine or the standard library threw inside a part says of the mistake
-// behind it. The text comes from a player, so it explains a failure and decides nothing.
+// Names the mistake behind an exception that the engine or the standard library threw inside a
+// part. The text comes from a player, so it explains a failure and decides nothing.
 #pragma once
 
 #include <optional>

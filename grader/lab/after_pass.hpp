@@ -1,4 +1,4 @@
-// What to do with a part that has passed: see it at work, and go on.
+// Says how to go on with a part that has passed: see it at work, and begin the next one.
 #pragma once
 
 #include <string>

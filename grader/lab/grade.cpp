@@ -60,7 +60,7 @@ std::string with_place(const std::string& message, const std::string& place) {
   return message.substr(0, cause) + told + message.substr(cause);
 }
 
-// Where an exception left the part, the line of the student's file is told that led to it.
+// Adds to each failure by an exception the line of the student's file that led to it.
 void name_lines(const std::string& shown, const std::filesystem::path& player,
                 const BuildTool& tool, Report& report) {
   for (CheckReport& check : report.checks) {

@@ -46,7 +46,7 @@ struct Finding {
   std::string cause = {};  // one word where the kind leaves it open: "returned_early"
   // The calls, if the ranks disagree about them or the buffer of one is the matter.
   std::vector<FoundCall> calls = {};
-  // Of an exception that left a part: the calls that led to its throw, if its process knows them.
+  // The calls that led to the throw of an exception that left a part, if its process knows them.
   std::vector<std::uint64_t> thrown_at = {};
 };
 
