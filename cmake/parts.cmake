@@ -186,10 +186,11 @@ function(lockstep_use_parts target)
   endforeach()
 endfunction()
 
-# Flags of students' files: quick to compile. Warnings are shown, and one of them is an error: without
+# Flags of students' files: quick to compile, and the lines by which an error that the engine throws
+# names its caller (grader/play/thrown_at.hpp). Warnings are shown, and one of them is an error: without
 # a return, a function does anything, and the verdict would be about that.
-set(LOCKSTEP_STUDENT_FLAGS -std=c++20 -O1 -g0 -Wall -Wextra -Werror=return-type -I${CMAKE_SOURCE_DIR} -fmax-errors=5)
-set(LOCKSTEP_PLAYER_LINK_FLAGS -pthread)
+set(LOCKSTEP_STUDENT_FLAGS -std=c++20 -O1 -g1 -Wall -Wextra -Werror=return-type -I${CMAKE_SOURCE_DIR} -fmax-errors=5)
+set(LOCKSTEP_PLAYER_LINK_FLAGS -pthread -Wl,--wrap=__cxa_throw)
 if(LOCKSTEP_SANITIZE)   # a sanitizer's runtime wants the dynamic linker
   list(APPEND LOCKSTEP_STUDENT_FLAGS -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer)
   list(APPEND LOCKSTEP_PLAYER_LINK_FLAGS -fsanitize=${LOCKSTEP_SANITIZE})

@@ -16,9 +16,9 @@ namespace lockstep::myth {
 // Prints the claim in quotes; ./lab myth lists it from here.
 inline void claim(const std::string& words) { std::cout << '"' << words << "\"\n"; }
 
-// What main returns.
-inline int refuted_if(bool contradicted) {
-  if (!contradicted) std::cout << "the measurement does not contradict the claim\n";
+// What main returns. `instead` is the last word: what is true in the place of the claim.
+inline int refuted_if(bool contradicted, const std::string& instead) {
+  std::cout << (contradicted ? instead : "the measurement does not contradict the claim") << "\n";
   return contradicted ? 0 : 1;
 }
 

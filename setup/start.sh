@@ -93,6 +93,7 @@ Ready in $(($(seconds) - began)) s. Now:
   read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which leads through the first exercise
   edit    work/$1.cpp
   check   ./lab check ${1#*/}, or ./lab watch ${1#*/} for a verdict at each save
-  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine
+$([ -e edition ] || echo "  site    ./lab docs makes a web site of the lessons, with their tasks and with folded answers
+")  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine
 TEXT
 }

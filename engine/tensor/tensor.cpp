@@ -59,8 +59,11 @@ class Storage {
 namespace {
 
 void check_pair(const char* operation, const Tensor& to, const Tensor& from) {
-  LOCKSTEP_CHECK(to.defined() && from.defined(), operation,
-                 ": a tensor is undefined; make it with empty, zeros or from_values first");
+  LOCKSTEP_CHECK(
+      to.defined() && from.defined(), operation, ": the tensor ",
+      to.defined() ? "that is read" : "that is written",
+      " is undefined; make it with empty, zeros or from_values first, or, of a grad that "
+      "backward has not reached, ask defined()");
   LOCKSTEP_CHECK(to.numel() == from.numel() && to.dtype() == from.dtype(), operation, ": ",
                  name_of(to.dtype()), " ", text_of(to.shape()), " cannot take ",
                  name_of(from.dtype()), " ", text_of(from.shape()),
@@ -162,10 +165,10 @@ Tensor Tensor::narrow(std::int64_t start, std::int64_t length) const {
   constexpr std::int64_t far_below = -(std::int64_t{1} << 24);  // further than a modulus goes
   LOCKSTEP_CHECK(start >= 0 && length >= 0 && start <= shape_[0] - length, "narrow: start ", start,
                  " and length ", length, " leave the first axis of ", text_of(shape_),
-                 start >= 0 ? ""
-                 : start > far_below
-                     ? "; in C++ a % n is negative where a is: (a + n) % n"
-                     : "; an int ends at 2,147,483,647: compute places in std::int64_t");
+                 std::min(start, length) <= far_below
+                     ? "; an int ends at 2,147,483,647: compute places in std::int64_t"
+                 : start < 0 ? "; in C++ a % n is negative where a is: (a + n) % n"
+                             : "");
   const std::int64_t row = shape_.size() == 1 ? 1 : shape_[0] == 0 ? 0 : numel_ / shape_[0];
   Tensor part = *this;
   part.shape_[0] = length;

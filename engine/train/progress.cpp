@@ -87,9 +87,8 @@ void Progress::on_epoch(const EpochReport& report) {
   if (output_ == Output::terminal) out_ << clear_line;
   out_ << "epoch " << report.epoch << ": train loss " << fixed(report.train_loss, 4)
        << ", test loss " << fixed(report.test_loss, 4) << ", test accuracy "
-       << fixed(100 * report.test_accuracy, 2) << " %";
-  if (rates_ == Rates::shown) out_ << ", " << grouped(smooth_rate_) << " samples/s";
-  out_ << "; " << about_replicas(report.agreement) << "\n" << std::flush;
+       << fixed(100 * report.test_accuracy, 2) << " %; " << about_replicas(report.agreement) << "\n"
+       << std::flush;
 }
 
 void Progress::on_end(const Summary& summary) {

@@ -51,7 +51,7 @@ Grade grade_code(const Lab& lab, const Sandbox& sandbox, const GradingUnit& unit
     fs::permissions(player, fs::perms(0755));
   }
   judging.limits.launcher = sandbox.player_launcher();
-  return grade_build(lab, *unit.exercise, source, build, std::move(judging));
+  return grade_build(lab, *unit.exercise, source, build, std::move(judging), tool);
 }
 
 Grade grade_answers(const Lab& lab, const GradingUnit& unit, const fs::path& folder,

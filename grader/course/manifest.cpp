@@ -121,6 +121,9 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.called_by.adds = entry.get("adds", std::string());
   exercise.called_by.not_with = entry.get("not_with", Words{});
   exercise.called_by.unused = entry.get("unused", std::string());
+  exercise.called_by.train = entry.get("train", std::string());
+  exercise.called_by.compare = entry.get("compare", std::string());
+  exercise.called_by.compare_with = entry.get("compare_with", std::string());
   entry.refuse_unknown_keys();
   if (exercise.symbols.empty())
     throw UsageError(entry.where("symbols") + "symbols must not be empty");
@@ -199,12 +202,19 @@ bool names_part(const Course& course, const std::string& name) {
 }
 
 void check_consistent(const Draft& draft) {
-  std::set<std::string> handles;  // of those that come before on the path
+  std::set<std::string> handles;   // of those that come before on the path
+  std::set<std::string> optional;  // of these, those that nobody has to solve
   std::map<std::string, std::string> symbols;
   for (const std::size_t at : draft.course.path) {
     const Exercise& exercise = draft.course.exercises[at];
     const Entry& entry = draft.entries[at];
     for (const std::string& before : exercise.after) {
+      if (exercise.core && optional.contains(before)) {
+        throw UsageError(text(entry.where("after"), exercise.name, " is core and comes after '",
+                              before,
+                              "', which is optional; make that one core, too, or leave it "
+                              "out of `after`"));
+      }
       if (handles.contains(before)) continue;
       throw UsageError(text(entry.where("after"), exercise.name, " comes after '", before,
                             "', which does not come before it on the path"));
@@ -212,6 +222,7 @@ void check_consistent(const Draft& draft) {
     if (!handles.insert(exercise.handle()).second) {
       throw UsageError(entry.where("") + "another lesson has an exercise with this name");
     }
+    if (!exercise.core) optional.insert(exercise.handle());
     for (const std::string& used : exercise.may_use) {
       if (names_part(draft.course, used)) continue;
       throw UsageError(text(entry.where("may_use"), "there is no part '", used, "'"));

@@ -30,6 +30,9 @@ struct CalledBy {
   std::string adds;                   // what a run with the student's part is given by itself …
   std::vector<std::string> not_with;  // … unless it has one of these
   std::string unused;                 // why the trainer never calls it; empty: it does
+  // Options of a simulated run that ./lab compare makes with the part, and of one without it.
+  std::string compare, compare_with;
+  std::string train;  // options of ./lab train --with work that show it at work
 };
 
 struct Exercise {
@@ -45,12 +48,12 @@ struct Exercise {
   std::vector<std::string> after;  // exercises to solve before
   std::string reading;             // folder of the lesson that leads to it: its own, or another
   // Fields of a code exercise:
-  std::string header;                  // the contract
-  std::vector<std::string> symbols;    // what the file must define, as `nm -C` prints it
-  std::string family;                  // the kind of exam
-  std::vector<std::string> rooms;      // what its player is linked with, besides comm
-  std::vector<std::string> may_use;    // other parts whose references are linked into its player
-  std::string battery;                 // the situations that its exam asks; as a rule its family's
+  std::string header;                // the contract
+  std::vector<std::string> symbols;  // what the file must define, as `nm -C` prints it
+  std::string family;                // the kind of exam
+  std::vector<std::string> rooms;    // what its player is linked with, besides comm
+  std::vector<std::string> may_use;  // other parts whose references are linked into its player
+  std::string battery;               // the situations that its exam asks; as a rule its family's
   // Situations that its exam does not ask; and why.
   std::map<std::string, std::string> not_asked;
   bool mistakes = false;               // its judge names the mutant that gives an answer
@@ -75,7 +78,8 @@ struct Course {
 // Reads course.toml and the exercises' manifests in the folders beside it.
 //   Throws  UsageError naming file and line when a key is missing, unknown or of the wrong type, a
 //           lesson is not listed, two exercises have one name or define one symbol, may_use names
-//           no part, or after names no exercise that comes before on the path
+//           no part, after names no exercise that comes before on the path, or after of a core
+//           exercise names an optional one
 Course read_course(const std::filesystem::path& manifest);
 
 // One exercise by name ("ring_all_reduce"), address ("06_all_reduce/ring_all_reduce") or the path

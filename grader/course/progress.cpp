@@ -56,6 +56,15 @@ void read_judged(const Fields& f, Progress& progress) {
   progress[f[1]].judged(judged);
 }
 
+void read_tried(const Fields& f, Progress& progress) {
+  Judged tried;
+  if (f.size() != 6 || !reads(f[3], tried.judged_at)) return;
+  tried.verdict = f[2];
+  tried.cause = f[4];
+  tried.message = f[5];
+  progress[f[1]].tried_elsewhere(tried);
+}
+
 void read_begun(const Fields& f, Progress& progress) {
   std::uint64_t stub = 0;
   std::int64_t time = 0;
@@ -121,7 +130,15 @@ void Standing::judged(const Judged& report) {
     return !known || report.judged_at >= known->judged_at;
   };
   if (is_newer(last)) last = report;
+  if (tried && report.judged_at >= tried->judged_at) tried.reset();
   if (report.verdict == "pass" && is_newer(passed)) passed = report;
+}
+
+void Standing::tried_elsewhere(const Judged& report) {
+  const auto is_older = [&](const std::optional<Judged>& known) {
+    return known && report.judged_at < known->judged_at;
+  };
+  if (!is_older(last) && !is_older(tried)) tried = report;
 }
 
 Progress read_progress(const std::filesystem::path& file) {
@@ -130,6 +147,7 @@ Progress read_progress(const std::filesystem::path& file) {
   for (std::string line; std::getline(in, line);) {
     const Fields fields = fields_of(line);
     if (fields[0] == "judged") read_judged(fields, progress);
+    if (fields[0] == "tried") read_tried(fields, progress);
     if (fields[0] == "begun") read_begun(fields, progress);
     if (fields[0] == "hint" || fields[0] == "revealed") read_shown(fields, progress);
   }
@@ -146,6 +164,10 @@ void write_progress(const std::filesystem::path& file, const Progress& progress)
     const bool passed_before = standing.passed && standing.last->verdict != "pass";
     if (passed_before) out += line_of(address, *standing.passed);
     if (standing.last) out += line_of(address, *standing.last);
+    if (const auto& tried = standing.tried) {
+      out += text("tried\t", address, "\t", tried->verdict, "\t", tried->judged_at, "\t",
+                  one_line(tried->cause), "\t", one_line(tried->message), "\n");
+    }
     for (const auto& [rung, time] : standing.hints) {
       out += text("hint\t", address, "\t", rung, "\t", time, "\n");
     }

@@ -3,7 +3,8 @@
 //
 //   begun     address  stub  time                 the file was copied from this stub
 //   judged    address  content  stub  verdict  points  time  cause  message
-//   hint      address  rung  time                 "1", "2", "3", or the cause it was for
+//   tried     address  verdict  time  cause  message   of a file outside work/ that failed
+//   hint      address  rung  time                 "1", "2", "3", or the failure it was for
 //   revealed  address  time                       the reference was shown before it was earned
 //
 // `content` and `stub` are hashes of the judged file and of the file as it is handed out; `time` is
@@ -34,12 +35,14 @@ struct Judged {
 
 struct Standing {
   std::optional<Judged> last, passed;  // the newest; the newest that passed
-  std::uint64_t begun_from = 0;        // the stub's hash; 0: not known
+  std::optional<Judged> tried;   // the newest failure of another file, if it came after `last`
+  std::uint64_t begun_from = 0;  // the stub's hash; 0: not known
   std::int64_t begun_at = 0;
   std::map<std::string, std::int64_t> hints;  // rung, when it was first shown
   std::int64_t revealed_at = 0;               // 0: never
 
   void judged(const Judged& report);
+  void tried_elsewhere(const Judged& report);
 };
 
 using Progress = std::map<std::string, Standing>;  // by address

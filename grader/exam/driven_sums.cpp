@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
+#include "grader/exam/driven_picture.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_values.hpp"
 
@@ -172,6 +173,7 @@ void check_sums(CaseRunner& runner, const Played& played, const DrivenRun& run,
   for (const DrivenReport& report : run.reports) {
     if (report.after.size() != passes) throw MalformedMessage("not a report a pass");
   }
+  runner.redraw([&](trace::Timeline& drawn) { draw_backward(run, awaited.size(), drawn); });
   const auto right = right_gradients(run.script, run.salt, run.ranks());
   const Guess guess(played, run, awaited, right);
   for (std::size_t p = 0; p < passes; ++p) {

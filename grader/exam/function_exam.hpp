@@ -55,6 +55,8 @@ struct FunctionContract {
   // True if a valid question makes the part end in an exception that comes from what it calls.
   std::function<bool(const Question&)> throws{};
   std::function<std::vector<Situation>(const Question&)> situations{};
+  // Draws the answer to the first question of a list, for an answer that can be looked at.
+  std::function<void(const Question&, const Answer&, trace::Timeline&)> picture{};
 
   bool valid(const Question& question) const { return !refusals || refusals->valid(question); }
 };
@@ -163,6 +165,9 @@ void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
     const auto seen = read_fields<Answer>(result);
     if (contract.refusals && !answers(runner, *played, contract, question, ending)) continue;
     answered.push_back(question);
+    if (answered.size() == 1 && contract.picture) {
+      runner.redraw([&](trace::Timeline& run) { contract.picture(question, seen, run); });
+    }
     std::optional<Failure> failure = contract.wrong(answered, seen);
     if (!failure) continue;
     if (failure->where.empty()) failure->where = contract.text_of(question);

@@ -200,7 +200,9 @@ class LossyFamily {
     for (int calls = p.buckets; calls < p.calls; calls *= 2) offered.emplace_back(p).calls = calls;
     if (!p.settings.any_count()) return offered;
     for (const std::int64_t count : {p.count / 8, p.count / 2, p.count - 1}) {
-      if (0 < count && count < p.count) offered.emplace_back(p).count = count;
+      // An element for each rank stays, where there was one.
+      const std::int64_t least = std::min<std::int64_t>(p.count, p.members.size());
+      if (0 < count && least <= count && count < p.count) offered.emplace_back(p).count = count;
     }
     // Equal shares stay equal, so that what a rank sends is a whole number of bytes.
     if (p.count % p.members.size() == 0) {

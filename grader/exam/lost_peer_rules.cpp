@@ -24,6 +24,7 @@ std::optional<Failure> failure_of(const LostPeerEnding& seen, int rank, const Re
   if (seen.ending.kind == Ending::Kind::threw_other) {
     failure.cause = "wrong_error";
     failure.seen = thrown_text(seen.ending);
+    failure.thrown_at = seen.ending.thrown_at;
     failure.expected = "a CommError";
     failure.message =
         text("rank ", rank, " threw ", failure.seen, " when a peer was lost",
@@ -76,7 +77,6 @@ void require_meeting(CaseRunner& runner, const Played& played) {
       "cause: the part returns before it communicates";
   runner.fail(played, std::move(failure));
 }
-
 
 // The first two, the last ones, in which a part comes to an end, and some in between.
 std::int64_t request_of_many(std::int64_t calls, int k, int deaths) {

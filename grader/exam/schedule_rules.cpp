@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "grader/exam/schedule_picture.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -211,6 +212,16 @@ std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
   return std::nullopt;
 }
 
+// With the usual costs, whatever the case has drawn: a backward pass is two forward passes. A plan
+// that cannot be carried out to its end is drawn as far as it goes.
+void draw_answer(const ScheduleQuestion& q, const ScheduleAnswer& seen, trace::Timeline& run) {
+  const Plan plan{q.stages, q.chunks, q.micro_batches, seen};
+  const auto fault = pipeline::fault_of(plan);
+  if (fault && fault->kind != FaultKind::circle) return;
+  run.facts.emplace_back("plan", text_of_pipeline(q));
+  draw_plan(fault ? pipeline::price_what_runs(plan) : pipeline::price(plan), run);
+}
+
 // Half of the micro-batches, one less, one stage less, one chunk less. A number of micro-batches
 // that the stages divide stays one. Two stages remain, and two chunks: less shows no pipeline.
 std::vector<ScheduleQuestion> smaller_pipelines(const ScheduleRules& rules,
@@ -255,6 +266,7 @@ ScheduleContract contract_of(const ScheduleRules& rules, Aspect aspect) {
   nonsense.insert(nonsense.end(), rules.nonsense.begin(), rules.nonsense.end());
   contract.sizes = [](const ScheduleQuestion& q) -> Sizes { return {q.stages, {q.micro_batches}}; };
   contract.least_count = 1;
+  contract.picture = draw_answer;
   contract.situations = [=](const ScheduleQuestion& q) {
     std::vector<Situation> asked;
     const bool costs = aspect == Aspect::makespan || aspect == Aspect::memory;

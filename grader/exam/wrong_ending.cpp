@@ -1,6 +1,7 @@
 #include "grader/exam/wrong_ending.hpp"
 
 #include "engine/base/error.hpp"
+#include "grader/judge/engine_errors.hpp"
 
 namespace lockstep::grader {
 
@@ -22,6 +23,7 @@ Failure wrong_ending(const Ending& ending, std::string_view wanted, const std::s
   }
   failure.cause = "wrong_error";
   failure.seen = thrown_text(ending);
+  failure.thrown_at = ending.thrown_at;
   failure.message = text("the part threw ", failure.seen, " for ", asked, " where ", wanted,
                          " was expected; callers distinguish errors by type, so throw ", wanted,
                          wanted == "ContractError" ? ", as LOCKSTEP_CHECK does" : "");
@@ -36,7 +38,8 @@ Failure unexpected_error(const Ending& ending, const std::string& asked) {
   failure.where = asked;
   failure.seen = thrown_text(ending);
   failure.message = text("the part threw ", failure.seen, " for ", asked, ", which is valid");
-  return failure;
+  failure.thrown_at = ending.thrown_at;
+  return with_cause_of_error(std::move(failure));
 }
 
 void tell_wrong_size(Failure& found) {
@@ -44,7 +47,7 @@ void tell_wrong_size(Failure& found) {
   if (found.verdict != Verdict::crash) return;
   if (!says(" threw: narrow: start ") && !says(wrong_size_left)) return;
   found.verdict = Verdict::wrong_answer;
-  found.cause = "wrong_size";
+  if (found.cause == "crash") found.cause = "wrong_size";
 }
 
 }  // namespace lockstep::grader

@@ -13,6 +13,7 @@
 #include "grader/course/command.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/further/commands.hpp"
+#include "grader/further/compare_training.hpp"
 #include "grader/further/student_program.hpp"
 #include "grader/lab/command_line.hpp"
 
@@ -34,9 +35,12 @@ struct ComparedRow {
 };
 
 Options compare_options() {
-  Options options("./lab compare",
-                  "Compares the cost of your collective with the reference, the naive version and "
-                  "the library's version.");
+  Options options(
+      "./lab compare",
+      "Compares the cost of your part with the reference. A collective is also compared "
+      "with the naive version and the library's, and a part that a training run calls "
+      "with another way to do it; --ranks and the options behind it are for "
+      "collectives.");
   options.words("NAME", "the exercise")
       .option("ranks", "8", "number of simulated ranks")
       .option("count", "65536", "elements per rank")
@@ -192,10 +196,13 @@ Exit compare_command(const Lab& lab, const Words& words) {
   const Arguments arguments = parsed(compare_options(), words);
   if (arguments.asks_help()) return print_help(compare_options());
   const Exercise& part = one_exercise(lab, arguments);
+  if (!part.called_by.compare.empty()) return compare_training(lab, part, arguments);
   const StudentProgram sim(lab, "sim");
   if (part.kind == Kind::quiz || !sim.has(part)) {
-    throw UsageError(text("compare works only for collectives, but ", part.handle(),
-                          " is not one; ./lab check ", part.handle(), " judges it"));
+    throw UsageError(
+        text("compare works for collectives, and for parts that a training run calls, "
+             "but ",
+             part.handle(), " is neither; ./lab check ", part.handle(), " judges it"));
   }
   const fs::path engine = lab.places.build / "bin" / "sim";
   const auto run = words_of_run(arguments);

@@ -12,6 +12,7 @@
 
 #include "engine/base/random.hpp"
 #include "grader/judge/adapters_lines.hpp"
+#include "grader/judge/engine_errors.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -284,17 +285,14 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   const auto printed = [](const std::string& text) { return !text.empty(); };
   if (std::any_of(last_.output.begin(), last_.output.end(), printed)) printed_ = last_;
   if (result.finding) {
-    fail(played, {.verdict = verdict_of(result.finding->kind),
+    Failure found{.verdict = verdict_of(result.finding->kind),
                   .cause = cause_of(*result.finding),
                   .message = without_adapters_lines(cut(result.finding->message)),
-                  .expected = {},
-                  .seen = {},
                   .where = without_adapters_lines(cut(result.finding->where)),
-                  .counters = {},
-                  .at = {},
-                  .output = {},
                   .ranks = result.finding->ranks,
-                  .calls = result.finding->calls});
+                  .calls = result.finding->calls,
+                  .thrown_at = result.finding->thrown_at};
+    fail(played, with_cause_of_error(std::move(found)));
   }
   return played;
 }

@@ -28,11 +28,12 @@ struct Failure {
   std::string expected{}, seen{}, where{};
   std::map<std::string, double> counters{};
   CaseAddress at{};
-  std::vector<std::string> output{};    // of each rank
-  std::vector<int> ranks{};             // those involved, where the core found it
-  std::vector<sim::FoundCall> calls{};  // and what they called, by rank of the world
-  std::string origin{};                 // the case that was made smaller
-  bool alone = true;                    // the case fails so without those before it
+  std::vector<std::string> output{};       // of each rank
+  std::vector<int> ranks{};                // those involved, where the core found it
+  std::vector<sim::FoundCall> calls{};     // and what they called, by rank of the world
+  std::vector<std::uint64_t> thrown_at{};  // the calls that led to the exception, if that was it
+  std::string origin{};                    // the case that was made smaller
+  bool alone = true;                       // the case fails so without those before it
 
   // The sentence without its numbers: a case is made smaller only as long as the judge says the
   // same of it.
@@ -150,6 +151,12 @@ class CaseRunner {
   void note_par(const std::string& counter, double seen, double best, const Played& played);
   const std::vector<ParCounter>& par() const { return par_; }
   const std::string& exercise() const { return exercise_; }
+
+  // Adds to the picture of the last case what its exam knows and the core does not. Nothing is
+  // drawn if nobody keeps it.
+  void redraw(const std::function<void(trace::Timeline&)>& draw) {
+    if (trace::Timeline* last = kept_run_.last()) draw(*last);
+  }
 
   // For the timeline that is kept: the last case failed; there are no more.
   void note(const Failure& failure);

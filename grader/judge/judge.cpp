@@ -9,8 +9,10 @@
 namespace lockstep::grader {
 namespace {
 
-// Right but wasteful earns this part of the points.
+// Right but wasteful earns this part of the points, and so does what is mostly right (decision
+// 0060).
 constexpr int efficiency_percent = 60;
+constexpr int mostly_right_percent = 40;
 
 int points_for(Verdict verdict, int max_points) {
   if (verdict == Verdict::pass) return max_points;
@@ -71,12 +73,42 @@ class Judgement {
     }
     if (report_.verdict == Verdict::pass && report_.aside.empty()) report_.par = runner_.par();
     report_.points = points_for(report_.verdict, report_.max_points);
+    if (mostly_right()) report_.points = report_.max_points * mostly_right_percent / 100;
     count_steps();
     if (!report_.aside.empty()) report_.points = 0;
     return std::move(report_);
   }
 
  private:
+  // Three quarters of the checks hold, and each of the others found a wrong result or built on one
+  // that did. A check of costs that was failed by anything else than waste, a crash, a hang, memory
+  // and all that a player does to its machine earn nothing.
+  bool mostly_right() const {
+    if (report_.verdict != Verdict::wrong_answer) return false;
+    std::size_t passed = 0;
+    std::vector<bool> held;  // whichever battery was run, what builds on a failed check is not
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      const Verdict verdict = report_.checks[i].verdict;
+      const auto needed = needed_by(i);
+      const bool run = std::ranges::all_of(needed, [&](std::size_t one) { return held[one]; });
+      const bool wrong = verdict == Verdict::wrong_answer && checks_[i].asks == Asks::values;
+      if (run && !wrong && !holds(verdict)) return false;
+      passed += run && verdict == Verdict::pass;
+      held.push_back(run && holds(verdict));
+    }
+    return 4 * passed >= 3 * checks_.size();
+  }
+
+  // The checks before check i that it builds on.
+  std::vector<std::size_t> needed_by(std::size_t i) const {
+    const auto& chosen = checks_[i].builds_on;
+    std::vector<std::size_t> needed;
+    for (std::size_t before = 0; before < i; ++before) {
+      if (!chosen || std::ranges::count(*chosen, before) > 0) needed.push_back(before);
+    }
+    return needed;
+  }
+
   // Counts the steps of a part that is judged in steps: what the steps earn that hold, and which
   // one is next.
   void count_steps() {
@@ -115,12 +147,8 @@ class Judgement {
     if (options_.world == PlayerWorld::processes && checks_[i].asks == Asks::cost) {
       return "not run: the traffic of real processes is not measured";
     }
-    const auto& chosen = checks_[i].builds_on;
-    for (std::size_t before = 0; before < i; ++before) {
+    for (const std::size_t before : needed_by(i)) {
       const auto& line = report_.checks[before];
-      const bool needed =
-          !chosen || std::find(chosen->begin(), chosen->end(), before) != chosen->end();
-      if (!needed) continue;
       if (line.skipped && !options_.only_case)
         return text("not run: it builds on '", line.name, "'");
       if (!holds(line.verdict))
@@ -172,6 +200,7 @@ class Judgement {
     line.where = failure.where;
     line.counters = failure.counters;
     line.origin = failure.origin;
+    line.thrown_at = failure.thrown_at;
     line.replay = replay_line(exercise_, options_, failure);
     if (failure.verdict == Verdict::unsolved) stopped_ = "the part is not written yet";
     if (failure.verdict == Verdict::time) stopped_ = "an earlier case ran out of time";

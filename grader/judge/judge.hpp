@@ -30,7 +30,8 @@ struct CheckReport {
   bool skipped = false;  // what it builds on failed, or --case chose none of this one's cases
   int cases = 0;         // played, those in which a failing case was made smaller not counted
   double seconds = 0;    // wall time
-  SituationCounts situations{};  // of those cases
+  SituationCounts situations{};            // of those cases
+  std::vector<std::uint64_t> thrown_at{};  // the calls that led to the exception, if one failed it
 };
 
 struct Report {

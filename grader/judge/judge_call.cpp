@@ -49,7 +49,7 @@ template <typename Archive>
 void fields(Archive& archive, CheckReport& check) {
   archive(check.name, check.verdict, check.cause, check.message, check.expected, check.seen,
           check.where, check.counters, check.replay, check.origin, check.skipped, check.cases,
-          check.seconds, check.situations);
+          check.seconds, check.situations, check.thrown_at);
 }
 
 template <typename Archive>

@@ -27,7 +27,7 @@ Report judge_part(const JudgeCall& call) {
 // As ./lab trace reads it.
 void write_timeline(const std::string& file, const Report& report, trace::Timeline run) {
   if (run.ranks == 0) return;
-  run.facts = {{"verdict", std::string(name_of(report.verdict))}};
+  run.facts.insert(run.facts.begin(), {"verdict", std::string(name_of(report.verdict))});
   for (const CheckReport& check : report.checks) {
     if (!check.replay.empty()) run.facts.emplace_back("again", check.replay);
   }

@@ -12,6 +12,8 @@ class KeptRun {
 
   // The timeline in which the core writes the next case; nullptr if nobody asks.
   trace::Timeline* next(const std::string& title);
+  // The last case's; nullptr if nobody asks, or if it is kept already.
+  trace::Timeline* last() { return has_last_ ? &last_ : nullptr; }
   // The last case was found wanting, by the core or by the judge, and is kept: with these words,
   // and with who waited, which only the core knows.
   void failed(trace::Finding finding);

@@ -65,6 +65,11 @@ std::optional<Cause> likely_cause(const WrongNumber& number) {
                  "double, and write 0.1, not 0.1f"};
   }
   if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
+  if (seen != 0 && seen == std::trunc(expected) && std::fabs(expected) < whole) {
+    return Cause{"integer_division",
+                 "the fraction is lost: the quotient of two integers is an integer; convert the "
+                 "first one to double before dividing"};
+  }
   return std::nullopt;
 }
 

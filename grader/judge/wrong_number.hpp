@@ -20,7 +20,8 @@ struct WrongInteger {
   std::span<const std::int64_t> earlier{};
 };
 
-// "stale", "rounded" or "overflow" (causes.hpp), each only where the number shows it.
+// "stale", "rounded", "overflow" or "integer_division" (causes.hpp), each only where the number
+// shows it.
 std::optional<Cause> likely_cause(const WrongNumber& number);
 std::optional<Cause> likely_cause(const WrongInteger& number);
 

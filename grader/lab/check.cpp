@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/after_pass.hpp"
 #include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/editors.hpp"
@@ -159,6 +160,11 @@ void hide_output(Grade& grade, const Exercise& exercise) {
            exercise.handle(), " --output shows it");
 }
 
+void tell_how_to_go_on(const Lab& lab, const Exercise& exercise) {
+  const Progress progress = read_progress(lab.places.progress());
+  std::cout << wrapped(after_pass(lab, exercise, progress), lab.columns);
+}
+
 }  // namespace
 
 Exit check_command(const Lab& lab, const Words& words) {
@@ -176,7 +182,8 @@ Exit check_command(const Lab& lab, const Words& words) {
   const std::string from = arguments.get("from");
   if (from != "work") judging.replay_with = "--from " + from;
   const PlayerKind kind = kind_of_player(arguments, judging);
-  const bool whole = !judging.only_case && !arguments.given("seed") && kind == PlayerKind::usual;
+  const bool counts =
+      from == "work" && !judging.only_case && !arguments.given("seed") && kind == PlayerKind::usual;
 
   auto documents = nlohmann::json::array();
   Exit exit = Exit::passed;
@@ -211,11 +218,14 @@ Exit check_command(const Lab& lab, const Words& words) {
       std::cout << wrapped(words_of(grade, lab, *exercise, times), lab.columns) << std::flush;
     }
     if (from == "work") write_compile_commands(lab);
-    if (from == "work" && whole) note_standing(lab, *exercise, grade.report);
-    passed += grade.report.verdict == Verdict::pass;
+    (counts ? note_standing : note_tried)(lab, *exercise, grade.report);
+    const bool pass = grade.report.verdict == Verdict::pass;
+    passed += pass;
+    const bool alone = exercises.size() == 1 && !arguments.flag("json");
+    if (pass && alone && counts) tell_how_to_go_on(lab, *exercise);
     if (grade.report.verdict == Verdict::infrastructure) {
       exit = Exit::lab_failed;
-    } else if (grade.report.verdict != Verdict::pass && exit == Exit::passed) {
+    } else if (!pass && exit == Exit::passed) {
       exit = Exit::failed;
     }
   }

@@ -5,6 +5,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/sanitizer_text.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/course/thrown_line.hpp"
 #include "grader/judge/judge_call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
@@ -52,6 +53,27 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
   }
 }
 
+// "…; thrown from work/x.cpp:14; likely cause: …"
+std::string with_place(const std::string& message, const std::string& place) {
+  const std::string told = text("; thrown from ", place);
+  const std::size_t cause = message.find("; likely cause: ");
+  if (cause == std::string::npos) return message + told;
+  return message.substr(0, cause) + told + message.substr(cause);
+}
+
+// Adds to each failure by an exception the line of the student's file that led to it.
+void name_lines(const std::string& shown, const std::filesystem::path& player,
+                const BuildTool& tool, Report& report) {
+  for (CheckReport& check : report.checks) {
+    const auto place = line_of_throw(player, shown, check.thrown_at, tool);
+    if (!place || check.message.find(*place) != std::string::npos) continue;
+    const std::string message = with_place(check.message, *place);
+    if (report.message == check.message) report.message = message;
+    check.message = message;
+    check.where += ", " + *place;
+  }
+}
+
 // Reads what a sanitizer printed, which is what the crash was.
 void read_sanitizers(const std::string& shown, Report& report) {
   report.aside = "with sanitizers: no points";
@@ -87,7 +109,7 @@ void loosen(JudgeOptions& options, PlayerKind kind) {
 }  // namespace
 
 Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                  const StudentBuild& build, JudgeOptions options) {
+                  const StudentBuild& build, JudgeOptions options, const BuildTool& tool) {
   Grade grade;
   options.max_points = exercise.points;
   grade.compile_s = build.compile_s;
@@ -98,6 +120,7 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
     grade.report =
         call_judge(lab.places.judge(exercise), {exercise.name, build.player.string(), options});
     grade.run_s = seconds_since(start);
+    if (tool) name_lines(lab.places.shown(source), build.player, tool, grade.report);
     say_where_it_is_unsolved(lab, exercise, source, grade.report);
   } else {
     grade.report = not_built(exercise, build);
@@ -111,7 +134,7 @@ Grade grade_file(const Lab& lab, const Exercise& exercise, const std::filesystem
   if (exercise.kind == Kind::code) {
     const StudentBuild build = build_student(lab.places, exercise, source, lab.paint, kind);
     loosen(options, kind);
-    Grade grade = grade_build(lab, exercise, source, build, std::move(options));
+    Grade grade = grade_build(lab, exercise, source, build, std::move(options), openly(lab.places));
     const bool sanitized = kind == PlayerKind::sanitized && build.cause.empty();
     if (sanitized) read_sanitizers(lab.places.shown(source), grade.report);
     return grade;
@@ -159,6 +182,22 @@ void note_standing(const Lab& lab, const Exercise& exercise, const Report& repor
   judged.message = report.verdict == Verdict::pass ? "" : report.message;
   change_progress(lab.places.progress(),
                   [&](Progress& progress) { progress[exercise.address()].judged(judged); });
+}
+
+void note_tried(const Lab& lab, const Exercise& exercise, const Report& report) {
+  const Verdict verdict = report.verdict;
+  if (verdict == Verdict::pass || verdict == Verdict::unsolved ||
+      verdict == Verdict::infrastructure) {
+    return;
+  }
+  Judged judged;
+  judged.verdict = name_of(verdict);
+  judged.judged_at = seconds_now();
+  judged.cause = report.cause;
+  judged.message = report.message;
+  change_progress(lab.places.progress(), [&](Progress& progress) {
+    progress[exercise.address()].tried_elsewhere(judged);
+  });
 }
 
 }  // namespace lockstep::grader

@@ -28,10 +28,14 @@ Grade grade_untouched(const Lab& lab, const Exercise& exercise, const std::files
                       std::uint64_t seed);
 
 // The same for a code exercise that was built already, by whatever means.
+//   tool  reads the player's lines, where an exception left the part; without, none is told
 Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesystem::path& source,
-                  const StudentBuild& build, JudgeOptions options);
+                  const StudentBuild& build, JudgeOptions options, const BuildTool& tool = {});
 
 // Notes in work/.progress how the student's file stands.
 void note_standing(const Lab& lab, const Exercise& exercise, const Report& report);
+
+// Notes a failure of a file outside work/, so that ./lab hint speaks of it.
+void note_tried(const Lab& lab, const Exercise& exercise, const Report& report);
 
 }  // namespace lockstep::grader

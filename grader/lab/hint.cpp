@@ -46,6 +46,17 @@ std::string because(const Judged& last) {
   return "Because the last check said: " + last.message + "\n\n";
 }
 
+// The check that a hint is about: that of another file, if it was the last one.
+const Judged* last_check(const Standing& standing) {
+  if (standing.tried) return &*standing.tried;
+  return standing.last ? &*standing.last : nullptr;
+}
+
+// A failure is known by what the check said, so that a new one of the same cause has its hint, too.
+std::string rung_of(const CauseHint& hint, const Judged& last) {
+  return text("for ", hint.causes.front(), " ", content_hash(last.message));
+}
+
 void note_shown(const Lab& lab, const Exercise& exercise, const std::string& rung) {
   change_progress(lab.places.progress(), [&](Progress& progress) {
     progress[exercise.address()].hints.emplace(rung, seconds_now());
@@ -98,12 +109,12 @@ Standing standing_of(const Progress& progress, const Exercise& exercise) {
 
 ShownHint next_hint(const Task& task, const Task& common, const Exercise& exercise,
                     const Standing& standing) {
-  const CauseHint* by_failure =
-      standing.last ? hint_for_failure(task, common, *standing.last) : nullptr;
+  const Judged* last = last_check(standing);
+  const CauseHint* by_failure = last == nullptr ? nullptr : hint_for_failure(task, common, *last);
   if (by_failure != nullptr) {
-    const std::string rung = "for " + by_failure->causes.front();
+    const std::string rung = rung_of(*by_failure, *last);
     if (!standing.hints.contains(rung)) {
-      return {rung, text(because(*standing.last), without_empty_end(readable(*by_failure)),
+      return {rung, text(because(*last), without_empty_end(readable(*by_failure)),
                          "\nFor the next hint: ./lab hint ", exercise.handle(), "\n")};
     }
   }

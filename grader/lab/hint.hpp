@@ -10,13 +10,15 @@
 namespace lockstep::grader {
 
 struct ShownHint {
-  std::string rung;   // "1", "2", "3", or "for tail_lost"; empty: every hint has been shown
+  // "1", "2", "3", or the failure that it is for; empty: every hint has been shown
+  std::string rung;
   std::string words;  // Markdown
 };
 
-// A pure function of what the student was told so far. A cause that has a hint comes first, once:
-// the task's own or, where it has none, the one of `common`. A verdict ("deadlock") serves where
-// there is none for the cause. Behind the last rung the last one is shown again.
+// A pure function of what the student was told so far. A failure's hint comes first, once for each
+// failure: the task's own for its cause or, where it has none, the one of `common`. A verdict
+// ("deadlock") serves where there is none for the cause. Behind the last rung the last one is shown
+// again.
 ShownHint next_hint(const Task& task, const Task& common, const Exercise& exercise,
                     const Standing& standing);
 

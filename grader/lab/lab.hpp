@@ -50,8 +50,8 @@ Exit begin_command(const Lab& lab, const Words& words);
 enum class State : unsigned char { untouched, solved, not_yet, changed, updated, unreadable };
 State state_of(const Lab& lab, const Exercise& exercise, const Progress& progress);
 
-// The first exercise behind `after` that is not solved, going round at the end of the course;
-// nullptr when all are. Without `after` from the beginning.
+// The first exercise behind `after` that is not solved and comes after solved ones only, going
+// round at the end of the course; nullptr when all are solved. Without `after` from the beginning.
 const Exercise* next_exercise(const Lab& lab, const Progress& progress,
                               const Exercise* after = nullptr);
 

@@ -51,12 +51,24 @@ State state_of(const Lab& lab, const Exercise& exercise, const Progress& progres
   return standing.last->content_hash == content ? State::not_yet : State::changed;
 }
 
+namespace {
+
+// True if everything that an exercise comes after is solved.
+bool can_begin(const Lab& lab, const Exercise& exercise, const Progress& progress) {
+  return std::ranges::all_of(exercise.after, [&](const std::string& before) {
+    return state_of(lab, exercise_named(lab.course, before), progress) == State::solved;
+  });
+}
+
+}  // namespace
+
 const Exercise* next_exercise(const Lab& lab, const Progress& progress, const Exercise* after) {
   const auto& path = lab.course.path;
   const std::size_t first = after == nullptr ? 0 : place_on_path(lab.course, after) + 1;
   for (std::size_t i = 0; i < path.size(); ++i) {
     const Exercise& exercise = lab.course.exercises[path[(first + i) % path.size()]];
-    if (state_of(lab, exercise, progress) != State::solved) return &exercise;
+    if (state_of(lab, exercise, progress) == State::solved) continue;
+    if (can_begin(lab, exercise, progress)) return &exercise;
   }
   return nullptr;
 }

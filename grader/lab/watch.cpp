@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
+#include "grader/lab/after_pass.hpp"
 #include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
@@ -63,6 +64,10 @@ std::string times_text(double total_s, const nlohmann::json& seconds) {
 std::string praise(const Exercise& exercise, int points, const Exercise* next, Keys keys) {
   std::string out = text("\nSolved, well done: ", exercise.handle(), " earns its ", points,
                          " points. To compare: ./lab solution ", exercise.handle(), "\n");
+  if (const std::string command = command_with(exercise); !command.empty()) {
+    out += text(
+        exercise.called_by.train.empty() ? "What it costs: " : "It can train now: ", command, "\n");
+  }
   if (next == nullptr) return out + "That was the last one: you have solved the whole course.\n";
   if (next->lesson != exercise.lesson) {
     out += text("A new lesson comes next: lessons/", next->reading, "/README.md\n");

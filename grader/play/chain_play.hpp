@@ -143,7 +143,7 @@ class HeldChain {
     LOCKSTEP_CHECK(kept.gradient.empty(), "micro-batch ", micro_batch, " went back through ",
                    name_of_part(which), " before");
     LOCKSTEP_CHECK(gradient.defined(), "a backward pass through ", name_of_part(which),
-                   " was given no gradient");
+                   " was given no gradient", for_micro_batch(micro_batch));
     LOCKSTEP_CHECK(kept.given.untouched(), "the input of ", name_of_part(which),
                    for_micro_batch(micro_batch),
                    " was written to after forward() got it; it is kept for the backward pass");

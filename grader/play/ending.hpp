@@ -13,6 +13,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/play/thrown_at.hpp"
 
 namespace lockstep::grader {
 
@@ -24,11 +25,12 @@ struct Ending {
   Kind kind = Kind::returned;
   std::string type;  // of what was thrown: "ContractError", "std::length_error"
   std::string what;
+  std::vector<std::uint64_t> thrown_at{};  // the calls that led to the throw (thrown_at.hpp)
 };
 
 template <typename Archive>
 void fields(Archive& archive, Ending& ending) {
-  archive(ending.kind, ending.type, ending.what);
+  archive(ending.kind, ending.type, ending.what, ending.thrown_at);
 }
 inline void check_fields(Ending& ending) {
   if (ending.kind > Ending::Kind::threw_other) {
@@ -36,6 +38,7 @@ inline void check_fields(Ending& ending) {
   }
   ending.type = sim::printable(ending.type, 200);
   ending.what = sim::printable(ending.what, 400);
+  if (ending.thrown_at.size() > calls_of_a_throw_max) ending.thrown_at.clear();
 }
 
 // "std::length_error"; what is in namespace lockstep goes without it.
@@ -64,7 +67,9 @@ Ending ending_of(const auto& call) {
   } catch (const Expected& error) {
     return {Ending::Kind::threw_expected, type_of(error), error.what()};
   } catch (const std::exception& error) {
-    return {Ending::Kind::threw_other, type_of(error), error.what()};
+    Ending ending{Ending::Kind::threw_other, type_of(error), error.what()};
+    if (thrown_at != nullptr) ending.thrown_at = thrown_at(error);
+    return ending;
   } catch (...) {
     return {Ending::Kind::threw_other, "something that is not a std::exception", {}};
   }

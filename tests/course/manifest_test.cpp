@@ -42,7 +42,9 @@ TEST_CASE("the manifest: lessons and exercises are in course order") {
   const Course course = real_course();
   REQUIRE(course.lessons.size() >= 3);
   REQUIRE(course.exercises.size() >= 5);
-  CHECK(course.exercises.front().address() == "01_why_distribute/model_memory");
+  // A text of its own: g++ 12 warns of a comparison with the letters of a longer one.
+  const std::string first = "01_why_distribute/model_memory";
+  CHECK(course.exercises.front().address() == first);
   for (std::size_t i = 1; i < course.exercises.size(); ++i) {
     CHECK(course.exercises[i - 1].lesson <= course.exercises[i].lesson);
   }
@@ -123,6 +125,10 @@ TEST_CASE("the manifest: what is missing, unknown or inconsistent is named with 
   fails({{"a", manifest_of("a()", "difficulty = \"x\"\n")}}, "has the wrong type");
   fails({{"a", manifest_of("a()", "after = [\"b\"]\n")}, {"b", manifest_of("b()")}},
         "a.toml:10: a comes after 'b', which does not come before it on the path");
+  std::string optional = manifest_of("a()");
+  optional.replace(optional.find("core = true"), 11, "core = false");
+  fails({{"a", optional}, {"b", manifest_of("b()", "after = [\"a\"]\n")}},
+        "b.toml:10: b is core and comes after 'a', which is optional");
   fails({{"a", manifest_of("a()", "may_use = [\"ring\"]\n")}},
         "a.toml:10: there is no part 'ring'");
   fails({{"a", manifest_of("a()")}, {"b", manifest_of("a()")}},

@@ -79,6 +79,25 @@ TEST_CASE("progress: the files of two machines, one behind the other, are both o
   }
 }
 
+TEST_CASE("progress: a failure of another file is kept until the student's own is judged") {
+  const test::Scratch scratch;
+  const fs::path file = scratch.path() / "work" / ".progress";
+  change_progress(file, [&](Progress& progress) {
+    progress[judged_part].judged(judged("wrong answer", 10));
+    progress[judged_part].tried_elsewhere(judged("deadlock", 20));
+  });
+  const Progress read = read_progress(file);
+  REQUIRE(read.at(judged_part).tried);
+  CHECK(read.at(judged_part).tried->verdict == "deadlock");
+  CHECK(read.at(judged_part).tried->message == "a sentence of two lines");
+  CHECK(read.at(judged_part).last->verdict == "wrong answer");
+  change_progress(file, [&](Progress& progress) {
+    progress[judged_part].judged(judged("pass", 30));
+    progress[judged_part].tried_elsewhere(judged("deadlock", 25));  // of another machine
+  });
+  CHECK_FALSE(read_progress(file).at(judged_part).tried);
+}
+
 TEST_CASE("progress: two commands that note something at once lose nothing") {
   const test::Scratch scratch;
   const fs::path file = scratch.path() / "work" / ".progress";

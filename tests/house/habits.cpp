@@ -108,6 +108,8 @@ Complaints hidden_state(const Source& source) {
        {"engine/paper/cudart/", "engine/paper/cublas/", "engine/paper/nccl/"}) {
     if (starts_with(source.path, library)) return {};
   }
+  // Neither does the function that every throw calls: where it came from is known to nobody else.
+  if (source.path == "grader/play/thrown_at.cpp") return {};
   const std::string why = "state outside every object: pass it as a value";
   return each_line(source, why, [](const std::string& code) {
     if (has_word(code, "thread_local")) return true;

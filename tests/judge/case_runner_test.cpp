@@ -113,6 +113,49 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
 }
 
 TEST_CASE(
+    "an exam: three quarters of its checks hold, the others are wrong: a part of the points") {
+  Check last = wrong;
+  CHECK(judged({right, right, right, last}, {3, 3, 3, 3}).points == 4);
+  CHECK(judged({right, right, last}, {3, 3, 3}).points == 0);
+  // What builds on a failed check does not hold, whichever battery is run.
+  Check behind = right;
+  behind.builds_on = {2};
+  JudgeOptions whole;
+  whole.battery = Battery::whole;
+  for (const JudgeOptions& options : {JudgeOptions{}, whole}) {
+    CHECK(judged({right, right, last, behind, right}, {3, 3, 3, 3, 3}, options).points == 0);
+    Check independent = right;
+    independent.builds_on.emplace();
+    const Exam most{right, right, last, independent, independent};
+    CHECK(judged(most, {3, 3, 3, 3, 3}, options).points == 4);
+  }
+}
+
+TEST_CASE("an exam: what is mostly right earns nothing if the rest is broken, or costs too much") {
+  const auto ends_in = [](Verdict verdict, Asks asks) {
+    Check check{"the last", [verdict](CaseRunner& runner) {
+                  CaseSetup setup;
+                  setup.description = "one rank";
+                  ByteWriter input;
+                  input.put(1).put(0).put(runner.draw());
+                  setup.inputs.push_back(input.take());
+                  const auto played = runner.play(setup);
+                  if (!played) return;
+                  played->results->of(0).get<int>();
+                  runner.fail(*played, {.verdict = verdict, .cause = "x", .message = "x"});
+                }};
+    check.asks = asks;
+    return judged({right, right, right, check}, {3, 3, 3, 1});
+  };
+  CHECK(ends_in(Verdict::wrong_answer, Asks::values).points == 4);
+  CHECK(ends_in(Verdict::wrong_answer, Asks::cost).points == 0);
+  for (const Verdict verdict : {Verdict::crash, Verdict::deadlock, Verdict::time, Verdict::memory,
+                                Verdict::nondeterministic, Verdict::rank_exited}) {
+    CHECK(ends_in(verdict, Asks::values).points == 0);
+  }
+}
+
+TEST_CASE(
     "an exam in steps: those that hold earn their part, and the first that does not is next") {
   const auto in_steps = [](Check first, const Check& second, Check third) {
     first.begins = Step{"one of them", 30};

@@ -51,6 +51,13 @@ TEST_CASE("wrong number: beyond what an int holds") {
         "overflow");
 }
 
+TEST_CASE("wrong number: a quotient of integers lost its fraction") {
+  CHECK(cause(7, 53.0 / 7) == "integer_division");
+  CHECK(cause(-7, -53.0 / 7) == "integer_division");
+  CHECK(cause(8, 53.0 / 7) == "");
+  CHECK(cause(0, 0.25) == "");  // right for many questions
+}
+
 TEST_CASE("endings: what was thrown is said by its type") {
   const auto ending = ending_of<ContractError>([] { throw std::length_error("too many bytes"); });
   REQUIRE(ending.kind == Ending::Kind::threw_other);

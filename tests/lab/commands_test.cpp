@@ -52,6 +52,58 @@ TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are rememb
   CHECK_THAT(tree.lab({"list"}).output, test::contains("next: training_time"));
 }
 
+TEST_CASE("lab check: after a pass, the command that uses the part, and what is next") {
+  const Tree tree;
+  tree.lab({"begin"});
+  tree.solve("06_all_reduce/ring_all_reduce.cpp");
+  const auto solved = tree.lab({"check", "ring_all_reduce"});
+  CHECK_THAT(solved.output,
+             test::contains("  train     ./lab train --with work --ranks 4 --all-reduce ring\n"));
+  CHECK_THAT(solved.output, test::contains("  next      "));
+  CHECK_THAT(tree.lab({"check", "ring_all_reduce", "--seed", "7"}).output,
+             !test::contains("train --with work"));
+}
+
+TEST_CASE("lab next: never proposes an exercise before those that it comes after") {
+  const Tree tree;
+  tree.lab({"begin"});
+  tree.solve("06_all_reduce/naive_all_reduce.cpp");
+  // Behind it on the path comes the tree, which is built of broadcast and reduce.
+  const auto solved = tree.lab({"check", "naive_all_reduce"});
+  CHECK_THAT(solved.output, !test::contains("tree_all_reduce"));
+  const auto next = nlohmann::json::parse(tree.lab({"next", "--json"}).output);
+  CHECK(next.at("open_before").empty());
+}
+
+TEST_CASE("lab hint: a check of another folder's file has a hint, too") {
+  const Tree tree;
+  tree.lab({"begin"});
+  const std::filesystem::path first_try =
+      std::filesystem::path(LOCKSTEP_ROOT) / "lessons/00_the_lab/first_try";
+  CHECK(tree.lab({"check", "average_gradients", "--from", first_try.string()}).exit_code == 1);
+  CHECK_THAT(tree.lab({"hint", "average_gradients"}).output,
+             test::contains("The gradient holds the sum over the ranks"));
+}
+
+TEST_CASE("lab check: what the engine throws names the line that called it, and the cause") {
+  const Tree tree;
+  const std::string ring = "work/06_all_reduce/ring_all_reduce.cpp";
+  const auto says = [&](const std::string& body) {
+    write_text(tree.root() / ring,
+               "#include \"engine/collectives/ring_all_reduce.hpp\"\n"
+               "namespace lockstep::collectives {\n"
+               "void ring_all_reduce(comm::Peers& peers, Tensor data, ReduceOp op) {\n" +
+                   body + "  (void)op;\n}\n}\n");
+    return tree.lab({"check", "ring_all_reduce"}).output;
+  };
+  CHECK_THAT(says("  Tensor mine;\n  data.reduce_(mine, op);\n  (void)peers;\n"),
+             test::contains("; thrown from " + ring + ":5; likely cause: a handle is used before"));
+  CHECK_THAT(says("  peers.send(data, peers.rank());\n"),
+             test::contains(ring + ":4") && test::contains("likely cause: source and destination"));
+  CHECK_THAT(says("  std::vector<int> none;\n  data.fill_(none.at(peers.size()));\n"),
+             test::contains("; thrown from " + ring + ":5; likely cause: an index of at()"));
+}
+
 TEST_CASE("lab check: --json is one document with the documented keys") {
   const Tree tree;
   tree.lab({"begin"});

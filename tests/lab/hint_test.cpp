@@ -1,6 +1,9 @@
 // Which hint comes next, and what of it is remembered.
 #include "grader/lab/hint.hpp"
 
+#include <set>
+
+#include "grader/judge/causes.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
 
@@ -75,12 +78,58 @@ TEST_CASE("hint: the pseudo-code comes after another check, not as the next key"
 TEST_CASE("hint: what went wrong last comes first, once, with what the check had said") {
   Standing standing = failed_with("other");
   const ShownHint first = next_hint(task(), Task{}, ring(), standing);
-  CHECK(first.rung == "for tail_lost");
+  CHECK(first.rung.starts_with("for tail_lost "));
   CHECK_THAT(first.words, contains("the last check said: element 5 is 3") &&
                               contains("## Hint: the end") && !contains("tail_lost"));
   standing.hints[first.rung] = 1;
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
-  CHECK(next_hint(task(), Task{}, ring(), failed_with("unknown")).rung == "for wrong_answer");
+  const ShownHint general = next_hint(task(), Task{}, ring(), failed_with("unknown"));
+  CHECK(general.rung.starts_with("for wrong_answer "));
+}
+
+TEST_CASE("hint: a new failure of the same cause has its hint again, the same failure has not") {
+  Standing standing = failed_with("tail_lost");
+  for (const char* rung : {"1", "2"}) standing.hints[rung] = 1;  // 3, the pseudo-code, is next
+  standing.hints[next_hint(task(), Task{}, ring(), standing).rung] = 1;
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "3");
+  standing.last->message = "element 7 is 4";
+  CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words,
+             contains("element 7 is 4") && contains("## Hint: the end"));
+}
+
+TEST_CASE("hint: the failure of another file counts until the student's own is judged") {
+  Standing standing;
+  Judged tried;
+  tried.verdict = "wrong answer";
+  tried.cause = "tail_lost";
+  tried.message = "element 3 is 0";
+  tried.judged_at = 7;
+  standing.tried_elsewhere(tried);
+  CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words,
+             contains("the last check said: element 3 is 0") && contains("## Hint: the end"));
+  Judged pass;
+  pass.verdict = "pass";
+  pass.judged_at = 8;
+  standing.judged(pass);
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
+}
+
+TEST_CASE("hint: every cause that exams share has a hint of its own") {
+  const Task common = read_task(std::filesystem::path(LOCKSTEP_ROOT) / "exercises/common_hints.md");
+  // The compiler, the linker and the lab say themselves what is wrong.
+  const std::set<std::string_view> without{
+      "stub",         "syntax",           "missing_symbol",    "link",
+      "compile_time", "compiler_gave_up", "unreadable_object", "too_few_cases"};
+  for (const CauseMeaning& cause : common_causes()) {
+    if (without.contains(cause.name)) continue;
+    INFO(cause.name);
+    CHECK(common.hint_for(std::string(cause.name)) != nullptr);
+  }
+  for (const char* cause : {"not_refused", "rank_twice", "scaled", "order_of_last_rank"}) {
+    INFO(cause);
+    CHECK_THAT(next_hint(Task{}, common, ring(), failed_with(cause)).words,
+               contains("## Hint: ") && !contains("a wrong result"));
+  }
 }
 
 TEST_CASE("hint: what fits any exercise is said where the task has no hint for the cause") {

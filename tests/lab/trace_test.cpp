@@ -119,6 +119,42 @@ TEST_CASE("lab compare: a part that hangs or crashes is a row, and the others st
   CHECK(row_of(document, "reference").at("verdict") == "pass");
 }
 
+TEST_CASE("lab compare: a schedule, a hook or a reducer is compared in a step of training") {
+  const Tree tree;
+  for (const char* file :
+       {"13_pipeline_parallel/one_f_one_b_schedule.cpp", "07_ddp/bucketed_reducer.cpp"}) {
+    tree.solve(file);
+    const std::string name = std::filesystem::path(file).stem();
+    const auto ran = tree.lab({"compare", name, "--json"});
+    INFO(ran.output);
+    REQUIRE(ran.exit_code == 0);
+    const auto rows = nlohmann::json::parse(ran.output).at("rows");
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].at("who") == "without");
+    for (const char* field : {"step_s", "exposed_s", "bytes_sent", "memory"}) {
+      CHECK(rows[1].at(field) == rows[2].at(field));
+    }
+    CHECK(rows[1].at("step_s") > 0);
+  }
+}
+
+TEST_CASE("lab trace: a schedule that passed is drawn, and backward with its buckets") {
+  const Tree tree;
+  const auto traced = [&](const std::string& file) {
+    tree.solve(file);
+    const std::string name = std::filesystem::path(file).stem();
+    REQUIRE(tree.lab({"check", name}).exit_code == 0);
+    const auto trace = tree.lab({"trace", name});
+    INFO(trace.output);
+    REQUIRE(trace.exit_code == 0);
+    return read_text(tree.root() / "build/traces" / (name + ".html"));
+  };
+  CHECK_THAT(traced("13_pipeline_parallel/one_f_one_b_schedule.cpp"),
+             contains("\"forward 0\"") && contains("\"backward 7\"") && contains("activations"));
+  CHECK_THAT(traced("07_ddp/bucketed_reducer.cpp"),
+             contains("\"gradient 0\"") && contains("\"bucket 3\""));
+}
+
 TEST_CASE("lab compare: a stub is unsolved, and what is no collective is refused") {
   const Tree tree;
   tree.lab({"begin"});

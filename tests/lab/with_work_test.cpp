@@ -245,6 +245,29 @@ TEST_CASE("with work: what a manifest says of the trainer's options are options 
   }
 }
 
+TEST_CASE("with work: the runs that a manifest shows call the part, and those without it do not") {
+  const Course course = read_course(std::string(LOCKSTEP_ROOT) + "/exercises/course.toml");
+  const auto read = [](const std::string& line) {
+    std::istringstream in(line);
+    Words words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return parsed(apps::train_options(), words);
+  };
+  int shown = 0;
+  for (const Exercise& exercise : course.exercises) {
+    const CalledBy& how = exercise.called_by;
+    INFO(exercise.address());
+    for (const std::string& line : {how.train, "--model gpt " + how.compare}) {
+      if (line.empty() || line.ends_with("gpt ")) continue;
+      CHECK(why_uncalled(how, read(line)).empty());
+      ++shown;
+    }
+    CHECK(how.compare.empty() == how.compare_with.empty());
+    CHECK((how.train.empty() || how.unused.empty()));
+  }
+  CHECK(shown > 40);
+}
+
 TEST_CASE("lab train: the tool and the trainer say the same of one command line") {
   const WithLessons tree;
   for (const Words& words :

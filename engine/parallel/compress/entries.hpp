@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::compress {
@@ -28,8 +29,16 @@ std::vector<std::int64_t> random_entries(std::int64_t count, std::int64_t k, std
 Tensor block_for(const Tensor& gradient, std::int64_t k);
 
 // Entry j of the k in a block, from 0. T is the gradient's float or double.
+//   Throws  ContractError for a value of another size than the block has room for, and for a j that
+//           is not one of the k
 template <typename T>
 void write_entry(const Tensor& block, std::int64_t k, std::int64_t j, std::int32_t place, T value) {
+  const auto entry_bytes = static_cast<std::int64_t>(sizeof place + sizeof value);
+  LOCKSTEP_CHECK(block.numel() == k * entry_bytes, "write_entry: a value of ", sizeof value,
+                 " bytes, and a block of ", block.numel(), " bytes for ", k,
+                 " entries, each of 4 bytes for its place and the rest for its value; give the "
+                 "value the gradient's type, float or double");
+  LOCKSTEP_CHECK(j >= 0 && j < k, "write_entry: entry ", j, " of ", k, "; entries count from 0");
   std::byte* begin = block.raw_bytes().data();
   std::memcpy(begin + 4 * j, &place, sizeof place);
   std::memcpy(begin + 4 * k + static_cast<std::int64_t>(sizeof value) * j, &value, sizeof value);

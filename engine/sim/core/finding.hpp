@@ -46,6 +46,8 @@ struct Finding {
   std::string cause = {};  // one word where the kind leaves it open: "returned_early"
   // The calls, if the ranks disagree about them or the buffer of one is the matter.
   std::vector<FoundCall> calls = {};
+  // The calls that led to the throw of an exception that left a part, if its process knows them.
+  std::vector<std::uint64_t> thrown_at = {};
 };
 
 }  // namespace lockstep::sim

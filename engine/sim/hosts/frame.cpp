@@ -113,6 +113,7 @@ Heard heard_in(const IncomingFrame& frame) {
       heard.failure = in.get<Failure>();
       heard.text = in.get_text(text_max);
       if (heard.failure > Failure::foreign_thread) throw Error("a failure of unknown kind");
+      while (!in.done() && heard.calls.size() < 64) heard.calls.push_back(in.get<std::uint64_t>());
       return heard;
     default:
       throw Error(text("kind ", static_cast<int>(frame.header.kind)));

@@ -84,6 +84,7 @@ struct Heard {
   int other = 0;                      // strand_started: the parent; strand_woken: who is woken
   std::string text;                   // strand_started: the name; gave_up: why; failed: the text
   Failure failure{};                  // failed
+  std::vector<std::uint64_t> calls;   // failed: those that led to a throw, 64 at most
   std::span<const std::byte> result;  // result, gave_up; of the frame's bytes
 };
 // Throws Error on a kind that is no player's, and on anything malformed.

@@ -23,9 +23,10 @@ void flush_output() {
 }
 
 // Strands that are still blocked cannot be unwound: the process ends here, without destructors.
-[[noreturn]] void fail(SocketPort& port, Failure kind, const std::string& text) {
+[[noreturn]] void fail(SocketPort& port, Failure kind, const std::string& text,
+                       const std::vector<std::uint64_t>& calls = {}) {
   flush_output();
-  port.send_failure(kind, text);
+  port.send_failure(kind, text, calls);
   std::_Exit(1);
 }
 
@@ -34,8 +35,10 @@ struct Outcome {
   std::string gave_up;
 };
 
+using ThrownAt = std::vector<std::uint64_t> (*)(const std::exception&);
+
 Outcome play(SocketPort& port, const IncomingFrame& frame,
-             const std::function<Bytes(PlayerCase&)>& part) {
+             const std::function<Bytes(PlayerCase&)>& part, ThrownAt thrown_at) {
   ByteReader head(frame.bytes());
   const int rank = head.get<int>();
   const int ranks = head.get<int>();
@@ -51,7 +54,8 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
   } catch (const OutOfMemory&) {
     fail(port, Failure::memory, "no memory for a tensor");
   } catch (const std::exception& error) {
-    fail(port, Failure::crash, error.what());
+    fail(port, Failure::crash, error.what(),
+         thrown_at == nullptr ? std::vector<std::uint64_t>{} : thrown_at(error));
   } catch (...) {
     fail(port, Failure::crash, "something that is not a std::exception");
   }
@@ -59,7 +63,7 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
 
 }  // namespace
 
-int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
+int serve_cases(const std::function<Bytes(PlayerCase&)>& part, ThrownAt thrown_at) {
   // One arena: strands run one at a time, and each arena would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
   // Freed memory goes back to the system: the host looks at how much a player holds. Unless they
@@ -70,7 +74,7 @@ int serve_cases(const std::function<Bytes(PlayerCase&)>& part) {
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // what was printed before a crash is seen
   SocketPort port(host_socket);
   while (const auto frame = port.next_case()) {
-    Outcome outcome = play(port, *frame, part);
+    Outcome outcome = play(port, *frame, part, thrown_at);
     if (const auto names = port.unfinished(); !names.empty()) {
       fail(
           port, Failure::crash,

@@ -1,7 +1,11 @@
 // The other end of process_host: what runs inside a player process. Untrusted; links student code.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "engine/base/bytes.hpp"
 #include "engine/sim/wire/request.hpp"
@@ -24,6 +28,8 @@ struct PlayerCase {
 // Serves cases from fd 3 until the host closes it; returns the process's exit code. `part` returns
 // the result of one case. An exception that leaves `part` is reported by kind: NotImplemented →
 // unsolved, std::bad_alloc and OutOfMemory → memory, anything else → crash with its text.
-int serve_cases(const std::function<Bytes(PlayerCase&)>& part);
+//   thrown_at  gives the calls that led to the throw of an exception; nullptr: nobody knows them
+int serve_cases(const std::function<Bytes(PlayerCase&)>& part,
+                std::vector<std::uint64_t> (*thrown_at)(const std::exception&) = nullptr);
 
 }  // namespace lockstep::sim

@@ -247,7 +247,7 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       take_result(rank, heard.result);
       break;
     case FrameKind::failed:
-      take_failure(rank, heard.failure, printable(heard.text, text_shown));
+      take_failure(rank, heard.failure, printable(heard.text, text_shown), heard.calls);
       break;
     default:
       core->end({rank, 0});
@@ -276,9 +276,14 @@ void ProcessHost::State::take_result(int rank, std::span<const std::byte> bytes)
   result.results[static_cast<std::size_t>(rank)].assign(bytes.begin(), bytes.end());
 }
 
-void ProcessHost::State::take_failure(int rank, Failure failure, const std::string& what) {
+void ProcessHost::State::take_failure(int rank, Failure failure, const std::string& what,
+                                      const std::vector<std::uint64_t>& calls) {
   const auto finding = [&](FindingKind kind, std::string message) {
-    ends_badly(rank, {kind, std::move(message), {rank}, {}});
+    ends_badly(rank, {.kind = kind,
+                      .message = std::move(message),
+                      .ranks = {rank},
+                      .where = {},
+                      .thrown_at = calls});
   };
   switch (failure) {
     case Failure::unsolved:

@@ -92,7 +92,8 @@ struct ProcessHost::State {
   void hear(int rank);
   void take(int rank, const IncomingFrame& frame);
   void take_request(Actor actor, Request request);
-  void take_failure(int rank, Failure failure, const std::string& what);
+  void take_failure(int rank, Failure failure, const std::string& what,
+                    const std::vector<std::uint64_t>& calls);
   void take_result(int rank, std::span<const std::byte> bytes);
   void read_output(int rank);
   void check_idle(int rank, Clock::time_point now);

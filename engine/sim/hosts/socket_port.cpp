@@ -80,9 +80,11 @@ void SocketPort::send_gave_up(const std::string& why, const Bytes& result) {
   send(FrameKind::gave_up, 0, out.take());
 }
 
-void SocketPort::send_failure(Failure kind, const std::string& text) {
+void SocketPort::send_failure(Failure kind, const std::string& text,
+                              std::span<const std::uint64_t> calls) {
   ByteWriter out;
   out.put(kind).put_text(text.substr(0, text_max));
+  for (const std::uint64_t call : calls) out.put(call);
   send(FrameKind::failed, 0, out.take());
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "engine/sim/hosts/frame.hpp"
 #include "engine/sim/hosts/port_strands.hpp"
@@ -30,7 +31,9 @@ class SocketPort final : public StrandPort, public Strands {
   std::optional<IncomingFrame> next_case();
   void send_result(Bytes result);
   void send_gave_up(const std::string& why, const Bytes& result);
-  void send_failure(Failure kind, const std::string& text);
+  // calls: those that led to the throw
+  void send_failure(Failure kind, const std::string& text,
+                    std::span<const std::uint64_t> calls = {});
   // Names of strands that have not ended.
   std::string unfinished() const;
 

@@ -20,5 +20,7 @@ int main() {
   std::cout << "a broadcast of 100 kB to 256 ranks\n"
             << "  in one step     " << star.makespan_s * 1e6 << " µs\n"
             << "  in " << tree.depth << " steps      " << tree.makespan_s * 1e6 << " µs\n";
-  return myth::refuted_if(star.makespan_s > 5 * tree.makespan_s);
+  return myth::refuted_if(star.makespan_s > 5 * tree.makespan_s,
+                          "One step is N − 1 messages from one port, one behind the other; a "
+                          "tree has more steps, and more ports that send.");
 }

@@ -21,5 +21,7 @@ int main() {
   std::cout << "a broadcast of 16.8 MB to 16 ranks\n"
             << "  by a tree                      " << tree.makespan_s * 1e3 << " ms\n"
             << "  by a scatter and an all-gather " << cut.makespan_s * 1e3 << " ms\n";
-  return myth::refuted_if(cut.makespan_s < tree.makespan_s);
+  return myth::refuted_if(cut.makespan_s < tree.makespan_s,
+                          "A tree sends the whole tensor in every step; for large tensors, a "
+                          "scatter and an all-gather send it only about twice in all.");
 }

@@ -16,5 +16,6 @@ int main() {
     for (const std::int64_t index : second) std::cout << " " << index;
     std::cout << "\n";
   }
-  return myth::refuted_if(second == std::vector<std::int64_t>{2, 5, 8, 11});
+  return myth::refuted_if(second == std::vector<std::int64_t>{2, 5, 8, 11},
+                          "Rank r reads every N-th sample, from the r-th on.");
 }

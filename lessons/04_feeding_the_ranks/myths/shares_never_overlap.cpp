@@ -22,5 +22,7 @@ int main() {
               << all - different.size() << " of them a second time\n";
     some_each_time = some_each_time && all > different.size();
   }
-  return myth::refuted_if(some_each_time);
+  return myth::refuted_if(some_each_time,
+                          "If the number of ranks does not divide that of the samples, the "
+                          "sampler repeats some of them.");
 }

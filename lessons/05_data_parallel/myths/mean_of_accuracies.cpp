@@ -28,5 +28,7 @@ int main() {
   });
   std::cout << "the mean of the accuracies is " << 100 * mean << " %, hits over samples are "
             << 100 * all_hits / samples << " %\n";
-  return myth::refuted_if(std::abs(mean - all_hits / samples) > 0.005);
+  return myth::refuted_if(std::abs(mean - all_hits / samples) > 0.005,
+                          "Shares of different sizes weigh differently: add the hits and the "
+                          "samples, and divide once.");
 }

@@ -28,5 +28,7 @@ int main() {
   std::cout << batches << " batches, k = " << k << "\n";
   for (const double count : used) std::cout << "  an update uses " << count << " of them\n";
   std::cout << "  no update uses the last " << unused << "\n";
-  return myth::refuted_if(used == std::vector<double>{1, 4, 4} && unused == 3);
+  return myth::refuted_if(used == std::vector<double>{1, 4, 4} && unused == 3,
+                          "The first update then uses one batch, and the last batches are lost: "
+                          "synchronize when (i + 1) % k == 0, and at the end.");
 }

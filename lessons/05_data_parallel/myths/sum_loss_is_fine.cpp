@@ -35,5 +35,7 @@ int main() {
   });
   std::cout << "8 samples on one rank:        the gradient is " << alone << "\n"
             << "2 samples on each of 4 ranks: the gradient is " << averaged << "\n";
-  return myth::refuted_if(alone == 4 * averaged);
+  return myth::refuted_if(alone == 4 * averaged,
+                          "DDP averages over ranks, so the gradient of a sum depends on the "
+                          "number of ranks; use a mean.");
 }

@@ -44,5 +44,7 @@ int main() {
   std::cout << "weights of two ranks after the first step\n"
             << "  parameters broadcast:           " << without[0] << " and " << without[1] << "\n"
             << "  optimizer state broadcast, too: " << with[0] << " and " << with[1] << "\n";
-  return myth::refuted_if(without[0] != without[1] && with[0] == with[1]);
+  return myth::refuted_if(without[0] != without[1] && with[0] == with[1],
+                          "Momentum is state, too: broadcast the optimizer's state along with "
+                          "the parameters.");
 }

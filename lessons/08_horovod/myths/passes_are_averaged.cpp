@@ -42,5 +42,7 @@ int main() {
   std::cout << "2 ranks with the gradients 1 and 3\n"
             << "  one pass a step:    " << one << "\n"
             << "  four passes a step: " << four << "\n";
-  return myth::refuted_if(four == 4 * one);
+  return myth::refuted_if(four == 4 * one,
+                          "The passes are added, so the gradient is four times as large: divide "
+                          "by their number, or lower the learning rate.");
 }

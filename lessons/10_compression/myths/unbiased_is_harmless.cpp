@@ -44,5 +44,7 @@ int main() {
   std::cout << "an element of the gradient is 1; the mean of 1000 draws of 2 % has " << mean << "\n"
             << "100 steps of gradient descent from a distance of 10 end at\n  " << exact
             << " with the gradient\n  " << compressed << " with 2 % of it, drawn at random\n";
-  return myth::refuted_if(std::abs(mean - 1) < 0.5 && exact < 0.01 && compressed > 100);
+  return myth::refuted_if(std::abs(mean - 1) < 0.5 && exact < 0.01 && compressed > 100,
+                          "Right on average is not enough: the variance grows by the factor that "
+                          "compression saves, and a learning rate that was stable is not.");
 }

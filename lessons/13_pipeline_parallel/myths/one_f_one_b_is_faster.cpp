@@ -24,5 +24,7 @@ int main() {
       saves = saves && held == micro_batches && held_other == stages;
     }
   }
-  return myth::refuted_if(same && saves);
+  return myth::refuted_if(same && saves,
+                          "Both take the same time; 1F1B keeps only as many micro-batches in "
+                          "flight as there are stages.");
 }

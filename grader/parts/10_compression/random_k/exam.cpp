@@ -69,6 +69,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& see
                       text("it is ", std::floor(up), " times the mean, not n/k = ", p.count, "/",
                            p.settings.k, " times: a division of two integers drops the fraction")},
                      only(mean, travels, std::floor(up))});
+    if (const double both = std::floor(std::floor(up) / n); both > 0) {
+      usual.push_back({{"integer_division",
+                        text("it is ", both, " times the sum of the ranks, not n/k/N = ", p.count,
+                             "/", p.settings.k, "/", n, " = ", number(up / n),
+                             " times: each division of two integers drops the fraction")},
+                       only(mean, travels, both * n)});
+    }
     usual.push_back({{"everything_travels",
                       "it is the mean of all entries; only those at the places of the seed travel"},
                      mean});

@@ -1,0 +1,96 @@
+#include "grader/judge/engine_errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace lockstep::grader {
+namespace {
+
+struct KnownError {
+  std::string_view begins, contains;  // what its text has, in this order
+  std::string_view cause, sentence;
+};
+
+constexpr auto known_errors = std::to_array<KnownError>({
+    {"write_entry: a value of ", "", "element_size",
+     "the value has another type than the tensor: a float times a double is a double. Store it in "
+     "a variable of the tensor's type first"},
+    {": ", "names itself as the peer", "peer_is_oneself",
+     "source and destination are one rank, as for the neighbour in a group of one, or for two "
+     "stages on one rank: keep the data, and send nothing"},
+    {": rank ", "is not in this group of ", "peer_outside",
+     "the number of a peer is computed without its limits: a ring wraps round, and the first and "
+     "the last rank of a line have one neighbour"},
+    {"", "was given no gradient", "missing_gradient",
+     "the pass begins without the gradient of what it computed: the last part begins with the "
+     "loss, and every other part with what came from the part behind it"},
+    {"", "did not come", "missing_gradient",
+     "a parameter took no part in the pass, or its gradient was counted twice or not at all"},
+    {"", "undefined", "undefined_tensor",
+     "a handle is used before a tensor is in it. A grad is undefined until backward reaches its "
+     "parameter, so ask grad.defined() first; what it counts as is in the contract"},
+    {"", " cannot take ", "shapes_differ",
+     "the two views do not have the same number of elements, or not the same type: compare the "
+     "block that is sent with the block that is received, above all the last one"},
+    {"vector::_M_range_check", "", "index_outside",
+     "an index of at() is not smaller than the size, or an unsigned number went below 0"},
+    {"write_entry: entry ", "", "index_outside", "entries count from 0 to k − 1"},
+    {"item: index ", "", "index_outside", "elements count from 0, and an empty tensor has none"},
+    {"::at", "", "index_outside", "at() is asked for an index or a key that is not there"},
+    {"bad optional access", "", "empty_optional", "value() of an optional that holds nothing"},
+    {"bad_function_call", "", "empty_function", "a std::function that holds nothing is called"},
+    {"cannot create std::vector larger than max_size()", "", "overflow",
+     "a size is negative, and as an unsigned number it is huge"},
+    {"vector::_M_default_append", "", "overflow",
+     "a size is negative, and as an unsigned number it is huge"},
+});
+
+bool is(const KnownError& known, std::string_view text) {
+  const std::size_t begin = text.find(known.begins);
+  return begin != std::string_view::npos &&
+         text.find(known.contains, begin + known.begins.size()) != std::string_view::npos;
+}
+
+// Further below zero than a modulus or a subtraction of places goes: it went past 2^31.
+bool has_wrapped_number(std::string_view text) {
+  constexpr std::size_t digits_of_24_bits = 8;
+  for (std::size_t at = text.find('-'); at != std::string_view::npos; at = text.find('-', at + 1)) {
+    std::size_t digits = 0;
+    while (at + 1 + digits < text.size() && text[at + 1 + digits] >= '0' &&
+           text[at + 1 + digits] <= '9') {
+      ++digits;
+    }
+    if (digits > digits_of_24_bits) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Cause> cause_of_error(std::string_view text) {
+  const bool of_sizes = text.find("narrow: ") != std::string_view::npos ||
+                        text.find("shape [") != std::string_view::npos;
+  if (of_sizes && has_wrapped_number(text)) {
+    return Cause{"overflow",
+                 "a place or a length is computed in 32 bits, which end at 2,147,483,647: convert "
+                 "the first factor to std::int64_t"};
+  }
+  const auto known =
+      std::ranges::find_if(known_errors, [&](const KnownError& one) { return is(one, text); });
+  if (known == known_errors.end()) return std::nullopt;
+  return Cause{std::string(known->cause), std::string(known->sentence)};
+}
+
+Failure with_cause_of_error(Failure found) {
+  constexpr std::string_view threw = " threw";
+  const std::size_t at = found.message.find(threw);
+  if (found.verdict != Verdict::crash || found.cause != "crash" || at == std::string::npos) {
+    return found;
+  }
+  const auto cause = cause_of_error(std::string_view(found.message).substr(at + threw.size()));
+  return cause ? because(*cause, std::move(found)) : found;
+}
+
+}  // namespace lockstep::grader

@@ -1,0 +1,35 @@
+// A right plan as a timeline that can be drawn.
+#include "grader/exam/schedule_picture.hpp"
+
+#include <algorithm>
+
+#include "engine/parallel/pipeline/plan.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+using pipeline::Pass;
+
+TEST_CASE("picture of a plan: stages are ranks, passes are computed, and idle time is waited for") {
+  const pipeline::Plan plan{
+      2, 1, 1, {{{Pass::forward}, {Pass::backward}}, {{Pass::forward}, {Pass::backward}}}};
+  trace::Timeline run;
+  draw_plan(pipeline::price(plan), run);
+  CHECK(run.ranks == 2);
+  CHECK(run.end_s() == 6);
+  const auto spans = [&](int rank, trace::Lane lane) {
+    std::vector<std::string> names;
+    for (const trace::Span& span : run.spans) {
+      if (span.rank == rank && span.lane == lane) names.push_back(run.names[span.name]);
+    }
+    return names;
+  };
+  const std::vector<std::string> passes{"forward 0", "backward 0"};
+  CHECK(spans(0, trace::Lane::compute) == passes);
+  CHECK(spans(1, trace::Lane::compute) == passes);
+  CHECK(spans(0, trace::Lane::waiting) == std::vector<std::string>{"idle"});
+  CHECK(spans(1, trace::Lane::waiting) == std::vector<std::string>{"idle"});
+  REQUIRE(run.series.size() == 2);
+  CHECK(run.series[0].name == "activations");
+  CHECK(run.series[0].samples.size() == 2);
+}
