@@ -191,20 +191,19 @@ class Comparison {
     runner_.fail(played_, failure);
   }
 
-  // True if as many elements came to a rank as it lacks, in all calls together. Of N blocks, one
-  // may be its own.
+  // True if as many elements came to a rank as it lacks and does not bring itself, in all calls
+  // together.
   bool received_enough(int rank) const {
-    const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
     std::int64_t lacks = 0;
     for (const Scene& scene : calls_) {
       for (const Holding& held : scene.ranks[static_cast<std::size_t>(rank)]) {
-        if (held.before.empty()) lacks += held.count;
+        lacks += held.before.empty() ? held.count : -held.count;
       }
     }
-    const std::int64_t bytes =
-        played_.counters.ranks[static_cast<std::size_t>(member)].bytes_received;
-    const auto came = bytes / static_cast<std::int64_t>(bytes_of(p_.dtype));
-    return p_.size() > 1 && came >= lacks * (p_.size() - 1) / p_.size() && came > 0;
+    const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
+    const auto& counted = played_.counters.ranks[static_cast<std::size_t>(member)];
+    const auto came = counted.bytes_received / static_cast<std::int64_t>(bytes_of(p_.dtype));
+    return came > 0 && came >= lacks;
   }
 
   // NaN has many bits, and which of them a sum has is the processor's.
@@ -291,7 +290,7 @@ void drop_hint(Failure& found) {
   if (hint != std::string::npos) found.message.resize(hint);
 }
 
-// Of a deadlock: where the root has everything at first, whoever sends to it is wrong, not those
+// Names the rank that sends to a root which has everything at first: it is wrong, and not those
 // that wait for each other.
 void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
                        const std::vector<Scene>& calls) {

@@ -151,7 +151,7 @@ Cause cause_of_idle(const JudgedPlan& judged, const std::optional<IdleTime>& idl
   return {text("idle_in_", idle->phase == PipelinePhase::warm_up  ? "warm_up"
                            : idle->phase == PipelinePhase::steady ? "steady_state"
                                                                   : "cool_down"),
-          text("time is lost first where, ", told(*idle, judged.plan.chunks))};
+          text("time is lost where, ", told(*idle, judged.plan.chunks))};
 }
 
 std::optional<Failure> too_slow(const ScheduleRules& rules, const JudgedPlan& judged) {

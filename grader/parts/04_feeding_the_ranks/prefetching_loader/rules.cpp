@@ -167,7 +167,7 @@ void compare_outcome(CaseRunner& runner, const Played& played, const Walk& walk,
          std::string(lockstep::name_of(run.c.options.dtype)),
          std::string(lockstep::name_of(seen.dtype)));
   }
-  // What the loader could not read in an epoch that was given up.
+  // An epoch that was given up may have had batches that the loader could not read.
   const auto said_of = [&](std::int64_t sample) {
     return run.samples.damage_of({&sample, 1}) == seen.what;
   };

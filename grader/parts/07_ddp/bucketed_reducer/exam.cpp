@@ -371,7 +371,8 @@ Exam exam() {
       {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
-         // Of one pass at each request, so also between the starts of its last two buckets.
+         // In one pass a rank dies at each request, so also between the starts of the last two
+         // buckets.
          const std::vector<std::pair<Problem, int>> dead{{usual(runner, 4), 3},
                                                          {usual(runner, 4, {{}, {}}), 0}};
          judge_lost_peers(runner, contract_with(compare_sums), dead, 40, 24);
