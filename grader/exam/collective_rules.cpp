@@ -175,7 +175,8 @@ class Comparison {
     const auto at = first_wrong(p_, held, seen, raw);
     if (!at) return compare_bits(rank, call, held, seen);
     Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
-    if (guess.name == "unwritten" && received_enough(rank)) {
+    if (guess.name == "unwritten" && !brings(rank, call, held.after[*at]) &&
+        received_enough(rank)) {
       guess.sentence =
           "this rank received as many elements as it should: what it received for this one had not "
           "been filled when it was sent, or it was received elsewhere and not copied here";
@@ -189,6 +190,14 @@ class Comparison {
         text("element ", *at, " of ", held.name, " on rank ", rank, " is ", failure.seen, " where ",
              failure.expected, " was expected; likely cause: ", guess.sentence);
     runner_.fail(played_, failure);
+  }
+
+  // True if a rank brings this value to a call itself.
+  bool brings(int rank, std::size_t call, double value) const {
+    const auto& buffers = calls_[call].ranks[static_cast<std::size_t>(rank)];
+    return std::ranges::any_of(buffers, [&](const Holding& held) {
+      return std::ranges::find(held.before, value) != held.before.end();
+    });
   }
 
   // True if as many elements came to a rank as it lacks and does not bring itself, in all calls
