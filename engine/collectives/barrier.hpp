@@ -6,7 +6,8 @@
 
 namespace lockstep::collectives {
 
-// No rank returns before every rank has called.
+// No rank returns before every rank has called. It knows this by what it received: that a send
+// returned says nothing of its receiver (engine/comm/peers.hpp).
 //   token    [1], any dtype: something to send, because an empty tensor sends no message; its value
 //            means nothing
 //   Comm     ⌈log₂N⌉ steps; a rank sends and receives one token in each. A barrier of another shape

@@ -25,6 +25,22 @@ std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double 
   return {};
 }
 
+// The stretch of some rank's input that a buffer holds whole: "elements 4 to 7 of rank 2's all".
+std::string stretch_of(const std::vector<Scene>& calls, std::size_t call,
+                       std::span<const double> seen) {
+  for (std::size_t rank = 0; rank < calls[call].ranks.size() && seen.size() > 1; ++rank) {
+    for (const Holding& held : calls[call].ranks[rank]) {
+      if (held.before.size() <= seen.size()) continue;
+      const auto at = std::ranges::search(held.before, seen).begin();
+      if (at == held.before.end()) continue;
+      const auto first = at - held.before.begin();
+      return text("elements ", first, " to ", first + std::ssize(seen) - 1, " of rank ", rank,
+                  "'s ", held.name);
+    }
+  }
+  return {};
+}
+
 // True if a value is that of memory for which a receive was posted, once or summed up to N times.
 bool was_posted(DType dtype, double value, std::size_t ranks) {
   const Bytes element(bytes_of(dtype), std::byte{comm::posted_byte});
@@ -210,7 +226,17 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   if (at < held.before.size() && seen[at] == held.before[at]) {
     return {"unchanged", "the element still has its value from before the call"};
   }
-  if (!origin.empty()) return {"wrong_place", text("the value seen is ", origin)};
+  const auto belongs = [](const std::string& right) {
+    return right.empty() ? "" : text(", where ", right, " should be");
+  };
+  if (const std::string whole = stretch_of(calls, call, seen); !whole.empty()) {
+    return {"wrong_place", text("all of `", held.name, "` is ", whole,
+                                belongs(stretch_of(calls, call, held.after)))};
+  }
+  if (!origin.empty()) {
+    return {"wrong_place",
+            text("the value seen is ", origin, belongs(origin_of(calls, call, held.after[at])))};
+  }
   return {"value", "no rank's input contains the value seen"};
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
 #include "grader/exam/collective_causes.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/wrong_ending.hpp"
@@ -61,7 +62,7 @@ std::vector<double> seen_values(const CollectiveProblem& p, const Holding& held,
 
 // The value as messages show it, with its offset.
 std::string value_text(const CollectiveProblem& p, const Holding& held, double value) {
-  if (!is_integer(p.dtype)) return number(value);
+  if (!is_integer(p.dtype)) return number(value, p.dtype);
   if (value >= 0x1p63) return text(std::numeric_limits<std::int64_t>::max());
   const auto above = static_cast<std::uint64_t>(offset_of(p, held));
   return text(static_cast<std::int64_t>(
@@ -173,7 +174,13 @@ class Comparison {
     const auto seen = seen_values(p_, held, raw);
     const auto at = first_wrong(p_, held, seen, raw);
     if (!at) return compare_bits(rank, call, held, seen);
-    const Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
+    Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
+    if (guess.name == "unwritten" && !brings(rank, call, held.after[*at]) &&
+        received_enough(rank)) {
+      guess.sentence =
+          "this rank received as many elements as it should: what it received for this one had not "
+          "been filled when it was sent, or it was received elsewhere and not copied here";
+    }
     Failure failure;
     failure.cause = guess.name;
     failure.seen = *at < seen.size() ? value_text(p_, held, seen[*at]) : "nothing";
@@ -183,6 +190,29 @@ class Comparison {
         text("element ", *at, " of ", held.name, " on rank ", rank, " is ", failure.seen, " where ",
              failure.expected, " was expected; likely cause: ", guess.sentence);
     runner_.fail(played_, failure);
+  }
+
+  // True if a rank brings this value to a call itself.
+  bool brings(int rank, std::size_t call, double value) const {
+    const auto& buffers = calls_[call].ranks[static_cast<std::size_t>(rank)];
+    return std::ranges::any_of(buffers, [&](const Holding& held) {
+      return std::ranges::find(held.before, value) != held.before.end();
+    });
+  }
+
+  // True if as many elements came to a rank as it lacks and does not bring itself, in all calls
+  // together.
+  bool received_enough(int rank) const {
+    std::int64_t lacks = 0;
+    for (const Scene& scene : calls_) {
+      for (const Holding& held : scene.ranks[static_cast<std::size_t>(rank)]) {
+        lacks += held.before.empty() ? held.count : -held.count;
+      }
+    }
+    const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
+    const auto& counted = played_.counters.ranks[static_cast<std::size_t>(member)];
+    const auto came = counted.bytes_received / static_cast<std::int64_t>(bytes_of(p_.dtype));
+    return came > 0 && came >= lacks;
   }
 
   // NaN has many bits, and which of them a sum has is the processor's.
@@ -263,15 +293,47 @@ CaseSetup setup_of(const CollectiveProblem& p, const std::string& what,
   return setup;
 }
 
+// Takes the core's advice for cycles from a deadlock's message, where the exam knows better.
+void drop_hint(Failure& found) {
+  const auto hint = found.message.find("; all of them");
+  if (hint != std::string::npos) found.message.resize(hint);
+}
+
+// Names the rank that sends to a root which has everything at first: it is wrong, and not those
+// that wait for each other.
+void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
+                       const std::vector<Scene>& calls) {
+  if (found.verdict != Verdict::deadlock || calls.empty()) return;
+  const auto brings = [&](int rank) {
+    const auto& buffers = calls.front().ranks[static_cast<std::size_t>(rank)];
+    return std::ranges::any_of(buffers, [](const Holding& held) { return !held.before.empty(); });
+  };
+  for (int rank = 0; rank < p.size(); ++rank) {
+    if (brings(rank) != (rank == p.root)) return;
+  }
+  const int root = p.members.ranks[static_cast<std::size_t>(p.root)];
+  const auto in_root = std::ranges::find(found.ranks, root);
+  if (in_root == found.ranks.end() || found.ranks.size() < 2) return;
+  const int sender = in_root == found.ranks.begin() ? found.ranks.back() : *(in_root - 1);
+  const std::string sends = text("rank ", sender, " waits in send to rank ", root, " ");
+  if (found.message.find(sends) == std::string::npos) return;
+  drop_hint(found);
+  found = because(
+      {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
+                                 ", which has everything from the beginning and receives nothing")},
+      std::move(found));
+}
+
 // A view of a tensor that is too long or too short throws in the part; but what it is is a wrong
 // place, and not a breakdown.
 std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
-                                 const CaseSetup& setup) {
+                                 const CaseSetup& setup, const std::vector<Scene>& calls) {
   try {
     const bool dies = p.death && p.death->at_request > 0;
     return dies ? play_with_a_death(runner, setup) : runner.play(setup);
   } catch (Failure& found) {
     tell_wrong_size(found);
+    tell_sent_to_root(found, p, calls);
     throw;
   }
 }
@@ -294,12 +356,20 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
     return std::nullopt;
   }
   const std::vector<Scene> calls = scenes_of(p, salt, oracle);
-  auto played = play_setup(runner, p, setup_of(p, what, calls));
+  auto played = play_setup(runner, p, setup_of(p, what, calls), calls);
   if (!played) return played;
   Comparison comparison(runner, *played, p, calls);
   for (int rank = 0; rank < p.size(); ++rank) comparison.rank(rank);
   if (bytes_peak != nullptr) *bytes_peak = comparison.bytes_peak();
   return played;
+}
+
+void tell_empty_chunks(Failure& found, const CollectiveProblem& p) {
+  if (found.verdict != Verdict::deadlock || p.count >= p.size()) return;
+  drop_hint(found);
+  found.message += text("; with ", counted(p.count, "element"), " in ", p.size(),
+                        " chunks some are empty, and an empty tensor sends no message: "
+                        "in a step whose send or receive is empty, the other one may not be");
 }
 
 int tree_depth(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }

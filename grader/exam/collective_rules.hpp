@@ -96,6 +96,9 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak = nullptr);
 
+// Adds to a deadlock that some of the N chunks of a problem are empty, if they are.
+void tell_empty_chunks(Failure& found, const CollectiveProblem& p);
+
 // Lists the situations into which a problem, and what its ranks hold, put a part.
 std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vector<Scene>& calls);
 
@@ -163,6 +166,8 @@ struct CollectiveContract {
   std::function<void(CaseRunner&, CollectiveProblem&)> complete{};
   // Says so of a case: "blocks of different lengths, ".
   std::function<std::string(const CollectiveProblem&)> besides{};
+  // True if the part works in N chunks, some of which are empty where there are few elements.
+  bool chunks = false;
   // Looks at a cost before the price is compared.
   std::function<void(CaseRunner&, Played&, const CollectiveProblem&)> look_at_cost{};
 };

@@ -26,7 +26,7 @@ struct FunctionContract {
   std::function<std::string(const Question&)> text_of;
   // Finds what is wrong with `seen`, the answer to asked.back(); nothing if it is right. Before it
   // stand the questions that were answered before, and right. The kit fills in where it happened,
-  // and tells an answer to a question before if the cause is one that begins with "other_".
+  // and tells an answer that is wrong only because of the questions before.
   std::function<std::optional<Failure>(std::span<const Question> asked, const Answer& seen)>
       wrong{};
 
@@ -123,36 +123,40 @@ std::vector<Situation> situations_of(const FunctionContract<Question, Answer>& c
   return {found.begin(), found.end()};
 }
 
-// Names what a part keeps between calls: a question that it answered rightly before, or one before
-// it to which this is the right answer.
+// Names what a part keeps between calls: a question that it answered rightly before, or one to
+// which it has the right answer in a new process, as `passes_alone` finds out.
 template <typename Question, typename Answer>
 Failure blaming_what_is_kept(const FunctionContract<Question, Answer>& contract,
-                             std::span<const Question> asked, const Answer& seen, Failure failure) {
+                             std::span<const Question> asked, const Answer& seen, Failure failure,
+                             const std::function<bool()>& passes_alone) {
   const Bytes last = fields_to_bytes(asked.back());
   for (std::size_t before = 1; before < asked.size(); ++before) {
     if (fields_to_bytes(asked[asked.size() - 1 - before]) == last) {
       return because_instead(answered_before(), std::move(failure));
     }
   }
+  if (!passes_alone()) {
+    if (failure.cause != "stale") return failure;
+    return contract.wrong(asked.last(1), seen).value_or(std::move(failure));
+  }
+  if (failure.cause == "stale") return failure;
   // A short answer may be right for several questions by chance.
   const bool tells = fields_to_bytes(seen) != fields_to_bytes(Answer{});
-  if (!failure.cause.starts_with("other_") || !tells) return failure;
   const std::size_t furthest = fields_to_bytes(seen).size() > sizeof(std::int64_t) * 3 ? 4 : 1;
-  for (std::size_t before = 1; before < asked.size() && before <= furthest; ++before) {
+  for (std::size_t before = 1; tells && before < asked.size() && before <= furthest; ++before) {
     const auto earlier = asked.first(asked.size() - before);
     const bool right = contract.is_right ? contract.is_right(earlier.back(), seen)
                                          : !contract.wrong(earlier, seen);
-    if (!right) continue;
-    return because_instead(kept_from(before), std::move(failure));
+    if (right) return because_instead(kept_from(before), std::move(failure));
   }
-  return failure;
+  return because_instead(right_alone(), std::move(failure));
 }
 
-// Plays one case: `questions`, one after the other, in one process, and repeats.
+// Plays one case: just these questions, one after the other, in one process.
 template <typename Question, typename Answer>
-void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
-         const std::string& description, const std::vector<Question>& questions) {
-  const std::vector<Question> all = with_repeats(contract, questions);
+void ask_just(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
+              const std::string& description, const std::vector<Question>& all) {
+  const CaseRunner::Place start = runner.place();
   Bytes input = contract.form;
   const Bytes list = fields_to_bytes(all);
   input.insert(input.end(), list.begin(), list.end());
@@ -170,10 +174,22 @@ void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
     }
     std::optional<Failure> failure = contract.wrong(answered, seen);
     if (!failure) continue;
-    if (failure->where.empty()) failure->where = contract.text_of(question);
-    const std::span<const Question> asked(answered);
-    runner.fail(*played, blaming_what_is_kept(contract, asked, seen, std::move(*failure)));
+    const auto passes_alone = [&] {
+      return runner.passes_alone(
+          start, [&] { ask_just(runner, contract, "1 question", std::vector{question}); });
+    };
+    Failure told = blaming_what_is_kept<Question, Answer>(contract, answered, seen,
+                                                          std::move(*failure), passes_alone);
+    if (told.where.empty()) told.where = contract.text_of(question);
+    runner.fail(*played, std::move(told));
   }
+}
+
+// The same, and then some of the questions once more.
+template <typename Question, typename Answer>
+void ask(CaseRunner& runner, const FunctionContract<Question, Answer>& contract,
+         const std::string& description, const std::vector<Question>& questions) {
+  ask_just(runner, contract, description, with_repeats(contract, questions));
 }
 
 // The same, and a list that fails is made smaller: its halves, then smaller questions. The

@@ -181,8 +181,9 @@ void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan
       } else if (seen.size() == expected.values.size()) {
         cause = expected.likely_cause(seen, rank);
       }
-      const auto shown = *at < seen.size() ? number(seen[*at]) : "nothing";
-      const auto wanted = *at < expected.values.size() ? number(expected.values[*at]) : "nothing";
+      const auto shown = *at < seen.size() ? number(seen[*at], plan.dtype) : "nothing";
+      const auto wanted =
+          *at < expected.values.size() ? number(expected.values[*at], plan.dtype) : "nothing";
       runner.fail(played,
                   because(cause, {.message = text("element ", *at, " of the gradient of parameter ",
                                                   i, " is ", shown, " on rank ", rank, " where ",

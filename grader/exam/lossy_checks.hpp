@@ -11,7 +11,8 @@
 
 namespace lockstep::grader {
 
-// A lossy part, as the checks that every part of the kind is asked see it. The settings of a problem go with its count.
+// A lossy part, as the checks that every part of the kind is asked see it. The settings of a
+// problem go with its count.
 template <typename Settings>
 struct LossyPart {
   using Problem = LossyProblem<Settings>;
@@ -69,17 +70,17 @@ class LossyChecks {
 
   void any_ranks(CaseRunner& runner) const {
     for (const int n : {2, 3, 1, 4, 5, 6, 7, 8, 13}) {
-      judge(runner, usual_, tagged(part_.usual(runner, n, 53), Situation::rank_counts));
+      judge(runner, usual_, part_.usual(runner, n, 53), {}, {Situation::rank_counts});
     }
     const auto zeros = Family::ranks_contract(with_zeros(part_.contract));
     for (const int n : {3, 1}) {
-      judge(runner, zeros, tagged(part_.usual(runner, n, 24), Situation::zeros));
+      judge(runner, zeros, part_.usual(runner, n, 24), {}, {Situation::zeros});
     }
   }
 
   void any_size(CaseRunner& runner) const {
     for (const std::int64_t count : part_.counts) {
-      judge(runner, usual_, tagged(part_.usual(runner, 4, count), Situation::element_counts));
+      judge(runner, usual_, part_.usual(runner, 4, count), {}, {Situation::element_counts});
     }
     Problem large = part_.usual(runner, 2, (1 << 16) + 3);
     large.calls = 1;
@@ -98,11 +99,14 @@ class LossyChecks {
 
   void types(CaseRunner& runner) const {
     for (const DType dtype : part_.dtypes) {
-      Problem p = tagged(part_.usual(runner, 8, 37), Situation::every_dtype);
+      Problem p = part_.usual(runner, 8, 37);
       p.members.ranks = {6, 1, 4};
       p.dtype = dtype;
-      const bool doubles = dtype == DType::float64 && !part_.all_digits.empty();
-      judge(runner, usual_, doubles ? tagged(p, Situation::double_digits) : p);
+      Situations asked{Situation::every_dtype};
+      if (dtype == DType::float64 && !part_.all_digits.empty()) {
+        asked.insert(Situation::double_digits);
+      }
+      judge(runner, usual_, p, {}, asked);
     }
     for (const DType dtype : part_.least) {
       Problem p = part_.usual(runner, 3, 37);
@@ -126,11 +130,12 @@ class LossyChecks {
           check_wire(running, played, seen, part.wire(p));
         });
     for (const int n : {2, 3, 8, 13}) {
-      const Problem p = part_.usual(runner, n, 1'000);
-      judge(runner, priced, n == 13 ? tagged(p, Situation::cost_at_13_ranks) : p);
+      Situations asked;
+      if (n == 13) asked = {Situation::cost_at_13_ranks};
+      judge(runner, priced, part_.usual(runner, n, 1'000), {}, asked);
     }
     for (const Problem& p : part_.extremes(runner)) {
-      judge(runner, priced, tagged(p, Situation::price_at_the_extremes));
+      judge(runner, priced, p, {}, {Situation::price_at_the_extremes});
     }
   }
 
@@ -142,11 +147,6 @@ class LossyChecks {
   }
 
  private:
-  static Problem tagged(Problem p, Situation situation) {
-    p.situations.push_back(situation);
-    return p;
-  }
-
   // The values are compared as ever, and then something else is looked at.
   template <typename Look>
   auto with(Look look) const {

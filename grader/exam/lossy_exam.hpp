@@ -29,8 +29,6 @@ struct LossyProblem {
   DType dtype = DType::float32;
   std::uint64_t schedule_seed = 0;
   int in_flight = 1;  // calls that have begun before the first of them is waited for
-  // Those that only the check that makes the problem knows of; what the ranks bring tells others.
-  std::vector<Situation> situations{};
 
   std::string description() const {
     return text(members.description(), ", ", count, count == 1 ? " element of " : " elements of ",
@@ -93,6 +91,8 @@ class LossyFamily {
               require_notes(p, notes);
               lossy.compare(runner, played, p, seen_in(lossy, p, salt, reports), notes);
             },
+        .ask_of = [lossy](const Problem& p, std::uint64_t salt, int rank, const Case&,
+                          Situations& asked) { ask_of(lossy, p, salt, rank, asked); },
         .smaller = smaller,
         .services =
             [](const Problem& p, std::uint64_t) {
@@ -100,9 +100,7 @@ class LossyFamily {
                   LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
             },
         .explain = [](Failure& found, const Problem& p,
-                      const LossyNotes& notes) { explain_crash(found, p.calls, notes); },
-        .situations = [lossy](const Problem& p,
-                              std::uint64_t salt) { return situations_of(lossy, p, salt); }};
+                      const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
   }
 
  private:
@@ -124,28 +122,25 @@ class LossyFamily {
     return one;
   }
 
-  static std::vector<Situation> situations_of(const LossyContract<Settings>& lossy,
-                                              const Problem& p, std::uint64_t salt) {
-    std::vector<Situation> all = p.situations;
-    for (int rank = 0; rank < p.members.size(); ++rank) {
-      for (std::size_t call = 0; std::cmp_less(call, p.calls); ++call) {
-        add_situations(all, in_type(p.dtype, lossy.gradient(p, salt, rank, call)), p.dtype);
-      }
+  static void ask_of(const LossyContract<Settings>& lossy, const Problem& p, std::uint64_t salt,
+                     int rank, Situations& asked) {
+    for (std::size_t call = 0; std::cmp_less(call, p.calls); ++call) {
+      grader::ask_of(in_type(p.dtype, lossy.gradient(p, salt, rank, call)), p.dtype, asked);
     }
-    const auto add = [&](Situation situation) {
-      if (std::ranges::find(all, situation) == all.end()) all.push_back(situation);
-    };
-    if (p.count > 1 << 16) add(Situation::beyond_2_16);
-    if (p.in_flight > 1 && p.count > 0) add(Situation::two_in_flight);
-    if (p.calls > p.buckets) add(Situation::same_call_twice);
-    if (p.members.size() < p.members.world) add(Situation::another_group);
-    if (p.schedule_seed != 0) add(Situation::order_of_ranks);
-    return all;
+    if (p.count > 1 << 16) asked.insert(Situation::beyond_2_16);
+    if (p.in_flight > 1 && p.count > 0) asked.insert(Situation::two_in_flight);
+    if (p.calls > p.buckets) asked.insert(Situation::same_call_twice);
+    if (p.schedule_seed != 0) asked.insert(Situation::order_of_ranks);
   }
 
   static LossySeen seen_in(const LossyContract<Settings>& lossy, const Problem& p,
                            std::uint64_t salt, const std::vector<LossyReport>& reports) {
-    LossySeen seen{.members = p.members, .gradients = {}, .kept = {}, .results = {}, .states = {}};
+    LossySeen seen{.members = p.members,
+                   .dtype = p.dtype,
+                   .gradients = {},
+                   .kept = {},
+                   .results = {},
+                   .states = {}};
     const auto calls = static_cast<std::size_t>(p.calls);
     for (const LossyReport& report : reports) {
       if (report.results.size() == calls && report.states.size() == (lossy.state ? calls : 0)) {

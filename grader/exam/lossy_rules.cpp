@@ -136,10 +136,10 @@ std::string of_call(const LossySeen& seen, std::size_t call) {
 }
 
 void require_right(CaseRunner& runner, const Played& played, const std::string& what, int rank,
-                   const Numbers& seen, const Right& right) {
+                   DType dtype, const Numbers& seen, const Right& right) {
   const auto at = first_wrong(seen, right);
   if (!at) return;
-  const auto wanted = number_at(right.values, *at), shown = number_at(seen, *at);
+  const auto wanted = number_at(right.values, *at, dtype), shown = number_at(seen, *at, dtype);
   const bool rounds = *at < right.values.size() && tolerance_at(right, *at) > 0;
   std::string message = text("element ", *at, " of the ", what, " is ", shown, " on rank ", rank,
                              " where ", right.name, " is ", wanted);
@@ -174,16 +174,11 @@ Failure late(std::string cause, std::string message, int rank) {
 
 }  // namespace
 
-void add_situations(std::vector<Situation>& all, const Numbers& values, DType dtype) {
-  const auto add = [&](Situation situation) {
-    if (std::ranges::find(all, situation) == all.end()) all.push_back(situation);
-  };
+void ask_of(const Numbers& values, DType dtype, Situations& asked) {
+  ask_of_values(values, asked);
   const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;
   for (const double value : values) {
-    if (std::isnan(value)) add(Situation::not_a_number);
-    if (std::isinf(value)) add(Situation::infinity);
-    if (value == 0 && std::signbit(value)) add(Situation::negative_zero);
-    if (value != 0 && std::fabs(value) < normal) add(Situation::subnormal);
+    if (value != 0 && std::fabs(value) < normal) asked.insert(Situation::subnormal);
   }
 }
 
@@ -198,7 +193,8 @@ void check_result(CaseRunner& runner, const Played& played, const LossySeen& see
   const auto& of_ranks = seen.results[call];
   for (int rank = 0; rank < seen.ranks(); ++rank) {
     const Numbers& mine = of_ranks[static_cast<std::size_t>(rank)];
-    require_right(runner, played, text("result", of_call(seen, call)), rank, mine, right);
+    require_right(runner, played, text("result", of_call(seen, call)), rank, seen.dtype, mine,
+                  right);
     const auto at = first_other_bits(mine, of_ranks.front());
     if (!at || (std::isnan(mine[*at]) && std::isnan(of_ranks.front()[*at]))) continue;
     runner.fail(played,
@@ -217,7 +213,7 @@ void check_result(CaseRunner& runner, const Played& played, const LossySeen& see
 
 void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right) {
-  require_right(runner, played, text("residual after call ", call + 1), rank,
+  require_right(runner, played, text("residual after call ", call + 1), rank, seen.dtype,
                 seen.states[call][static_cast<std::size_t>(rank)], right);
 }
 

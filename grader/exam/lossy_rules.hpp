@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/asked.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/play/lossy_play.hpp"
@@ -16,12 +17,13 @@ namespace lockstep::grader {
 using Numbers = std::vector<double>;
 using LossyNotes = ReportedService<LossyNote>;
 
-// Adds what these values of one rank are to the situations of a case.
-void add_situations(std::vector<Situation>& all, const Numbers& values, DType dtype);
+// Adds the situations into which these values of one rank put a part.
+void ask_of(const Numbers& values, DType dtype, Situations& asked);
 
 // A case that was played, as numbers.
 struct LossySeen {
   Members members;
+  DType dtype = DType::float32;
   std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
   std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
   std::vector<std::vector<Numbers>> results;    // by call and rank

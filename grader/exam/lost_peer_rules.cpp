@@ -78,38 +78,7 @@ void require_meeting(CaseRunner& runner, const Played& played) {
   runner.fail(played, std::move(failure));
 }
 
-// The first two, the last ones, in which a part comes to an end, and some in between.
-std::int64_t request_of_many(std::int64_t calls, int k, int deaths) {
-  const int last = deaths / 2, between = deaths - 2 - last;
-  if (k < 2) return k + 1;
-  if (k >= deaths - last) return calls - (deaths - 1 - k);
-  return 2 + (k - 1) * (calls - last - 2) / (between + 1);
-}
-
 }  // namespace
-
-Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& from, int k,
-                int deaths) {
-  const auto calls_of = [&](int rank) {
-    return std::max<std::int64_t>(calls.at(static_cast<std::size_t>(rank)), 1);
-  };
-  const std::int64_t of_first = calls_of(from.front());
-  if (of_first > deaths) return {from.front(), request_of_many(of_first, k, deaths)};
-  std::int64_t all = 0;
-  for (const int rank : from) all += calls_of(rank);
-  std::int64_t at = k % all;
-  for (const int rank : from) {
-    if (at < calls_of(rank)) return {rank, at + 1};
-    at -= calls_of(rank);
-  }
-  return {from.front(), 1};
-}
-
-std::vector<std::int64_t> requests_of(CaseRunner& runner, const CaseSetup& setup) {
-  std::vector<std::int64_t> calls;
-  for (const auto& rank : runner.rehearse(setup).ranks) calls.push_back(rank.requests);
-  return calls;
-}
 
 void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
                      const CheckKept& check_kept) {
@@ -129,12 +98,20 @@ void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
 }
 
 std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most) {
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(requests, most); ++i) {
-    const bool all = requests <= most || i < 2;
-    chosen.push_back(all ? i + 1 : 2 + (requests - 2) * (i - 1) / (most - 2));
+  const std::int64_t chosen = std::min<std::int64_t>(requests, most), last = chosen / 2;
+  const std::int64_t between = std::max<std::int64_t>(chosen - 2 - last, 0);
+  std::vector<std::int64_t> all;
+  for (std::int64_t k = 0; k < chosen; ++k) {
+    const bool early = requests <= most || k < 2;
+    if (early) {
+      all.push_back(k + 1);
+    } else if (k >= chosen - last) {
+      all.push_back(requests - (chosen - 1 - k));
+    } else {
+      all.push_back(2 + (k - 1) * (requests - last - 2) / (between + 1));
+    }
   }
-  return chosen;
+  return all;
 }
 
 void at_each_request(CaseRunner& runner, const EachRequest& asked) {

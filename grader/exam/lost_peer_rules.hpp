@@ -25,16 +25,6 @@ struct Death {
   int rank = 0;
   std::int64_t at_request = 1;
 };
-// The k-th of `deaths` that a case is asked in, where the undisturbed ranks made `calls` requests
-// each. `from`: the ranks that may die, in the order in which they do. The first one dies at each
-// of its requests, then the next; one with more requests than there are deaths at some of them: the
-// first two, the last ones, and some in between.
-Death nth_death(const std::vector<std::int64_t>& calls, const std::vector<int>& from, int k,
-                int deaths);
-
-// The requests that each rank makes in a case that nothing disturbs.
-//   Requires  as CaseRunner::rehearse
-std::vector<std::int64_t> requests_of(CaseRunner& runner, const CaseSetup& setup);
 
 // Looks at what a rank kept when its part ended in an exception.
 using CheckKept = std::function<void(const Played&, int rank, const Bytes& kept)>;
@@ -44,8 +34,8 @@ using CheckKept = std::function<void(const Played&, int rank, const Bytes& kept)
 void check_lost_peer(CaseRunner& runner, CaseSetup setup, const Death& death,
                      const CheckKept& check_kept = {});
 
-// The requests of `requests` at which a rank is killed: each of them, or `most` of them, the first,
-// the second and the last among them.
+// The requests of `requests` at which a rank is killed: each of them, or `most` of them. Those are
+// the first two, the last ones, in which a part comes to an end, and some in between.
 std::vector<std::int64_t> requests_to_die_at(std::int64_t requests, int most);
 
 // Problems in which a rank is lost at each of its requests, problem after problem, and behind each

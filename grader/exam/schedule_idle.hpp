@@ -20,15 +20,25 @@ struct IdleTime {
   pipeline::Mark mark{};  // what the stage waits for
   pipeline::Action waits_for{}, could_run{};
   double from_s = 0;
+  bool helps = false;  // the plan comes nearer to its bound if that runs there
+  // The stage does not wait: it runs a W, could_run, before waits_for, which others wait for.
+  bool early_weight = false;
 };
 
-// The first time at which a stage waits though it need not.
+// The time at which a stage waits, or runs a W too early, and another pass, run there, makes the
+// plan better than any other such change; or, where none does by itself, the first time at which a
+// stage waits though it need not.
 //   most_in_flight  of a stage: how many forward passes may be kept there, so that one more cannot
 //                   run ahead
+//   lateness_s      of a plan that can be carried out: by how much it misses what is enough
 //   Returns         nothing if no stage has anything else to do while it waits
-std::optional<IdleTime> first_avoidable_idle(const pipeline::Plan& plan,
-                                             const pipeline::PlanTimeline& timeline,
-                                             const std::function<double(int)>& most_in_flight);
+std::optional<IdleTime> first_avoidable_idle(
+    const pipeline::Plan& plan, const pipeline::PlanTimeline& timeline,
+    const std::function<double(int)>& most_in_flight,
+    const std::function<double(const pipeline::Plan&)>& lateness_s);
+
+// The most forward passes that are in flight in a stage's list by itself.
+int in_flight_in(const std::vector<pipeline::Action>& actions);
 
 // "stage 1 waits for B0 in its warm-up, though F2 could run": for the plan's chunks.
 std::string told(const IdleTime& idle, int chunks);

@@ -144,20 +144,33 @@ Cause cause_of_idle(const JudgedPlan& judged, const std::optional<IdleTime>& idl
             "no stage has anything else to do when it waits, so an earlier stage gives it what it "
             "needs too late: compare the order of passes from stage to stage"};
   }
+  if (!idle->helps) {
+    return {"stages_wait",
+            "no one pass, run earlier, makes this plan faster, so several stages lose time "
+            "together: compare the order of passes from stage to stage"};
+  }
   return {text("idle_in_", idle->phase == PipelinePhase::warm_up  ? "warm_up"
                            : idle->phase == PipelinePhase::steady ? "steady_state"
                                                                   : "cool_down"),
-          text("the first time is lost where, ", told(*idle, judged.plan.chunks))};
+          text("time is lost where, ", told(*idle, judged.plan.chunks))};
 }
 
 std::optional<Failure> too_slow(const ScheduleRules& rules, const JudgedPlan& judged) {
   const ScheduleRules::Bound bound = rules.makespan(judged.question);
   // Sums of up to a few hundred costs.
   if (judged.timeline.makespan_s <= bound.of * (1 + 1e-9)) return std::nullopt;
-  const auto idle = first_avoidable_idle(judged.plan, judged.timeline, [&](int stage) {
+  const auto most_in_flight = [&](int stage) {
     return rules.in_flight ? rules.in_flight(judged.question, stage).of
                            : std::numeric_limits<double>::infinity();
-  });
+  };
+  const auto lateness_s = [&](const Plan& plan) {
+    double late_s = 0;
+    for (const auto& stage : pipeline::price(plan, {{judged.question.costs}, 0}).stages) {
+      if (!stage.spans.empty()) late_s += std::max(0.0, stage.spans.back().end_s - bound.of);
+    }
+    return late_s;
+  };
+  const auto idle = first_avoidable_idle(judged.plan, judged.timeline, most_in_flight, lateness_s);
   Failure failure = drawn_failure(judged, Verdict::efficiency,
                                   text("the plan takes ", short_number(judged.timeline.makespan_s),
                                        ", but ", short_number(bound.of), " is enough"),
@@ -191,10 +204,28 @@ std::optional<Failure> too_large(const ScheduleRules& rules, const JudgedPlan& j
   return std::nullopt;
 }
 
+// True if each stage but the first has a list that is as far ahead as the stage before it has to
+// be: the stages are asked one after the other, so these are the lists of the calls before.
+bool lists_of_calls_before(const ScheduleRules& rules, const ScheduleQuestion& q,
+                           const ScheduleAnswer& seen) {
+  if (!rules.in_flight || q.first != 0 || !std::cmp_equal(seen.size(), q.stages)) return false;
+  const auto bound = [&](int stage) { return static_cast<int>(rules.in_flight(q, stage).of); };
+  bool tells = false;
+  for (int stage = 1; stage < q.stages; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    if (in_flight_in(seen[s]) != bound(stage - 1)) return false;
+    tells = tells || bound(stage) != bound(stage - 1);
+  }
+  return tells && in_flight_in(seen[0]) == bound(0);
+}
+
 std::optional<Failure> wrong_schedule(const ScheduleRules& rules, Aspect aspect,
                                       const ScheduleQuestion& q, const ScheduleAnswer& seen) {
   Plan plan{q.stages, q.chunks, q.micro_batches, seen};
-  if (const auto fault = pipeline::fault_of(plan)) return failure_of_fault(rules, plan, *fault);
+  if (const auto fault = pipeline::fault_of(plan)) {
+    Failure failure = failure_of_fault(rules, plan, *fault);
+    return lists_of_calls_before(rules, q, seen) ? because_instead(kept_from(1), failure) : failure;
+  }
   if (auto failure = wrong_kind(rules, plan)) return failure;
   auto timeline = pipeline::price(plan, {{q.costs}, 0});
   const JudgedPlan judged{q, std::move(plan), std::move(timeline)};

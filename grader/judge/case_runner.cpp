@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <tuple>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/adapters_lines.hpp"
 #include "grader/judge/engine_errors.hpp"
 
@@ -124,8 +124,6 @@ std::optional<Played> CaseRunner::ask(const std::string& description, Bytes inpu
   return play(setup);
 }
 
-std::uint64_t CaseRunner::draw() { return random_bits(options_.seed, drawn_++); }
-
 namespace {
 
 // SipHash-2-4 [AB12] of one word.
@@ -153,7 +151,7 @@ std::uint64_t keyed_hash(std::uint64_t key_0, std::uint64_t key_1, std::uint64_t
 
 }  // namespace
 
-std::uint64_t CaseRunner::draw_secretly() {
+std::uint64_t CaseRunner::draw() {
   return keyed_hash(options_.seed, checksum_of(std::as_bytes(std::span(exercise_))), drawn_++);
 }
 
@@ -222,6 +220,19 @@ std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
   return failure;
 }
 
+bool CaseRunner::passes_alone(const Place& start, const std::function<void()>& judge) {
+  if (aside_) return false;
+  const auto before = std::tuple(place(), last_, printed_, trying_, way_);
+  results_.reset();
+  aside_ = true;
+  const bool passes = !failure_of_variant(start, way_, judge);
+  aside_ = false;
+  Place after;
+  std::tie(after, last_, printed_, trying_, way_) = before;
+  go_to(after);
+  return passes;
+}
+
 std::optional<Played> CaseRunner::play(const CaseSetup& setup) {
   if (!plays_next()) {
     pass_over();
@@ -273,7 +284,8 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   world.limits = setup.limits;
   world.services = setup.services;
   world.faults = setup.faults;
-  world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
+  if (!aside_)
+    world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
   sim::Core core(std::move(world));
   last_ = {at, setup.description, {}, {}, {}};
   sim::CaseResult result = run_players(core, setup.inputs);

@@ -118,6 +118,10 @@ class CaseRunner {
   // From `place` on, counts the cases of `run` without playing them.
   void count_from(const Place& place, const std::function<void(CaseRunner&)>& run);
 
+  // True if a case that failed passes by itself: `judge`, which plays the one case at `start`,
+  // passes on players that have played nothing before. Then the part keeps something.
+  bool passes_alone(const Place& start, const std::function<void()>& judge);
+
   // The failure that `judge` ends in, if any. A result that was not read to its end is one, and so
   // is whatever is thrown once a case was played: what is read then comes from the player.
   //   Throws  what `judge` throws before it has played a case, and UsageError
@@ -133,12 +137,10 @@ class CaseRunner {
   // A digest of what the ranks were given in the cases that were played.
   std::uint64_t inputs() const { return inputs_; }
 
-  // Numbers for inputs: the same seed gives the same cases.
+  // Numbers for inputs: the same seed gives the same cases of an exercise. They are hashed with the
+  // seed as the key, so that a player cannot compute the seed, or other numbers, from those that it
+  // was sent.
   std::uint64_t draw();
-  // The same for numbers that no player may find out: draw() can be computed backwards, from a few
-  // of the numbers that are made of it to the seed, and so to all others. An exam with such numbers
-  // draws everything that it sends in this way.
-  std::uint64_t draw_secretly();
   // from, from+1, … or to.
   std::int64_t draw_between(std::int64_t from, std::int64_t to);
   std::uint64_t seed() const { return options_.seed; }
@@ -186,6 +188,7 @@ class CaseRunner {
   SituationCounts situations_{};  // of cases that were played
   bool counting_ = false;         // cases are counted, none is played
   bool trying_ = false;           // play() plays a variant of a failing case, or rehearses one
+  bool aside_ = false;            // play() plays what is no part of the report (passes_alone)
   std::vector<int> way_{};        // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;

@@ -84,6 +84,9 @@ std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span
 
 std::string number(double value) {
   if (std::isnan(value)) return "NaN";
+  if (value == std::round(value) && std::abs(value) < 0x1p53 && value != 0) {
+    return text(static_cast<std::int64_t>(value));
+  }
   const bool fits = std::abs(value) <= std::numeric_limits<float>::max();
   const bool is_float = fits && static_cast<float>(value) == value && value != std::round(value);
   std::ostringstream out;
@@ -98,8 +101,16 @@ std::string number(double value) {
   return out.str();
 }
 
+std::string number(double value, DType dtype) {
+  if (is_integer(dtype)) return number(value);
+  return number(as_doubles(dtype, to_bytes(dtype, {&value, 1})).front());
+}
+
 std::string number_at(std::span<const double> values, std::size_t at) {
   return at < values.size() ? number(values[at]) : "nothing";
+}
+std::string number_at(std::span<const double> values, std::size_t at, DType dtype) {
+  return at < values.size() ? number(values[at], dtype) : "nothing";
 }
 
 std::string grouped(std::int64_t value) {

@@ -39,11 +39,15 @@ bool near(double seen, double expected);
 std::optional<std::size_t> first_other_bits(std::span<const double> a, std::span<const double> b);
 
 // "0.1234567" with as many digits as tell neighbouring values apart: float32 if it is one, else
-// float64.
+// float64. Whole numbers below 2^53 have all of theirs.
 std::string number(double value);
+
+// The same of a value that the dtype holds, or would: it has no more digits than the dtype.
+std::string number(double value, DType dtype);
 
 // The number at that place, or "nothing" behind the last one.
 std::string number_at(std::span<const double> values, std::size_t at);
+std::string number_at(std::span<const double> values, std::size_t at, DType dtype);
 
 // "1,500,000,000": what a person can read of a large count.
 std::string grouped(std::int64_t value);

@@ -3,6 +3,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader {
 
@@ -51,6 +52,10 @@ void CaseRunner::examine(const Problem& problem, const std::function<void(const 
     Problem smallest = problem;
     std::vector<int> way;
     best.alone = fails_alike(problem, {});
+    if (!best.alone && best.verdict == Verdict::wrong_answer && best.cause != "stale" &&
+        passes_alone(start, [&] { judge(problem); })) {
+      best = because_instead(right_alone(), std::move(best));
+    }
     bool found = best.alone;
     while (found) {
       found = false;

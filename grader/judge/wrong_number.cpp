@@ -47,6 +47,14 @@ Cause answered_before() {
           "next, such as a static variable, or memory is read before it is written"};
 }
 
+Cause right_alone() {
+  return {
+      "stale",
+      "in a new process, where nothing was called before, the part answers the same rightly; "
+      "something is kept from one call to the next, such as a static variable, or memory is read "
+      "before it is written"};
+}
+
 std::optional<Cause> likely_cause(const WrongNumber& number) {
   const auto& [seen, expected, earlier] = number;
   for (std::size_t before = 1; before <= earlier.size() && tells(seen); ++before) {

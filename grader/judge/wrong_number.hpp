@@ -26,9 +26,10 @@ std::optional<Cause> likely_cause(const WrongNumber& number);
 std::optional<Cause> likely_cause(const WrongInteger& number);
 
 // The cause "stale": this is right for the question that was asked `before` questions before this
-// one, or this question was answered rightly before.
+// one, or this question was answered rightly before, or it is when nothing was asked before it.
 Cause kept_from(std::size_t before);
 Cause answered_before();
+Cause right_alone();
 
 // An exam's own cause, or, where it knows none ("other_…"), what the number tells by itself.
 template <typename Number>

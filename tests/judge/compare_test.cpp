@@ -47,12 +47,24 @@ TEST_CASE("as_doubles and to_bytes: every dtype there and back") {
 
 TEST_CASE("number: as short as tells the value") {
   CHECK(number(0.5) == "0.5");
-  CHECK(number(1e6) == "1e+06");
+  CHECK(number(1e6) == "1000000");
+  CHECK(number(4e15) == "4000000000000000");
+  CHECK(number(1e300) == "1e+300");
   CHECK(number(0.1 + 0.2) == "0.30000000000000004");
   CHECK(number(0.1) == "0.1");
   CHECK(number(static_cast<double>(0.1F)) == "0.100000001");
   CHECK(number(1099511627776.0) == "1099511627776");
   CHECK(number(not_a_number) == "NaN");
+}
+
+TEST_CASE("compare: an expected number has the digits of the type that would hold it") {
+  CHECK(number(0.1 + 0.2, DType::float64) == "0.30000000000000004");
+  CHECK(number(0.1 + 0.2, DType::float32) == "0.300000012");
+  CHECK(number(0.1 + 0.2, DType::bfloat16) == "0.30078125");
+  CHECK(number(7, DType::int64) == "7");
+  const std::vector<double> values{0.1};
+  CHECK(number_at(values, 0, DType::float32) == "0.100000001");
+  CHECK(number_at(values, 1, DType::float32) == "nothing");
 }
 
 TEST_CASE("compare: a large count is written in groups of three") {

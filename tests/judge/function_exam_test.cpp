@@ -56,19 +56,19 @@ TEST_CASE("a function: what was answered rightly before and is wrong now was kep
   CHECK(report.checks.front().where == "case 1: numbers, the number 100");
 }
 
-TEST_CASE("a function: the answer to a question before is told, unless the exam knows better") {
+TEST_CASE("a function: what is wrong only behind other questions was kept") {
   const std::vector<std::int64_t> questions{3, 4};
-  const auto blamed = [&](std::int64_t seen) {
+  const auto blamed = [&](std::int64_t seen, bool passes_alone) {
     const auto contract = doubles();
-    return blaming_what_is_kept<std::int64_t, std::int64_t>(contract, questions, seen,
-                                                            *contract.wrong(questions, seen));
+    return blaming_what_is_kept<std::int64_t, std::int64_t>(
+        contract, questions, seen, *contract.wrong(questions, seen), [=] { return passes_alone; });
   };
-  CHECK(blamed(6).cause == "stale");
-  CHECK_THAT(blamed(6).message, test::contains("this is the answer to the previous question"));
-  CHECK(blamed(7).cause == "other_double");
-  CHECK(blaming_what_is_kept<std::int64_t, std::int64_t>(doubles(), questions, 6,
-                                                         Failure{.cause = "halved"})
-            .cause == "halved");
+  CHECK(blamed(6, true).cause == "stale");
+  CHECK_THAT(blamed(6, true).message,
+             test::contains("this is the answer to the previous question"));
+  CHECK(blamed(7, true).cause == "stale");
+  CHECK_THAT(blamed(7, true).message, test::contains("in a new process"));
+  CHECK(blamed(6, false).cause == "other_double");
 }
 
 TEST_CASE("a function: each case asks again, in turns") {

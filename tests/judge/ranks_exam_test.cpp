@@ -118,3 +118,23 @@ TEST_CASE("ranks: a service's refusal ends the rank's call, and a lost peer all 
   CHECK(lost.message == "");
   CHECK(lost.verdict == Verdict::pass);
 }
+
+TEST_CASE("ranks: every rank is lost at each of its requests, and then nobody is") {
+  const auto lost = summing::judged([](CaseRunner& runner) {
+    judge_lost_peers(runner, summing::contract(), {whole_world(2)}, 40);
+  });
+  CHECK(lost.message == "");
+  CHECK(lost.verdict == Verdict::pass);
+  const auto& asked = lost.checks.front().situations;
+  CHECK(asked.at(Situation::after_an_exception) >= 2);
+  CHECK(asked.at(Situation::lost_at_each_request) + asked.at(Situation::after_an_exception) == 40);
+}
+
+TEST_CASE(
+    "ranks: of many requests, a rank is lost at the first two, the last ones, and some between") {
+  using Places = std::vector<std::int64_t>;
+  CHECK(requests_to_die_at(3, 12) == Places{1, 2, 3});
+  CHECK(requests_to_die_at(40, 8) == Places{1, 2, 13, 24, 37, 38, 39, 40});
+  CHECK(requests_to_die_at(1, 1) == Places{1});
+  CHECK(requests_to_die_at(9, 1) == Places{1});
+}

@@ -212,8 +212,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   const auto parameters = as_doubles(p.dtype, reports.front().parameters);
   if (const auto at = first_difference(parameters, right.parameters,
                                        digits_tolerance(p.dtype, p.optimizer, right.parameters))) {
-    const std::string expected = number_at(right.parameters, *at),
-                      seen = number_at(parameters, *at);
+    const std::string expected = number_at(right.parameters, *at, p.dtype),
+                      seen = number_at(parameters, *at, p.dtype);
     runner.fail(played, because(cause_of_parameters(play, parameters, right.parameters, *at),
                                 {.message = text("after ", counted(p.epochs, "epoch"),
                                                  ", parameter element ", *at, " is ", seen,
@@ -232,7 +232,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
   if (const auto at = first_difference(losses, right.losses,
                                        digits_tolerance(p.dtype, p.optimizer, right.losses))) {
-    const std::string expected = number_at(right.losses, *at), seen = number_at(losses, *at);
+    const std::string expected = number_at(right.losses, *at, p.dtype),
+                      seen = number_at(losses, *at, p.dtype);
     runner.fail(played,
                 because(cause_of_losses(play, losses, right.losses, *at),
                         {.message = text("the parameters are right, but the loss of epoch ", *at,
@@ -258,6 +259,11 @@ const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
           return LoopCase{p.dtype, p.optimizer, p.model_seed, {width, 8, classes}, p.epochs};
         },
     .compare = compare,
+    .ask_of =
+        [](const Problem& p, std::uint64_t salt, int, const LoopCase&, Situations& asked) {
+          for (const auto& batch : batches_of(p, salt, 0)) ask_of_values(batch.inputs, asked);
+          if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
+        },
     .services = [](const Problem& p,
                    std::uint64_t salt) { return std::tuple(BatchService(p, salt)); }};
 
@@ -265,8 +271,6 @@ void play(CaseRunner& runner, Problem p) {
   std::uint64_t salt = runner.draw();
   p.model_seed = runner.draw() >> 32;
   while (p.turning && !rises({p, salt})) ++salt;
-  for (const SampleValues& batch : batches_of(p, salt, 0)) ask_of_values(batch.inputs, p.asks);
-  if (p.dtype == DType::float64) p.asks.insert(Situation::double_digits);
   grader::play(runner, contract, p, salt);
 }
 

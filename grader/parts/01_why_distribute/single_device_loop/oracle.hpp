@@ -23,7 +23,6 @@ struct LoopProblem {
   bool turning = false;  // every epoch has other labels than the one before, so the loss rises
   Odd odd = Odd::none;   // what the samples hold
   std::uint64_t model_seed = 0, schedule_seed = 0;
-  Situations asks{};
 
   std::string description() const;
 };

@@ -95,11 +95,12 @@ const FunctionContract<LayoutQuestion, LayoutAnswer> contract{
     },
     .least_count = 1};
 
+// A name with capitals, a number, an IPv6 number.
 comm::Endpoint drawn_master(CaseRunner& runner) {
   const auto port = static_cast<int>(runner.draw_between(1, 65535));
   switch (runner.draw() % 3) {
     case 0:
-      return {text("node-", runner.draw_between(0, 999), ".cluster"), port};
+      return {text("Node-", runner.draw_between(0, 999), ".Cluster"), port};
     case 1:
       return {text("10.", runner.draw_between(0, 255), ".", runner.draw_between(0, 255), ".7"),
               port};
@@ -163,7 +164,7 @@ Exam exam() {
       {"with two nodes of four, rank 5 is local rank 1 of node 1",
        [](CaseRunner& runner) {
          ask(runner, contract, "two nodes of four: rank 5",
-             {{LayoutForm::environment, {4, 4}, 1, 1, {"node-0", 29400}, 0}});
+             {{LayoutForm::environment, {4, 4}, 1, 1, {"Node-0", 29400}, 0}});
          ask_both(runner, "two nodes of four", {4, 4});
        }},
       {"on one node rank and local rank are equal; one process is a world of one",

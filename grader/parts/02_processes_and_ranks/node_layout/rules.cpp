@@ -1,6 +1,7 @@
 #include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
@@ -118,9 +119,17 @@ std::vector<Mistake<std::string>> mistakes_for_sizes(const std::string& name,
        text(n.local_size)}};
 }
 
+std::string in_small_letters(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 std::vector<Mistake<std::string>> mistakes_for(const std::string& name, const LayoutQuestion& q) {
   if (name == "MASTER_ADDR") {
     return {
+        {{"letters_changed",
+          "the host's capitals became small letters; hand it on as it was given"},
+         in_small_letters(q.master.host)},
         {{"port_in_the_address", "the port has its own variable"},
          text(q.master.host, ":", q.master.port)},
         {{"cut_at_a_colon",

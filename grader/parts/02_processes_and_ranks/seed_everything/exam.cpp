@@ -127,23 +127,24 @@ const FunctionContract<SeedQuestion, Seeds> contract{
     },
     .least_count = 1};
 
-// The same questions to `processes` ranks, so that none can have an answer of its own.
+using Questions = std::vector<SeedQuestion>;
+
+// The questions of each rank.
 std::optional<Played> play(CaseRunner& runner, const std::string& description,
-                           const std::vector<SeedQuestion>& questions, int processes) {
+                           const std::vector<Questions>& of_ranks) {
   CaseSetup setup;
   setup.description = description;
-  setup.inputs.assign(static_cast<std::size_t>(processes), fields_to_bytes(questions));
-  setup.situations = situations_of(contract, questions);
+  for (const Questions& questions : of_ranks) setup.inputs.push_back(fields_to_bytes(questions));
+  setup.situations = situations_of(contract, of_ranks.front());
   return runner.play(setup);
 }
 
 std::vector<SeedAnswer> answers_of(CaseRunner& runner, const Played& played,
-                                   const std::vector<SeedQuestion>& questions) {
+                                   const std::vector<Questions>& of_ranks) {
   std::vector<SeedAnswer> all;
-  const int processes = static_cast<int>(played.results->size());
-  for (int process = 0; process < processes; ++process) {
+  for (int process = 0; std::cmp_less(process, of_ranks.size()); ++process) {
     ByteReader& given = played.results->of(process);
-    for (const SeedQuestion& q : questions) {
+    for (const SeedQuestion& q : of_ranks[static_cast<std::size_t>(process)]) {
       const Ending ending = read_fields<Ending>(given);
       const Seeds seeds = read_fields<Seeds>(given);
       if (answers(runner, played, contract, q, ending)) all.push_back({q, seeds, process});
@@ -160,10 +161,10 @@ void check_purposes(CaseRunner& runner, const Played& played, const std::vector<
 
 void ask(CaseRunner& runner, const std::string& description,
          const std::vector<SeedQuestion>& once) {
-  const std::vector<SeedQuestion> questions = with_repeats(contract, once);
-  const auto played = play(runner, description, questions, 1);
+  const std::vector<Questions> of_ranks{with_repeats(contract, once)};
+  const auto played = play(runner, description, of_ranks);
   if (!played) return;
-  const std::vector<SeedAnswer> all = answers_of(runner, *played, questions);
+  const std::vector<SeedAnswer> all = answers_of(runner, *played, of_ranks);
   check_purposes(runner, *played, all);
   check_across(runner, *played, all);
   check_clock(runner, *played, all);
@@ -199,11 +200,16 @@ Exam exam() {
   return {
       {"the same question gets the same seeds, in one process and in another",
        [](CaseRunner& runner) {
-         const SeedQuestion question{drawn_run_seed(runner), {3, 1, 2}, 1};
-         const std::vector<SeedQuestion> again(3, question);
-         const auto played = play(runner, "one question, three times, on three ranks", again, 3);
+         // Each rank asks in another order, so none can number what it is asked.
+         const SeedQuestion one{drawn_run_seed(runner), {3, 1, 2}, 1};
+         SeedQuestion other = one;
+         other.where = {4, 2, 3}, other.loader_worker = 2;
+         const std::vector<Questions> of_ranks{
+             {one, one, other, one}, {other, one, one, other}, {one, other, other, one}};
+         const auto played =
+             play(runner, "two questions, again and again, on three ranks", of_ranks);
          if (!played) return;
-         check_purposes(runner, *played, answers_of(runner, *played, again));
+         check_purposes(runner, *played, answers_of(runner, *played, of_ranks));
        }},
       {"replicas start equal and share one sample order; each has its own noise",
        [](CaseRunner& runner) {
@@ -287,8 +293,8 @@ Exam exam() {
                                        drawn(runner, 128)};
            questions.push_back({run_seed, where, drawn(runner, 256)});
          }
-         if (const auto played = play(runner, "300 places in one run", questions, 1)) {
-           check_width(runner, *played, answers_of(runner, *played, questions));
+         if (const auto played = play(runner, "300 places in one run", {questions})) {
+           check_width(runner, *played, answers_of(runner, *played, {questions}));
          }
          // Numbers by which people multiply one coordinate to make room for the next.
          questions.clear();

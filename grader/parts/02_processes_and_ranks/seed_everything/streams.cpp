@@ -31,7 +31,8 @@ Cause cause_of_difference(std::size_t purpose, const SeedAnswer& a, const SeedAn
                                   ? "the same question was asked twice; a clock, a counter or a "
                                     "random device makes a run unrepeatable"
                                   : "two processes were asked the same question; a process number, "
-                                    "a clock or a random device makes a run unrepeatable"};
+                                    "a count of the questions before, a clock or a random device "
+                                    "makes a run unrepeatable"};
   }
   if (purpose == model) {
     return {"model_differs",

@@ -75,6 +75,11 @@ Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
   const auto sorted_by = [&](const auto& number) {
     return seen.members == ordered_by(right.members, number);
   };
+  if (sorted_by([&](int r) { return static_cast<float>(key(r)); })) {
+    return {"rounded_keys",
+            "keys are compared as float, which has 24 bits: large ones that differ are equal "
+            "there, and then the smaller rank comes first; compare them as int"};
+  }
   if (sorted_by([](int r) { return r; })) {
     return {"by_rank_only", "the members are ordered by rank; order them by key first"};
   }

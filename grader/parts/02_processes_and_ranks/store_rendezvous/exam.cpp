@@ -164,6 +164,22 @@ void missing_ranks(CaseRunner& runner) {
   }
 }
 
+// The last rank comes when the time of the others is over, and before they have asked for its key:
+// they may return, or name it.
+void just_late(CaseRunner& runner) {
+  for (const int size : {2, 3, 5}) {
+    for (const double late_calls : {0.5, 1.5, 2.5}) {
+      Plan plan{.size = size, .timeout_s = 12};
+      plan.after_s.assign(static_cast<std::size_t>(size), 0);
+      plan.after_s.back() = plan.timeout_s + late_calls * store_call_s;
+      Ranks ranks = ranks_of(size);
+      add_meeting(runner, ranks, plan);
+      play(runner, text(size, " ranks, the last one just after the deadline"), ranks,
+           check_outcomes);
+    }
+  }
+}
+
 // From two ranks on: alone, one call more is no harm.
 void few_calls(CaseRunner& runner) {
   for (const int size : {2, 3, 4, 5, 7, 8}) {
@@ -190,7 +206,11 @@ Exam exam() {
       {"if one rank is late, the others return when it arrives, not earlier and not without it",
        one_late},
       {"a later attempt on the same store sees no address of an earlier one", another_attempt},
-      {"at the deadline the error names all missing ranks and no others", missing_ranks},
+      {"at the deadline the error names all missing ranks and no others",
+       [](CaseRunner& runner) {
+         missing_ranks(runner);
+         just_late(runner);
+       }},
       {"a lost store causes the store's own error, which blames no rank", lost_store},
       {"each rank makes at most 2N+2 calls of the store, and no rank polls", few_calls},
   };

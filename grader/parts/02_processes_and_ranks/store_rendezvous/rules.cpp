@@ -38,6 +38,15 @@ struct View : RankInStep<MeetingRun> {
     }
     return last_s;
   }
+  // The ranks that came when this one's time was over.
+  std::vector<int> late() const {
+    std::vector<int> ranks;
+    const double deadline_s = called_s() + mine().timeout_s;
+    for (int other = 0; other < mine().size; ++other) {
+      if (View{{run, step, other}}.called_s() > deadline_s) ranks.push_back(other);
+    }
+    return ranks;
+  }
   std::string name() const {
     return text("rank ", rank, " of ", mine().size, ", attempt ", mine().attempt);
   }
@@ -147,6 +156,17 @@ std::string why_in_vain(const View& view) {
 void check_all_came(CaseRunner& runner, const Played& played, const View& view) {
   const MeetingReport& report = view.outcome();
   const double last_s = view.last_came_s();
+  const std::vector<int> late = view.late();
+  if (!late.empty() && report.kind == Kind::ranks_missing) {
+    if (report.missing == late) return;
+    fail(runner, played, view, report.missing.empty() ? "names_nobody" : "wrong_ranks_named",
+         text(list_of_ranks(late), " came after the deadline, at ", last_s,
+              " s, and before the error was thrown; the error names ",
+              report.missing.empty() ? "no rank. If no key is missing any more, nothing is wrong"
+                                     : list_of_ranks(report.missing)),
+         text("all addresses, or RanksMissing with ", list_of_ranks(late)),
+         report.missing.empty() ? "no rank" : list_of_ranks(report.missing));
+  }
   if (report.kind != Kind::returned) {
     fail(runner, played, view, "gave_up",
          text("all ranks arrived, the last at ", last_s, " s, and there was time until ",

@@ -139,6 +139,60 @@ void check_tokens(CaseRunner& runner, const Played& played, const Meeting& meeti
   runner.fail(played, failure);
 }
 
+// The ranks of which each rank had heard in the end: those that sent to it, and those of which they
+// had heard when they sent. As bits, by rank of the world.
+std::vector<std::uint32_t> heard_of(const sim::Counters& counters, int world) {
+  struct Heard {
+    double at_s;
+    std::uint32_t ranks;
+  };
+  std::vector<std::vector<Heard>> heard;
+  for (int rank = 0; rank < world; ++rank) heard.push_back({{-1, std::uint32_t{1} << rank}});
+  std::vector<sim::MessageRecord> messages = counters.messages;
+  std::ranges::stable_sort(messages, {}, &sim::MessageRecord::arrived_s);
+  for (const sim::MessageRecord& message : messages) {
+    std::uint32_t told = 0;
+    for (const Heard& one : heard[static_cast<std::size_t>(message.src)]) {
+      if (one.at_s <= message.sent_s) told |= one.ranks;
+    }
+    heard[static_cast<std::size_t>(message.dst)].push_back({message.arrived_s, told});
+  }
+  std::vector<std::uint32_t> all;
+  for (const auto& of_rank : heard) {
+    std::uint32_t ranks = 0;
+    for (const Heard& one : of_rank) ranks |= one.ranks;
+    all.push_back(ranks);
+  }
+  return all;
+}
+
+// A send here returns only when its receive is posted, so it tells where its receiver is. Peers
+// promise less, and among real processes a send waits for nobody: what a rank knows of another, it
+// must have received.
+void check_heard(CaseRunner& runner, const Played& played, const Members& members) {
+  const auto heard = heard_of(played.counters, members.world);
+  for (const int rank : members.ranks) {
+    for (const int other : members.ranks) {
+      if (heard[static_cast<std::size_t>(rank)] >> other & 1) continue;
+      const int mine = members.group_rank(rank), its = members.group_rank(other);
+      const bool power = (members.size() & (members.size() - 1)) == 0;
+      Failure failure;
+      failure.cause = "never_heard";
+      failure.where = text("rank ", mine);
+      failure.expected = text("a message from rank ", its, ", directly or through other ranks");
+      failure.seen = "none";
+      failure.message = text(
+          "rank ", mine, " left the barrier without a message from rank ", its,
+          ", directly or through other ranks; likely cause: it relies on a send that returns only "
+          "when its receive is posted, which no real group promises (engine/comm/peers.hpp)",
+          power ? ""
+                : text("; ", members.size(), " ranks need ", tree_depth(members.size()),
+                       " steps, ⌈log₂N⌉, not ⌊log₂N⌋"));
+      runner.fail(played, failure);
+    }
+  }
+}
+
 // priced: what the messages cost is compared, too.
 enum class Compared : unsigned char { passages, priced };
 
@@ -166,6 +220,7 @@ std::optional<Played> meet(CaseRunner& runner, const Meeting& meeting,
     const double between_s = passages[last].came_s[call] - passages[first].left_s[call];
     if (between_s > 0) left_too_early(runner, *played, meeting, call, first, last, between_s);
   }
+  if (meeting.late.size() == 1) check_heard(runner, *played, meeting.members);
   check_tokens(runner, *played, meeting);
   return played;
 }

@@ -82,10 +82,17 @@ std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
          strided(tail, q, padded)});
   }
   Indices blocks = order;
-  for (std::size_t i = 0; !order.empty() && blocks.size() < padded; ++i) {
+  const std::size_t dealt = q.tail == Tail::pad ? padded : order.size() / ranks * ranks;
+  for (std::size_t i = 0; !order.empty() && blocks.size() < dealt; ++i) {
     blocks.push_back(order[i % order.size()]);
   }
-  const std::size_t share = blocks.size() / ranks;
+  if (q.tail == Tail::drop && order.size() < ranks && !order.empty()) {
+    all.push_back({{"at_least_one",
+                    "fewer samples than ranks, and the tail is dropped: then no rank reads any, "
+                    "and a rank has no least number of samples"},
+                   {order[static_cast<std::size_t>(q.rank) % order.size()]}});
+  }
+  const std::size_t share = dealt / ranks;
   all.push_back({{"contiguous_blocks",
                   "this is a contiguous block; the ranks take turns: rank, rank + ranks, …"},
                  Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),

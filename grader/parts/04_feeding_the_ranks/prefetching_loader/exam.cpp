@@ -213,6 +213,16 @@ void epochs(CaseRunner& runner) {
                           .which = {3, 1, 3}};
     play(runner, resumed, all_rules);
   }
+  // A batch of the first epoch could not be read, and the epoch ends before it is asked for.
+  for (const int workers : {1, 3}) {
+    const Problem given_up{.samples = 15,
+                           .options = {.batch_size = 3, .workers = workers, .prefetch = 3},
+                           .epochs = 2,
+                           .steps = steps_of("snnsnnnnnn"),
+                           .pace = {[](std::size_t) { return 4.0; }, 20},
+                           .damaged = {2, 3}};
+    play(runner, given_up, {check_outcomes});
+  }
   // The same epoch again, after its end and in its middle.
   for (const char* steps : {"snnnnnnsnnnnnn", "snnsnnnnnn"}) {
     const Problem again{.samples = 15,

@@ -167,6 +167,18 @@ void compare_outcome(CaseRunner& runner, const Played& played, const Walk& walk,
          std::string(lockstep::name_of(run.c.options.dtype)),
          std::string(lockstep::name_of(seen.dtype)));
   }
+  // An epoch that was given up may have had batches that the loader could not read.
+  const auto said_of = [&](std::int64_t sample) {
+    return run.samples.damage_of({&sample, 1}) == seen.what;
+  };
+  if (seen.kind == Kind::caught && walk.begun_epochs > 1 &&
+      std::ranges::any_of(run.samples.damaged, said_of)) {
+    fail(runner, played, "old_exception",
+         text(asked, " threw '", seen.what,
+              "', which a batch of an epoch before had thrown: start() must forget the failures of "
+              "the old epoch as it forgets its batches"),
+         text("batch ", walk.taken), got);
+  }
   const bool old = got.rfind("batch ", 0) == 0 && got.find(" of epoch ") != std::string::npos;
   const bool later = !old && got.rfind("batch ", 0) == 0 && got != text("batch ", walk.taken);
   fail(runner, played,

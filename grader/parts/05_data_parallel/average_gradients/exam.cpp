@@ -19,7 +19,6 @@ struct Problem {
   Members members;
   GradientPlan plan;
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   int size() const { return members.size(); }
   std::string description() const {
@@ -198,9 +197,8 @@ Problem usual(int ranks, std::uint64_t schedule_seed) {
 // One rank, one element, and so many that messages could be cut in pieces.
 void judge_price_at_the_extremes(CaseRunner& runner) {
   for (const auto& [ranks, elements] : {std::pair(1, 50), {2, 1}, {3, 70'000}}) {
-    Problem p{whole_world(ranks), {DType::float32, {elements}, {1}}, runner.draw()};
-    p.asks = {Situation::price_at_the_extremes};
-    judge(runner, contract, p, check_cost);
+    judge(runner, contract, {whole_world(ranks), {DType::float32, {elements}, {1}}, runner.draw()},
+          check_cost, {Situation::price_at_the_extremes});
   }
 }
 

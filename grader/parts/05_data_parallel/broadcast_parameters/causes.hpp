@@ -36,7 +36,6 @@ struct ReplicaProblem {
   Members members;
   std::vector<ModelPlan> models;
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   std::int64_t bytes() const {
     std::int64_t sum = 0;

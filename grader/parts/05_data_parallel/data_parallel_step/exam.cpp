@@ -160,7 +160,8 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, st
                   int rank, std::span<const double> losses, std::span<const double> right) {
   const auto at = first_difference(losses, right, digits_tolerance(p.dtype, p.optimizer, right));
   if (!at) return;
-  const std::string expected = number_at(right, *at), seen = number_at(losses, *at);
+  const std::string expected = number_at(right, *at, p.dtype),
+                    seen = number_at(losses, *at, p.dtype);
   runner.fail(played,
               {.cause = "wrong_loss",
                .message = text("the parameters are right, but step ", *at, " returned the loss ",
@@ -183,7 +184,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     if (rank == 0) rank_zero = seen;
     check_same_bits(runner, played, rank, seen, rank_zero);
     if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
-      const std::string right = number_at(expected.parameters, *at), wrong = number_at(seen, *at);
+      const std::string right = number_at(expected.parameters, *at, p.dtype),
+                        wrong = number_at(seen, *at, p.dtype);
       runner.fail(played,
                   because(likely_cause(p, salt, seen, expected.parameters),
                           {.message = text("after ", counted(steps, "step"), ", parameter element ",
@@ -297,9 +299,11 @@ Exam exam() {
       {"each step reduces the gradients once",
        [](CaseRunner& runner) {
          for (const int n : {2, 8, 1}) {
-           Problem p{.members = whole_world(n)};
-           if (n == 1) p.asks = {Situation::price_at_the_extremes};
-           if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
+           const Problem p{.members = whole_world(n)};
+           Situations asked;
+           if (n == 1) asked = {Situation::price_at_the_extremes};
+           const auto played = play(runner, contract, p, asked);
+           if (played) check_traffic(runner, *played, p);
          }
        },
        {},

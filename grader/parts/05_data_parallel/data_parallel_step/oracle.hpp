@@ -24,7 +24,6 @@ struct StepProblem {
   bool unused = false;  // a parameter takes no part in forward
   Odd odd = Odd::none;  // what the last rank's samples hold
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::string description() const;

@@ -22,7 +22,6 @@ struct EvaluationProblem {
   std::uint64_t schedule_seed = 0;
   std::vector<std::uint64_t> model_seeds{};  // drawn for each case
   Odd odd = Odd::none;                       // what the samples hold
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   DatasetShape shape() const { return {samples, 5, labels, 4}; }

@@ -22,7 +22,8 @@ double factor_of(Scaling scaling, double k) {
 }
 
 double samples_of(const ScaledRate& q) {
-  return static_cast<double>(q.batch * q.accumulate * q.ranks);
+  return static_cast<double>(q.batch) * static_cast<double>(q.accumulate) *
+         static_cast<double>(q.ranks);
 }
 
 // The straight line through `from` at step 0 and `to` at step `warmup`, then level.
@@ -82,7 +83,9 @@ std::vector<Misreading> wrong_factors(const RateQuestion& q) {
 
 std::vector<Misreading> lost_bits(const RateQuestion& q) {
   const auto& [step, r] = q;
-  const std::int64_t samples = r.batch * r.accumulate * r.ranks;
+  const auto samples = static_cast<std::int64_t>(static_cast<std::uint64_t>(r.batch) *
+                                                 static_cast<std::uint64_t>(r.accumulate) *
+                                                 static_cast<std::uint64_t>(r.ranks));
   const double base_batch = static_cast<double>(r.base_batch);
   std::vector<Misreading> lost;
   if (in_32_bits(samples) != samples) {
@@ -90,6 +93,14 @@ std::vector<Misreading> lost_bits(const RateQuestion& q) {
                      "the samples per update were computed in 32 bits, which hold at most "
                      "2,147,483,647; multiply in double"},
                     rate_with(q, static_cast<double>(in_32_bits(samples)) / base_batch)});
+  }
+  for (const double wrapped :
+       {static_cast<double>(samples), static_cast<double>(static_cast<std::uint64_t>(samples))}) {
+    if (near(wrapped, samples_of(r))) continue;
+    lost.push_back({{"wrapped_64",
+                     "the samples per update were computed in 64 bits, and the product has more; "
+                     "multiply in double"},
+                    rate_with(q, wrapped / base_batch)});
   }
   if (in_32_bits(step) == step && in_32_bits(r.warmup) == r.warmup) return lost;
   RateQuestion other = q;
@@ -314,6 +325,9 @@ Exam exam() {
              at_steps({0.1, 7 * billion, 3'000'000, 7, 1000, Scaling::linear, 10}, {10, 0, 5});
          const ScaledRate fast{0.1, 32, 32, 4, 1, Scaling::linear, 10};
          for (const auto& q : at_steps(fast, {3 * billion})) large.push_back(q);
+         // The product has 65 bits.
+         const ScaledRate wide{0.1, 7 * billion, 3 * billion, 7, billion, Scaling::linear, 10};
+         for (const auto& q : at_steps(wide, {10, 5})) large.push_back(q);
          ask(runner, contract, "billions of samples, and of steps", large);
          ask(runner, contract, "rates of every size", rates_of_every_size(runner));
        }},

@@ -23,7 +23,6 @@ struct Problem {
   GradientPlan plan{DType::float64, {35, 12, 1, 64, 72, 13}, {1, 1, 1, 1, 1, 1}};
   std::vector<Round> rounds;
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   int size() const { return members.size(); }
   std::string description() const {
@@ -296,8 +295,9 @@ Exam exam() {
          const auto cost = [&](int n, const std::vector<std::int64_t>& sizes) {
            Problem p = drawn_problem(runner, n, Padding::none);
            p.plan = {DType::float32, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
-           if (sizes.size() == 1) p.asks = {Situation::price_at_the_extremes};
-           const auto played = play(runner, contract, p);
+           Situations asked;
+           if (sizes.size() == 1) asked = {Situation::price_at_the_extremes};
+           const auto played = play(runner, contract, p, asked);
            if (played) check_cost(runner, *played, p);
          };
          for (const int n : {2, 4, 8}) cost(n, {400, 130, 50});

@@ -51,6 +51,9 @@ nn::Occasion occasion_of(const DrawnLoop& drawn, LoopWay way, std::int64_t step,
       occasion.seed += static_cast<std::uint64_t>(rank);
       occasion.first_sample = 0, occasion.sample_stride = 1;
       break;
+    case LoopWay::seed_cut:
+      occasion.seed = static_cast<std::uint32_t>(seed);
+      break;
     case LoopWay::same_every_step:
       occasion.step = 0;
       break;
@@ -91,7 +94,7 @@ TrainingLoopCase DrawnLoop::case_of(int rank) const {
   c.dataset = samples().shape;
   c.options.batch_size = problem.batch;
   c.options.epochs = problem.epochs;
-  c.options.seed = random_bits(salt + 5, 0) >> 40;
+  c.options.seed = random_bits(salt + 5, 0);  // of 64 bits
   c.options.clip_norm = problem.clip_norm;
   const std::int64_t steps = std::max<std::int64_t>(problem.epochs * problem.steps_in_epoch(), 1);
   const double usual = problem.optimizer == OptimizerKind::adam ? 0.02 : 0.3;
@@ -146,6 +149,8 @@ const std::vector<Mistake<LoopWay>>& loop_mistakes() {
         "the rank went into the occasion's seed: all ranks share one seed, and only the sample's "
         "number, r + i·N, differs"},
        rank_in_the_seed},
+      {{"seed_cut", "the occasion's seed has only the lower 32 bits of options.seed, which has 64"},
+       seed_cut},
       {{"same_every_step", "every step drew the same dropout masks: the occasion needs the step"},
        same_every_step},
       {{"not_averaged", "rank 0 trained on its own samples only"}, not_averaged},

@@ -24,7 +24,6 @@ struct LoopProblem {
   std::uint64_t schedule_seed = 0;
   double log_s = 0;     // what writing a line of the log takes
   Odd odd = Odd::none;  // what the samples hold
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::int64_t steps_in_epoch() const {
@@ -64,6 +63,7 @@ enum class LoopWay : std::uint8_t {
   numbered_in_blocks,  // sample i of rank r is r·B + i
   numbered_alike,      // sample i of rank r is r + i
   rank_in_the_seed,
+  seed_cut,  // to 32 bits
 };
 // All ways but the right one, in the order in which they are to be suspected.
 const std::vector<Mistake<LoopWay>>& loop_mistakes();

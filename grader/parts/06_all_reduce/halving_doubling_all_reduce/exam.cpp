@@ -31,10 +31,12 @@ Price price(const CollectiveProblem& p) {
 }  // namespace
 
 Exam exam() {
-  return all_reduce_exam(
+  CollectiveContract contract = all_reduce_contract(
       "2·log2 P steps and 2(P-1)/P of the data suffice, with 2 more steps if N is not a power of "
       "two",
       price);
+  contract.chunks = true;
+  return collective_exam(contract);
 }
 
 }  // namespace lockstep::grader::halving_doubling_all_reduce

@@ -73,6 +73,29 @@ Price price(const CollectiveProblem& p) {
   return price;
 }
 
+// Why a rank sends too much between nodes: more than shards, or whole shards too often.
+std::string why_slow_link(const Played& played, const CollectiveProblem& p, int rank) {
+  const sim::Network& network = p.nodes->network;
+  const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  const std::int64_t shard = up(p.count, p.nodes->ranks_each);
+  std::int64_t messages = 0, largest = 0;
+  for (const auto& message : played.counters.messages) {
+    if (message.src != rank || network.node_of(message.src) == network.node_of(message.dst)) {
+      continue;
+    }
+    ++messages;
+    largest = std::max(largest, message.bytes / size);
+  }
+  if (largest > shard) {
+    return text("a message of ", grouped(largest), " elements crosses the slow link; send only ",
+                "this rank's shard, after it is reduced within the node");
+  }
+  return text(messages, " messages of up to ", grouped(largest),
+              " elements cross the slow link, and the shard has ", grouped(shard),
+              "; the shard is the right one, but its all-reduce must be one that sends pieces, as "
+              "a ring does, and not whole shards to one rank and back");
+}
+
 void check_slow_link(CaseRunner& runner, const Played& played, const CollectiveProblem& p) {
   const Range range = between_nodes(p);
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
@@ -95,8 +118,7 @@ void check_slow_link(CaseRunner& runner, const Played& played, const CollectiveP
     failure.message = text("the result is right, but rank ", rank, " sent ", failure.seen,
                            " to other nodes where its part, 2(k-1)/k of its shard, is ",
                            failure.expected, "; likely cause: ",
-                           wasteful ? "more than the shard crosses the slow link; send only this "
-                                      "rank's shard, after it is reduced within the node"
+                           wasteful ? why_slow_link(played, p, static_cast<int>(rank))
                                     : "another rank of the node sends this rank's shard");
     runner.fail(played, failure);
   }

@@ -27,8 +27,10 @@ Price price(const CollectiveProblem& p) {
 }  // namespace
 
 Exam exam() {
-  return all_reduce_exam("each rank sends 2(N-1)/N of the data to its neighbours, in 2(N-1) steps",
-                         price);
+  CollectiveContract contract = all_reduce_contract(
+      "each rank sends 2(N-1)/N of the data to its neighbours, in 2(N-1) steps", price);
+  contract.chunks = true;
+  return collective_exam(contract);
 }
 
 }  // namespace lockstep::grader::ring_all_reduce

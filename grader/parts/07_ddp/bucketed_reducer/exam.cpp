@@ -29,7 +29,6 @@ struct Problem {
   std::vector<BucketPlan> plans;  // of the first reducer, and of each that is made anew
   std::uint64_t schedule_seed = 0;
   bool twin = false;  // each rank has two reducers
-  Situations asks{};
 
   std::string description() const {
     return text(members.description(), ", ", counted(std::ssize(script.sizes), "parameter"), " of ",
@@ -248,8 +247,8 @@ void two_reducers(CaseRunner& runner) {
         usual(runner, ranks,
               {{.order = Order::last_first}, {.before = Before::kept, .order = Order::last_first}});
     p.twin = true;
-    p.asks = {Situation::two_objects, Situation::two_in_flight};
-    judge(runner, contract_with(compare_twins), p);
+    judge(runner, contract_with(compare_twins), p, {},
+          {Situation::two_objects, Situation::two_in_flight});
   }
 }
 
@@ -372,7 +371,11 @@ Exam exam() {
       {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract_with(compare_sums), usual(runner, 4, {{}, {}}), 16);
+         // In one pass a rank dies at each request, so also between the starts of the last two
+         // buckets.
+         const std::vector<std::pair<Problem, int>> dead{{usual(runner, 4), 3},
+                                                         {usual(runner, 4, {{}, {}}), 0}};
+         judge_lost_peers(runner, contract_with(compare_sums), dead, 40, 24);
        },
        {},
        Asks::cost},

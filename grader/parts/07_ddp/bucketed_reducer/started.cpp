@@ -90,7 +90,7 @@ void check_elements_of(CaseRunner& runner, const Played& played, const DrivenRun
                       "the bucket holds other numbers than this rank's gradients, each multiplied "
                       "by reduction.share"};
     const auto unscaled = elements_of(gradients[pass], plan.buckets[b], rank, 1);
-    const std::string wanted = number_at(expected, *at), shown = number_at(seen, *at);
+    const std::string wanted = number_at(expected, *at, dtype), shown = number_at(seen, *at, dtype);
     runner.fail(
         played,
         because(resembles(seen, unscaled) ? late : other,

@@ -105,13 +105,13 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
                         std::ranges::equal(seen, right.gradients, [&](double a, double b) {
                           return is_rounded(q.dtype, a, b);
                         });
-    return because(
-        digits ? rounded() : cause_of(q, k, seen, right.gradients, *at),
-        {.message = text("in step ", k, ", element ", *at, " of the master's gradients is ",
-                         number_at(seen, *at), " where one device that gets the whole batch has ",
-                         number_at(right.gradients, *at)),
-         .expected = number_at(right.gradients, *at),
-         .seen = number_at(seen, *at)});
+    return because(digits ? rounded() : cause_of(q, k, seen, right.gradients, *at),
+                   {.message = text("in step ", k, ", element ", *at,
+                                    " of the master's gradients is ", number_at(seen, *at, q.dtype),
+                                    " where one device that gets the whole batch has ",
+                                    number_at(right.gradients, *at, q.dtype)),
+                    .expected = number_at(right.gradients, *at, q.dtype),
+                    .seen = number_at(seen, *at, q.dtype)});
   }
   const std::vector<double> loss{step.loss}, wanted{right.loss};
   if (first_difference(loss, wanted, tolerance_of(q.dtype, wanted))) {
@@ -119,9 +119,10 @@ std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
                        ? rounded()
                        : Cause{"wrong_loss", "the loss is the mean over all labels of the batch"},
                    {.message = text("the gradients are right, but the loss of step ", k, " is ",
-                                    number(step.loss), " where the mean is ", number(right.loss)),
-                    .expected = number(right.loss),
-                    .seen = number(step.loss)});
+                                    number(step.loss, q.dtype), " where the mean is ",
+                                    number(right.loss, q.dtype)),
+                    .expected = number(right.loss, q.dtype),
+                    .seen = number(step.loss, q.dtype)});
   }
   return std::nullopt;
 }
@@ -188,8 +189,8 @@ void ask(CaseRunner& runner, std::span<const Look> looks, const std::string& des
 // A question whose numbers, and the judge's secret, are drawn.
 ThreadsQuestion drawn_question(CaseRunner& runner, std::int64_t devices,
                                std::vector<std::int64_t> batches, DType dtype = DType::float64) {
-  auto q = question_of(devices, std::move(batches), runner.draw_secretly(), dtype);
-  q.secret = runner.draw_secretly();
+  auto q = question_of(devices, std::move(batches), runner.draw(), dtype);
+  q.secret = runner.draw();
   return q;
 }
 

@@ -23,7 +23,6 @@ struct AccumulationProblem {
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
   Odd odd = Odd::none;  // what the last rank's samples hold
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::string description() const;

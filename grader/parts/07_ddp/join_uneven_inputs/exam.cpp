@@ -91,12 +91,12 @@ void check_steps(CaseRunner& runner, const Played& played, const Problem& p, std
                                                      ", in which ", p.live(epoch, step), " of ",
                                                      counted(p.ranks(), "rank"),
                                                      " had batches, parameter element ", *at,
-                                                     " is ", number_at(seen, *at),
+                                                     " is ", number_at(seen, *at, p.dtype),
                                                      " where one device that gets their "
                                                      "samples has ",
-                                                     number_at(wanted, *at)),
-                                     .expected = number_at(wanted, *at),
-                                     .seen = number_at(seen, *at),
+                                                     number_at(wanted, *at, p.dtype)),
+                                     .expected = number_at(wanted, *at, p.dtype),
+                                     .seen = number_at(seen, *at, p.dtype),
                                      .where = text("rank ", rank, ", parameter element ", *at)}));
       }
     }
@@ -162,15 +162,15 @@ void check_end(CaseRunner& runner, const Played& played, const Problem& p,
       const auto seen = as_doubles(p.dtype, mine.parameters);
       if (const auto at = first_difference(
               seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted))) {
-        runner.fail(
-            played,
-            because(cause_of_end(p, epoch, rank, seen, right),
-                    {.message = text("after end_join", in_epoch(p, epoch), ", parameter element ",
-                                     *at, " is ", number_at(seen, *at), " where rank ", last,
-                                     ", which was last to join, has ", number_at(wanted, *at)),
-                     .expected = number_at(wanted, *at),
-                     .seen = number_at(seen, *at),
-                     .where = text("rank ", rank)}));
+        runner.fail(played,
+                    because(cause_of_end(p, epoch, rank, seen, right),
+                            {.message = text(
+                                 "after end_join", in_epoch(p, epoch), ", parameter element ", *at,
+                                 " is ", number_at(seen, *at, p.dtype), " where rank ", last,
+                                 ", which was last to join, has ", number_at(wanted, *at, p.dtype)),
+                             .expected = number_at(wanted, *at, p.dtype),
+                             .seen = number_at(seen, *at, p.dtype),
+                             .where = text("rank ", rank)}));
       }
       if (const auto at = first_other_bits(seen, of_last)) {
         runner.fail(played,
@@ -181,7 +181,7 @@ void check_end(CaseRunner& runner, const Played& played, const Problem& p,
                                              ", the replicas of rank ", last, " and rank ", rank,
                                              " differ at element ", *at),
                              .expected = number_at(of_last, *at),
-                             .seen = number_at(seen, *at),
+                             .seen = number_at(seen, *at, p.dtype),
                              .where = text("rank ", rank)}));
       }
       const double buffer = reports[last].epochs[epoch].buffer;
@@ -376,9 +376,8 @@ Exam exam() {
            judge(runner, contract,
                  {.members = whole_world(static_cast<int>(one_live.size())),
                   .epochs = {one_live},
-                  .divide = JoinDivide::live,
-                  .asks = {Situation::price_at_the_extremes}},
-                 check_traffic);
+                  .divide = JoinDivide::live},
+                 check_traffic, {Situation::price_at_the_extremes});
          }
        },
        {},
@@ -388,7 +387,7 @@ Exam exam() {
          judge_lost_peers(
              runner, contract,
              {.members = whole_world(3), .epochs = {{0, 2, 1}}, .schedule_seed = runner.draw()},
-             24);
+             27);
        },
        {},
        Asks::cost},

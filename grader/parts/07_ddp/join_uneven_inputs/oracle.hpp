@@ -24,7 +24,6 @@ struct JoinProblem {
   std::uint64_t schedule_seed = 0;
   std::uint8_t has_buffer = 0;
   Odd odd = Odd::none;  // what the last rank's samples hold
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   std::int64_t most(std::size_t epoch) const;  // steps of an epoch

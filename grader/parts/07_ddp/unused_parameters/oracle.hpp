@@ -32,7 +32,6 @@ struct UnusedProblem {
   Held held = Held::usual;
   bool bare = false;  // the reducer that the part is given does nothing
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   int ranks() const { return members.size(); }
   GradientPlan gradients() const;

@@ -144,6 +144,12 @@ void check_answers(CaseRunner& runner, const Played& played, const RoundOfRank& 
     cause = {"remembered",
              "a name comes again in every step; a round keeps nothing of earlier ones"};
   }
+  if (!cause && seen.empty() && at.rank == 0) {
+    cause = {
+        "none_found",
+        "rank 0, which decides, finds no such name: take names whole, and count each rank that "
+        "has one once"};
+  }
   if (!cause && seen.empty()) {
     cause = {"no_answer", "rank 0 decides, and its list must come to every rank"};
   }
@@ -276,10 +282,11 @@ void check_bytes_of_round(CaseRunner& runner, const Played& played, const Negoti
 NegotiateContract contract_of_rounds() {
   return {.case_of = case_of_rank,
           .compare = compare_rounds,
-          .ask_of = [](const NegotiateProblem& p, std::uint64_t, int, const NegotiateCase&,
-                       Situations& asked) {
-            if (p.rounds.size() > 1) asked.insert(Situation::same_call_twice);
-          },
+          .ask_of =
+              [](const NegotiateProblem& p, std::uint64_t, int, const NegotiateCase&,
+                 Situations& asked) {
+                if (p.rounds.size() > 1) asked.insert(Situation::same_call_twice);
+              },
           .smaller = smaller_problems};
 }
 

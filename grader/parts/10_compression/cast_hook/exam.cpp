@@ -267,19 +267,15 @@ Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
   return usual(runner, ranks, count, halves[(count + ranks) % 2]);
 }
 
-Problem once(Problem p) {
-  p.situations = {Situation::rounded_once};
-  return p;
-}
-
 void single_roundings(CaseRunner& runner) {
   for (const int n : {1, 2, 4, 8}) {
     for (const DType half : halves) {
-      judge(runner, contract_with(compare_single_roundings, one_ranks_numbers),
-            once(usual(runner, n, 97, half)));
-      Problem wide = once(usual(runner, n, 97, half));
-      wide.dtype = DType::float64;
-      judge(runner, contract_with(compare_single_roundings, one_ranks_numbers), wide);
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        Problem p = usual(runner, n, 97, half);
+        p.dtype = dtype;
+        judge(runner, contract_with(compare_single_roundings, one_ranks_numbers), p, {},
+              {Situation::rounded_once});
+      }
     }
   }
 }

@@ -116,12 +116,15 @@ Brought brought_to(const LossySeen& seen, std::size_t call) {
   return all;
 }
 
-// All Q of a call, by matrix.
-std::vector<Grid> first_qs(const LossySeen& seen, std::size_t call, const Problem& p,
-                           const Plan& plan) {
+// The seed of a call's Q: of the run's, the pass and the bucket.
+std::uint64_t seed_of(std::size_t call, const Problem& p) {
   const auto buckets = static_cast<std::size_t>(p.settings.buckets);
-  const std::uint64_t of_pass = random_bits(p.settings.seed, call / buckets);
-  const std::uint64_t seed = random_bits(of_pass, call % buckets);
+  return random_bits(random_bits(p.settings.seed, call / buckets), call % buckets);
+}
+
+// All Q of a call, by matrix.
+std::vector<Grid> first_qs(const LossySeen& seen, std::size_t call, const Plan& plan,
+                           std::uint64_t seed) {
   std::vector<Grid> qs;
   for (const MatrixSlice& place : plan.places) {
     if (place.rank == 0) continue;
@@ -248,6 +251,24 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
   return usual;
 }
 
+// Results of Q that other seeds give.
+void add_other_seeds(std::vector<Mistake<Numbers>>& usual, const LossySeen& seen, std::size_t call,
+                     const Problem& p, const Plan& plan, const Numbers& mean) {
+  const auto buckets = static_cast<std::size_t>(p.settings.buckets);
+  const std::uint64_t run = p.settings.seed, pass = call / buckets, bucket = call % buckets;
+  const auto add = [&](std::uint64_t seed, const char* name, const char* made_of_what) {
+    if (seed == seed_of(call, p)) return;
+    usual.push_back({{name, text("Q begins with the numbers of another seed: ", made_of_what,
+                                 " where random_bits(random_bits(seed, pass), bucket) belongs")},
+                     made_of(plan, first_qs(seen, call, plan, seed), mean, 1, approximation)});
+  };
+  add(random_bits(run + pass, bucket), "other_seed", "seed + pass is mixed with the bucket,");
+  add(random_bits(run, bucket), "other_seed", "the pass is not in it,");
+  add(random_bits(run, pass), "other_seed", "the bucket is not in it,");
+  add(run + pass + bucket, "other_seed", "seed + pass + bucket,");
+  add(run, "other_seed", "the run's own seed,");
+}
+
 // P's columns may be nearly dependent, and make rounding errors some hundred times as large. Halves
 // are judged on a single column, which a half holds exactly up to its length.
 double tolerance_of(const Problem& p, const Numbers& values) {
@@ -281,7 +302,7 @@ Plan plan_of(const PowerSgdSettings& settings) {
 Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
   const Plan plan = plan_of(p.settings);
   const Brought all = brought_to(seen, call);
-  const std::vector<Grid> qs = first_qs(seen, call, p, plan);
+  const std::vector<Grid> qs = first_qs(seen, call, plan, seed_of(call, p));
   const Numbers mean = mean_of(all.whole);
   Right right{
       .name = text("P·Qᵀ in rank ", p.settings.rank, " (the mean, where nothing is compressed)"),
@@ -289,6 +310,7 @@ Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
   right.tolerance.assign(right.values.size(), tolerance_of(p, mean));
   right.allowed = text("products of ", name_of(p.dtype), " round");
   right.mistakes = mistakes_of(seen, call, plan, qs, all, right.values);
+  add_other_seeds(right.mistakes, seen, call, p, plan, mean);
   right.otherwise = {"other_values",
                      "Q is not the one of the pass before, or another one on each rank; or the "
                      "wrong gradients are compressed, or taken from the wrong place"};
@@ -298,7 +320,7 @@ Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
 Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Problem& p) {
   const Plan plan = plan_of(p.settings);
   const Brought all = brought_to(seen, call);
-  const std::vector<Grid> qs = first_qs(seen, call, p, plan);
+  const std::vector<Grid> qs = first_qs(seen, call, plan, seed_of(call, p));
   const Numbers mean = mean_of(all.whole);
   const auto r = static_cast<std::size_t>(rank);
   const Numbers& before = seen.state_before(call, rank);

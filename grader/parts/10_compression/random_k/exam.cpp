@@ -83,9 +83,10 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& see
                      only(mean, std::vector<bool>(mean.size(), true), up)});
     for (std::size_t other = 0; other < seen.calls(); ++other) {
       if (other == call) continue;
-      usual.push_back({{"same_places", text("the places are those of call ", other + 1,
-                                            "'s seed; each step draws its own, or most entries are "
-                                            "never trained")},
+      const char* how = other < call ? ", kept, or drawn again from its seed" : "'s seed";
+      usual.push_back({{"same_places", text("the places are those of call ", other + 1, how,
+                                            "; each step draws its own, or most entries are never "
+                                            "trained")},
                        only(mean, chosen(p, p.settings.seed_of(other)), up)});
     }
     std::vector<bool> front(travels.size());
@@ -305,9 +306,8 @@ void many_seeds(CaseRunner& runner) {
 
 void rounded_once(CaseRunner& runner) {
   for (const auto& [n, count, k] : {std::tuple{3, 40, 13}, {1, 41, 7}, {7, 30, 30}}) {
-    Problem p = usual(runner, n, count, k);
-    p.situations = {Situation::rounded_once};
-    judge(runner, contract_with(compare_once, one_ranks_numbers), p);
+    judge(runner, contract_with(compare_once, one_ranks_numbers), usual(runner, n, count, k), {},
+          {Situation::rounded_once});
   }
 }
 

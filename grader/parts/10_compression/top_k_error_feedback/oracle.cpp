@@ -145,6 +145,15 @@ std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::si
                " is rounded to the nearest integer, and at least one entry travels")},
          mean_of(waiting, of_k(cut_off))});
   }
+  const auto rounded_up =
+      static_cast<std::int64_t>(std::ceil(fraction * static_cast<double>(count)));
+  if (k < rounded_up && rounded_up <= count) {
+    usual.push_back(
+        {{"too_many_entries", text(rounded_up, " entries of a rank travel: fraction · n = ",
+                                   number(fraction * static_cast<double>(count)),
+                                   " is rounded to the nearest integer, not up")},
+         mean_of(waiting, of_k(rounded_up))});
+  }
   usual.push_back(
       {{"higher_place",
         "of entries with equal magnitudes the higher place travels; the lower one must"},

@@ -62,8 +62,8 @@ void judge(CaseRunner& runner, Property asked_for, const std::string& descriptio
 Question question_of(CaseRunner& runner, std::vector<int> blocks) {
   Question q{.blocks = std::move(blocks)};
   q.batch = static_cast<int>(runner.draw_between(1, 5));
-  q.seed = runner.draw_secretly();
-  q.secret = runner.draw_secretly();
+  q.seed = runner.draw();
+  q.secret = runner.draw();
   return q;
 }
 

@@ -44,7 +44,9 @@ const std::vector<Misreading>& misreadings() {
        [](std::vector<double>& cost) {
          for (double& one : cost) one = std::floor(one);
        }},
-      {{"rounded", "the costs went through a float, which holds seven digits"},
+      {{"rounded",
+        "this is the best cut of costs with seven digits: they went through a float, or were "
+        "compared with a tolerance"},
        [](std::vector<double>& cost) {
          for (double& one : cost) one = static_cast<float>(one);
        }},

@@ -199,6 +199,17 @@ std::vector<Question> nearly_equal_whole(CaseRunner& runner) {
   return questions;
 }
 
+// Many light layers that cost together as much as each heavy one: the best stages differ much in
+// their counts, so a search near the equal counts does not find them.
+Question light_and_heavy(CaseRunner& runner, int stages, int light) {
+  Question q{{}, stages};
+  const double heavy = 10 + drawn_cost(runner);
+  q.cost.assign(static_cast<std::size_t>(light), heavy / light);
+  q.cost.insert(q.cost.begin() + (stages % 2 == 0 ? light : 0),
+                static_cast<std::size_t>(stages - 1), heavy);
+  return q;
+}
+
 // Equal layers, and one at either end that costs as much as several.
 std::vector<Question> heavy_ends(CaseRunner& runner) {
   std::vector<Question> questions;
@@ -212,6 +223,7 @@ std::vector<Question> heavy_ends(CaseRunner& runner) {
       std::ranges::reverse(first.cost);
       questions.push_back(std::move(first));
     }
+    questions.push_back(light_and_heavy(runner, stages, 8 * stages));
   }
   return questions;
 }

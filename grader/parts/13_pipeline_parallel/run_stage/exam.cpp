@@ -355,7 +355,7 @@ Exam exam() {
        [](CaseRunner& runner) {
          // Also at the last ones, when the others wait for their sends.
          judge_lost_peers(runner, contract_of(runner),
-                          problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 36);
+                          problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 39);
        },
        {},
        Asks::cost},
@@ -368,10 +368,11 @@ Exam exam() {
                std::tuple{Schedule::one_f_one_b, 2, 1, 1},
                std::tuple{Schedule::one_f_one_b, 1, 1, 1},
                std::tuple{Schedule::one_f_one_b, 13, 1, 2}}) {
-           Problem p =
-               problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages");
-           if (micro_batches == 1) p.asks = {Situation::price_at_the_extremes};
-           judge(runner, contract_of(runner), p, check_messages);
+           Situations asked;
+           if (micro_batches == 1) asked = {Situation::price_at_the_extremes};
+           judge(runner, contract_of(runner),
+                 problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages"),
+                 check_messages, asked);
          }
        },
        {},

@@ -27,7 +27,6 @@ struct Problem {
   int filler = 1;     // as in ChainShare
   int fails_at = -1;  // the number of the pass in which the stage throws; -1: none
   std::uint64_t schedule_seed = 0;
-  Situations asks{};
 
   // True if one weight is negative and another 0.
   bool any_sign() const { return plan.micro_batches > 3 && without_weight < 0; }

@@ -155,7 +155,8 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
   for (std::size_t chunk = 0; chunk < right.size(); ++chunk) {
     const auto at = first_other(seen[chunk], right[chunk]);
     if (!at) continue;
-    const std::string wanted = number_at(right[chunk], *at), shown = number_at(seen[chunk], *at);
+    const std::string wanted = number_at(right[chunk], *at, p.dtype),
+                      shown = number_at(seen[chunk], *at, p.dtype);
     const int part = parts_of(p, stage)[chunk];
     auto cause = cause_by_finiteness(seen[chunk], right[chunk], *at);
     if (!cause) cause = cause_of_gradients(p, expected, stage, seen);
@@ -176,13 +177,14 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
   const auto where = text("stage ", stage);
   if (!last && seen.empty()) return;
   if (!last) {
-    runner.fail(played, {.cause = "loss_elsewhere",
-                         .message = text("stage ", stage, " returns a loss of ", number(seen[0]),
-                                         ", but the model's last part is on stage ",
-                                         p.plan.stages - 1, "; elsewhere the loss is undefined"),
-                         .expected = "undefined",
-                         .seen = number(seen[0]),
-                         .where = where});
+    runner.fail(played,
+                {.cause = "loss_elsewhere",
+                 .message = text("stage ", stage, " returns a loss of ", number(seen[0], p.dtype),
+                                 ", but the model's last part is on stage ", p.plan.stages - 1,
+                                 "; elsewhere the loss is undefined"),
+                 .expected = "undefined",
+                 .seen = number(seen[0], p.dtype),
+                 .where = where});
   }
   const double right = expected.loss(expected.weights);
   if (!first_other(seen, {&right, 1})) return;
@@ -197,11 +199,13 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
   }
   auto cause = cause_by_finiteness(seen, {&right, 1}, 0);
   if (!cause) cause = cause_of_loss(expected, seen[0]);
-  runner.fail(played, because(*cause, {.message = text("the loss of the batch is ", number(seen[0]),
-                                                       " where Σ weight · loss is ", number(right)),
-                                       .expected = number(right),
-                                       .seen = number(seen[0]),
-                                       .where = where}));
+  runner.fail(
+      played,
+      because(*cause, {.message = text("the loss of the batch is ", number(seen[0], p.dtype),
+                                       " where Σ weight · loss is ", number(right, p.dtype)),
+                       .expected = number(right, p.dtype),
+                       .seen = number(seen[0], p.dtype),
+                       .where = where}));
 }
 
 }  // namespace

@@ -22,7 +22,6 @@ struct Problem {
   enum class Fine : std::uint8_t { none, inputs, coefficients };
   Fine fine = Fine::none;  // what has numbers that no float32 holds
   Odd odd = Odd::none;     // what the batch holds
-  Situations asks{};
 
   int layers() const { return static_cast<int>(device_of_layer.size()); }
   int device_of(int layer) const { return device_of_layer[static_cast<std::size_t>(layer)]; }
@@ -316,7 +315,7 @@ Exam exam() {
        }},
       {"when a device is lost, the others throw CommError",
        [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 28);
+         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 31);
        },
        {},
        Asks::cost},
@@ -328,9 +327,8 @@ Exam exam() {
          std::vector<int> many;
          for (int layer = 0; layer < 70; ++layer) many.push_back(layer / 2 % 2);
          for (const auto& map : {std::vector<int>{0}, std::vector<int>{0, 0}, many}) {
-           Problem p = problem_of(runner, 2, map);
-           p.asks = {Situation::price_at_the_extremes};
-           judge(runner, contract, p, check_transfers);
+           judge(runner, contract, problem_of(runner, 2, map), check_transfers,
+                 {Situation::price_at_the_extremes});
          }
        },
        {},

@@ -16,7 +16,7 @@ std::vector<Endpoint> rendezvous(Store& store, int rank, int size, const Endpoin
     for (int r = 0; r < size; ++r) {
       if (!store.check(key(text(r)))) missing.push_back(r);
     }
-    throw RanksMissing(missing, size, timeout_s);
+    if (!missing.empty()) throw RanksMissing(missing, size, timeout_s);
   }
   std::vector<Endpoint> all;
   for (int r = 0; r < size; ++r) all.push_back(endpoint_of(store.get(key(text(r)))).value());

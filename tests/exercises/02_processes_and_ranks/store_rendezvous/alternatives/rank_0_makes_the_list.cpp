@@ -28,7 +28,8 @@ std::vector<Endpoint> rendezvous(Store& store, int rank, int size, const Endpoin
   try {
     own_part->wait(rank == 0 ? keys : list_key, timeout_s);
   } catch (const CommError&) {
-    throw RanksMissing(silent_ranks(*own_part, keys), size, timeout_s);
+    const auto silent = silent_ranks(*own_part, keys);
+    if (!silent.empty()) throw RanksMissing(silent, size, timeout_s);
   }
   if (rank == 0) {
     std::string list;

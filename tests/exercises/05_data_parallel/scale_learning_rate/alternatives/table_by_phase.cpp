@@ -20,8 +20,8 @@ double lr_at(std::int64_t step, const ScaledRate& rate) {
                  " steps; neither can be negative");
   // >>> your code
   // The warm-up's rates in a table, one amount after the other; what follows has one rate.
-  const double k = static_cast<double>(rate.batch * rate.accumulate * rate.ranks) /
-                   static_cast<double>(rate.base_batch);
+  const double k = static_cast<double>(rate.batch) / static_cast<double>(rate.base_batch) *
+                   static_cast<double>(rate.accumulate) * rate.ranks;
   const double last = rate.base * std::pow(k, rate.scaling == Scaling::linear ? 1.0 : 0.5);
   std::vector<double> table;
   for (std::int64_t i = 0; i < rate.warmup; ++i) {
