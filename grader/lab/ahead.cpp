@@ -46,10 +46,16 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 
   bool held() const { return held_; }
+  // Writes a line of one length over the one before it, so that a reader never finds the file
+  // empty.
   void write(const std::string& words) const {
-    if (::ftruncate(file_, 0) != 0) return;
-    (void)!::pwrite(file_, words.data(), words.size(), 0);
+    constexpr std::size_t columns = 40;
+    std::string line = words;
+    line.resize(columns, ' ');
+    line += "\n";
+    (void)!::pwrite(file_, line.data(), line.size(), 0);
   }
+  void clear() const { (void)!::ftruncate(file_, 0); }
 
  private:
   int file_;
@@ -80,7 +86,7 @@ class Building {
 
   void run() {
     if (!alone_.held()) return;
-    alone_.write(text(::getpid(), " 00 0 0\n"));
+    alone_.write(text(::getpid(), " 00 0 0"));
     while (!ended_) {
       const auto target = next_target();
       if (!target) break;
@@ -90,7 +96,7 @@ class Building {
         hear(make_way_ms);
       }
     }
-    alone_.write("");
+    alone_.clear();
   }
 
  private:
@@ -160,7 +166,7 @@ class Building {
       for (std::size_t end; (end = line.find('\n')) != std::string::npos; line.erase(0, end + 1)) {
         int step = 0, steps = 0;
         if (std::sscanf(line.c_str(), "[%d/%d] ", &step, &steps) != 2) continue;
-        alone_.write(text(::getpid(), " ", lesson, " ", step, " ", steps, "\n"));
+        alone_.write(text(::getpid(), " ", lesson, " ", step, " ", steps));
       }
     }
   }
