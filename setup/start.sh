@@ -87,13 +87,15 @@ first_exercise() {
 }
 
 where_to_begin() {
+  site="  site    ./lab docs makes a web site of the lessons, with their tasks and with folded answers
+"
+  [ ! -e edition ] || site=   # the students' edition has no ./lab docs
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
   read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which leads through the first exercise
   edit    work/$1.cpp
   check   ./lab check ${1#*/}, or ./lab watch ${1#*/} for a verdict at each save
-$([ -e edition ] || echo "  site    ./lab docs makes a web site of the lessons, with their tasks and with folded answers
-")  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine
+${site}  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine
 TEXT
 }
