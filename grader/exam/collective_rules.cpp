@@ -200,13 +200,14 @@ class Comparison {
     });
   }
 
-  // True if as many elements came to a rank as it lacks and does not bring itself, in all calls
-  // together.
+  // True if as many elements came to a rank as it cannot have itself, in all calls together.
   bool received_enough(int rank) const {
     std::int64_t lacks = 0;
-    for (const Scene& scene : calls_) {
-      for (const Holding& held : scene.ranks[static_cast<std::size_t>(rank)]) {
-        lacks += held.before.empty() ? held.count : -held.count;
+    for (std::size_t call = 0; call < calls_.size(); ++call) {
+      for (const Holding& held : calls_[call].ranks[static_cast<std::size_t>(rank)]) {
+        if (!held.before.empty()) continue;
+        lacks += std::ranges::count_if(held.after,
+                                       [&](double value) { return !brings(rank, call, value); });
       }
     }
     const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
