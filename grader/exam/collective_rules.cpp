@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -192,21 +193,29 @@ class Comparison {
     runner_.fail(played_, failure);
   }
 
-  // True if a rank brings this value to a call itself.
+  // The values that a rank brings to a call itself, in order; NaN is left out.
+  std::vector<double> brought(int rank, std::size_t call) const {
+    std::vector<double> own;
+    for (const Holding& held : calls_[call].ranks[static_cast<std::size_t>(rank)]) {
+      std::ranges::copy_if(held.before, std::back_inserter(own), [](double v) { return v == v; });
+    }
+    std::ranges::sort(own);
+    return own;
+  }
   bool brings(int rank, std::size_t call, double value) const {
-    const auto& buffers = calls_[call].ranks[static_cast<std::size_t>(rank)];
-    return std::ranges::any_of(buffers, [&](const Holding& held) {
-      return std::ranges::find(held.before, value) != held.before.end();
-    });
+    return value == value && std::ranges::binary_search(brought(rank, call), value);
   }
 
-  // True if as many elements came to a rank as it lacks and does not bring itself, in all calls
-  // together.
+  // True if as many elements came to a rank as it does not bring itself, in all calls together.
   bool received_enough(int rank) const {
     std::int64_t lacks = 0;
-    for (const Scene& scene : calls_) {
-      for (const Holding& held : scene.ranks[static_cast<std::size_t>(rank)]) {
-        lacks += held.before.empty() ? held.count : -held.count;
+    for (std::size_t call = 0; call < calls_.size(); ++call) {
+      const std::vector<double> own = brought(rank, call);
+      for (const Holding& held : calls_[call].ranks[static_cast<std::size_t>(rank)]) {
+        if (!held.before.empty()) continue;
+        lacks += std::ranges::count_if(held.after, [&](double value) {
+          return value != value || !std::ranges::binary_search(own, value);
+        });
       }
     }
     const int member = p_.members.ranks[static_cast<std::size_t>(rank)];

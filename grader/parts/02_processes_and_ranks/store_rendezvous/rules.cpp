@@ -47,6 +47,13 @@ struct View : RankInStep<MeetingRun> {
     }
     return ranks;
   }
+  bool came_too_late() const {
+    for (int other = 0; other < mine().size; ++other) {
+      const std::vector<int> missed = View{{run, step, other}}.late();
+      if (std::ranges::find(missed, rank) != missed.end()) return true;
+    }
+    return false;
+  }
   std::string name() const {
     return text("rank ", rank, " of ", mine().size, ", attempt ", mine().attempt);
   }
@@ -157,6 +164,8 @@ void check_all_came(CaseRunner& runner, const Played& played, const View& view) 
   const MeetingReport& report = view.outcome();
   const double last_s = view.last_came_s();
   const std::vector<int> late = view.late();
+  // When the time of another rank was over before this one came, that one may have given up.
+  if (view.came_too_late() && report.kind != Kind::returned) return;
   if (!late.empty() && report.kind == Kind::ranks_missing) {
     if (report.missing == late) return;
     fail(runner, played, view, report.missing.empty() ? "names_nobody" : "wrong_ranks_named",

@@ -298,9 +298,10 @@ void lost_peers(CaseRunner& runner) {
   Problem p = usual(runner, 4, {{}});
   p.gap_s = 0;
   judge_lost_peers(runner, contract, p);
-  // A collective that the part itself started fails nowhere else. Bare sums are not compared.
+  // A collective that the part itself started fails nowhere else. Sums of a bare part are compared
+  // with nothing, so no case follows in which nobody dies.
   p.bare = true;
-  judge_lost_peers(runner, contract, std::vector{std::pair(p, 3)}, 4, 4);
+  for (const int at_request : {1, 2, 3, 4}) judge_lost_peer(runner, contract, p, 3, at_request);
 }
 
 void cost(CaseRunner& runner) {
