@@ -31,8 +31,8 @@ fs::file_status status_of(const std::string& option, const fs::path& path) {
 // A folder that was removed while somebody was in it can still be looked at, as ".".
 void check_current_folder(const std::string& option, const fs::path& path) {
   std::error_code gone;
-  fs::current_path(gone);
-  if (!gone || path.is_absolute()) return;
+  const fs::path here = fs::current_path(gone);
+  if (!here.empty() || path.is_absolute()) return;
   refuse(option, path, "would lie in the current folder, which is gone; cd to another one");
 }
 
