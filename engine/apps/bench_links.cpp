@@ -15,6 +15,7 @@
 #include "engine/apps/log_plot.hpp"
 #include "engine/apps/measured_collectives.hpp"
 #include "engine/apps/program.hpp"
+#include "engine/base/destination.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/step_counter.hpp"
 #include "engine/base/units.hpp"
@@ -174,6 +175,7 @@ int run(int argc, const char* const* argv) {
   const int ranks = ranks_of(arguments.get("ranks"), 3);
   const std::int64_t calls = arguments.integer("calls", 1);
   const bool as_json = arguments.flag("json");
+  if (arguments.given("plot")) check_destination("--plot", arguments.get("plot"));
   std::vector<MeasuredTransport> transports{{"shm", "shared memory", "#b8442a", "#e0a060"}};
   if (comm::has_tcp_groups()) transports.push_back({"gloo", "TCP", "#2a5db8", "#6fb7d6"});
 

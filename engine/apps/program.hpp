@@ -1,14 +1,14 @@
-// The frame around every main's own work: an exception becomes one sentence and an exit code.
+// The frame of the engine's mains: how they name themselves, and their exit codes.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <iostream>
-#include <stdexcept>
+#include <string>
 
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/program.hpp"
 
 namespace lockstep::apps {
 
@@ -23,27 +23,16 @@ inline void leave_to_lab(const Arguments& arguments, std::initializer_list<const
   }
 }
 
-// Thrown if the machine lacks what the command line asks for.
-struct Lacking : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using lockstep::Lacking;
 
-// `run` under the name a person types, "lab train". Its own code, or 2 for a UsageError, 3 for
-// Lacking, 1 for whatever else leaves it.
+// `run` in the frame of every main (engine/base/program.hpp), under the name a person types, "lab
+// train". Its own code, or 2 for a UsageError, 3 for Lacking, 1 for whatever else leaves it.
 inline int run_program(const char* name, const std::function<int()>& run) {
-  const auto said = [name](const std::exception& error, int code) {
-    std::cerr << name << ": " << error.what() << "\n";
-    return code;
+  const auto said = [name](Fault fault, const std::string& sentence) {
+    std::cerr << text(name, ": ", sentence, "\n");
+    return fault == Fault::usage ? 2 : fault == Fault::lacking ? 3 : 1;
   };
-  try {
-    return run();
-  } catch (const UsageError& error) {
-    return said(error, 2);
-  } catch (const Lacking& error) {
-    return said(error, 3);
-  } catch (const std::exception& error) {
-    return said(error, 1);
-  }
+  return run_main(said, run);
 }
 
 }  // namespace lockstep::apps

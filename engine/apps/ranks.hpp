@@ -26,7 +26,7 @@ struct Ranks {
 };
 
 // The ranks that a launcher started. Throws what join_world and make_gloo_group do.
-inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic) {
+inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic) try {
   Ranks ranks{.joined = launch::join_world(launch::process_environment())};
   comm::GlooOptions gloo;
   gloo.transport = transport;
@@ -35,6 +35,11 @@ inline Ranks join_launched(comm::Transport transport = comm::Transport::automati
   ranks.group =
       comm::make_gloo_group(*ranks.joined->store, environment.rank, environment.world_size, gloo);
   return ranks;
+} catch (const CommError& error) {
+  // Whoever is waited for may not exist: then the variables that speak of it are left over.
+  const std::string leftovers = launch::told_of_leftovers(launch::process_environment());
+  if (leftovers.empty()) throw;
+  throw CommError(error.what() + leftovers);
 }
 
 // The same, or this process alone where nobody launched it.

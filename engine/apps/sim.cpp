@@ -7,6 +7,7 @@
 #include "engine/apps/sim_command_line.hpp"
 #include "engine/apps/sim_programs.hpp"
 #include "engine/apps/sim_report.hpp"
+#include "engine/base/destination.hpp"
 #include "engine/base/nearest.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/stopwatch.hpp"
@@ -128,6 +129,11 @@ apps::SimReport report_of(const SimSetting& setting, const SimProgram& program) 
 
 int simulate(const SimSetting& setting, const SimProgram& program, const sim::FiberOptions& fibers,
              Form form) {
+  if (form == Form::words) {  // at once: a part may crash
+    std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
+                      counted(setting.ranks, "rank"), "\n")
+              << std::flush;
+  }
   const Stopwatch watch;
   trace::Timeline timeline = timeline_of(setting, program);
   sim::Options world = world_of(setting);
@@ -175,12 +181,11 @@ int run(int argc, const char* const* argv) {
     throw UsageError(text("--prove works for sums built from messages, with --sizes-only, as in ",
                           "./lab sim --sizes-only --prove ring_all_reduce"));
   }
-  if (!setting.trace_file.empty()) trace::check_file_name(setting.trace_file);
-  const Form form = arguments.flag("json") ? Form::json : Form::words;
-  if (form == Form::words) {
-    std::cout << text(program.name, " of ", setting.count, " ", name_of(setting.dtype), " on ",
-                      ranks, ranks == 1 ? " rank\n" : " ranks\n");
+  if (!setting.trace_file.empty()) {
+    trace::check_file_name(setting.trace_file);
+    check_destination("--trace", setting.trace_file);
   }
+  const Form form = arguments.flag("json") ? Form::json : Form::words;
   // A part may crash or never end: then this process says whose part it was.
   const auto ran = sim::run_in_child([&](const sim::FiberOptions& fibers) {
     return apps::run_program("lab sim", [&] { return simulate(setting, program, fibers, form); });

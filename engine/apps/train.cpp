@@ -12,17 +12,16 @@
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/sibling.hpp"
+#include "engine/apps/train_files.hpp"
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
 #include "engine/base/units.hpp"
-#include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/stand_in_group.hpp"
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
 #include "engine/tensor/waiting_device.hpp"
-#include "engine/trace/page.hpp"
 
 namespace {
 
@@ -56,6 +55,9 @@ trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device) {
 
 // A rank that is this process.
 int train_here(const Arguments& arguments) {
+  const launch::Lookup lookup = launch::process_environment();
+  const bool launched = launch::is_launched(lookup);
+  apps::check_shared_text(arguments, launched ? launch::read_environment(lookup).world_size : 1);
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
   const apps::Computing computing(arguments, apps::seat_of_process());
@@ -65,15 +67,17 @@ int train_here(const Arguments& arguments) {
                                 ? apps::join_gpus(computing.device(), transport)
                                 : apps::join_ranks(transport);
   if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
-    throw UsageError(
-        text("--ranks ", arguments.get("ranks"), " disagrees with the launcher, which started ",
-             counted(world.group->size(), "rank"), "; pass --ranks to only one of them"));
+    throw UsageError(text("--ranks ", arguments.get("ranks"),
+                          " disagrees with the launcher, which started ",
+                          counted(world.group->size(), "rank"),
+                          "; pass --ranks to only one of them", launch::told_of_leftovers(lookup)));
   }
   if (arguments.has("--device cuda") && arguments.has("--backend gloo") &&
       world.group->size() > 1) {
     throw UsageError(text("--device cuda computes on one GPU, and the launcher started ",
                           world.group->size(), " ranks: pass --backend nccl instead"));
   }
+  apps::compare_inputs(arguments, datasets, *world.group);
   std::unique_ptr<comm::ProcessGroup> stand_in;
   if (arguments.flag("modelled-compute")) {
     waiting.emplace(agreed_flops_s(*world.group));
@@ -120,28 +124,6 @@ void check_run(const Arguments& arguments, int ranks) {
                      ways.shares(arguments, ranks));
 }
 
-// Checks the files that the options name now, not after the training.
-void check_files(const Arguments& arguments) {
-  const std::string& folder = arguments.get("checkpoint");
-  arguments.integer("save-every", 0);
-  const auto latest = folder.empty() ? std::nullopt : checkpoint::latest_in(folder);
-  if (arguments.flag("resume") && !latest) {
-    throw UsageError(text("--resume: there is no checkpoint in '", folder,
-                          "'; to start a new run, leave out --resume"));
-  }
-  if (!arguments.flag("resume") && latest) {
-    throw UsageError(text("--checkpoint: ", latest->string(),
-                          " belongs to an earlier run; pass --resume ",
-                          "to continue it, or a different folder"));
-  }
-  if (arguments.given("trace")) trace::check_file_name(arguments.get("trace"));
-  if (!arguments.given("export")) return;
-  const auto parent = (std::filesystem::path(".") / arguments.get("export")).parent_path();
-  if (!std::filesystem::is_directory(parent)) {
-    throw UsageError(text("--export: the folder ", parent.string(), " does not exist"));
-  }
-}
-
 // For ./lab, which builds that program before it starts it: `train --needed-program ARGS…` prints
 // its name and what it is for, and nothing where this program will do.
 int print_needed_program(int argc, const char* const* argv) {
@@ -163,7 +145,7 @@ int run(int argc, const char* const* argv) {
   }
   apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
   apps::become_trainer(arguments, argv);
-  check_files(arguments);
+  apps::check_files(arguments);
   const std::int64_t ranks = apps::ranks_of(arguments);
   if (ranks > apps::ranks_max) {
     throw UsageError(text(arguments.given("ranks")
@@ -171,16 +153,25 @@ int run(int argc, const char* const* argv) {
                               : std::string("what the options ask for together"),
                           " is more than ", apps::ranks_max));
   }
-  const bool launched = launch::is_launched(launch::process_environment());
+  const launch::Lookup lookup = launch::process_environment();
+  const bool launched = launch::is_launched(lookup);
   if (arguments.get("backend") == "sim") {
-    if (launched) {
+    if (launched && !launch::is_alone(lookup)) {
       throw UsageError(
-          "--backend sim runs all ranks in one process and needs no launcher; run ./lab train "
-          "--backend sim --ranks N");
+          text("--backend sim runs all ranks in one process and needs no launcher; run ./lab train "
+               "--backend sim --ranks N",
+               launch::told_of_leftovers(lookup)));
     }
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }
-  if (ranks == 1 || launched) return train_here(arguments);
+  const bool launches = ranks > 1 && (!launched || launch::is_alone(lookup));
+  if (!launches) return train_here(arguments);
+  if (launched) {
+    std::cerr << text("lab train: ", launch::told_of_variables(lookup),
+                      ", as by a launcher of one rank; --ranks ", ranks,
+                      " starts its own ranks here and sets them anew\n");
+  }
+  apps::check_shared_text(arguments, ranks);
   check_run(arguments, static_cast<int>(ranks));
   if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, argc, argv);

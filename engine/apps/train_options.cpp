@@ -1,9 +1,12 @@
 #include "engine/apps/train_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "engine/base/bytes.hpp"
 #include "engine/base/edition.hpp"
 #include "engine/base/nearest.hpp"
+#include "engine/base/units.hpp"
 #include "engine/data/text.hpp"
 
 namespace lockstep::apps {
@@ -18,6 +21,29 @@ constexpr std::int64_t steps_of_sizes = 3;
 std::string folder_of_lab() {
   const auto edition = folder_of_edition();
   return edition ? edition->string() : LOCKSTEP_SOURCE_FOLDER;
+}
+
+// The bytes of a text as its file has them: to a text without a newline at its end, one was added.
+std::int64_t bytes_of(const std::string& file, const std::string& content) {
+  std::error_code unseen;
+  const bool is_file = !file.empty() && std::filesystem::is_regular_file(file, unseen);
+  return is_file ? static_cast<std::int64_t>(std::filesystem::file_size(file))
+                 : std::ssize(content);
+}
+
+// Says what the whole text has: which part of it was too short is of no use to who wrote it.
+UsageError text_too_short(const ReadText& all, const std::string& data,
+                          const data::Tokenizer& tokenizer, const std::string& train,
+                          const std::string& test, std::int64_t sequence) {
+  constexpr std::int64_t parts = 10;  // data::part_of
+  const std::int64_t needed = std::min(sequence, std::int64_t{1} << 40) + 1;
+  return UsageError(
+      text("--data ", data, " has ", counted(all.bytes, "byte"), ", of which a tenth is for ",
+           "testing: ", counted(std::ssize(tokenizer.encode(train)), "token"), " to train on and ",
+           std::ssize(tokenizer.encode(test)), " to test on, by the tokenizer '", tokenizer.name(),
+           "'. Each part needs ", needed, " for a sequence of ", sequence,
+           " and the token that follows it: give a text of about ", parts * needed,
+           " tokens, or pass a smaller --sequence"));
 }
 
 Datasets open_text(const Arguments& arguments, const std::string& data) {
@@ -41,8 +67,14 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   const std::int64_t sequence = arguments.integer("sequence", 1);
   const std::int64_t stride = arguments.given("stride") ? arguments.integer("stride", 1)
                                                         : std::max<std::int64_t>(sequence / 16, 1);
-  sets.train = data::make_text(train, *sets.tokenizer, sequence, stride);
-  sets.test = data::make_text(test, *sets.tokenizer, sequence, sequence);
+  sets.text =
+      ReadText{bytes_of(own ? paths.front() : "", all), checksum_of(std::as_bytes(std::span(all)))};
+  try {
+    sets.train = data::make_text(train, *sets.tokenizer, sequence, stride);
+    sets.test = data::make_text(test, *sets.tokenizer, sequence, sequence);
+  } catch (const UsageError&) {
+    throw text_too_short(*sets.text, data, *sets.tokenizer, train, test, sequence);
+  }
   return sets;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/apps/train_command_line.hpp"
@@ -14,11 +15,18 @@
 
 namespace lockstep::apps {
 
+// The text that was read, in whole.
+struct ReadText {
+  std::int64_t bytes = 0;  // of the files, as they lie on the disk
+  std::uint64_t checksum = 0;
+};
+
 // The datasets to train on, their name, and the tokenizer if they are text.
 struct Datasets {
   std::string name;
   std::unique_ptr<data::Dataset> train, test;
   std::unique_ptr<data::Tokenizer> tokenizer;
+  std::optional<ReadText> text = std::nullopt;
 };
 
 // All of these throw UsageError, which names the option, when what was typed cannot be.

@@ -171,23 +171,27 @@ std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& grou
               " of NCCL's buffers on all GPUs together, modelled\n");
 }
 
-// The end of a run, on every trainer: its memory by kind, its weights where they were asked for,
-// and what to type to read what a language model has learnt.
+// --export: the weights in one file, on the rank that reports. While all ranks train: the servers
+// of an asynchronous run have their parameters no longer than that.
+void write_weights(const Arguments& arguments, train::Strategy& strategy, const nn::ModelSpec& spec,
+                   std::string_view optimizer) {
+  const auto contents = gather_contents(strategy, optimizer);
+  if (!reports(strategy)) return;
+  checkpoint::write_safetensors(arguments.get("export"), contents.model, nn::metadata_of(spec));
+}
+
+// The end of a run, on every trainer: its memory by kind, where its weights are, and what to type
+// to read what a language model has learnt.
 void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
-                       const nn::ModelSpec& spec, std::string_view optimizer,
-                       const comm::NcclPairs* pairs) {
+                       const nn::ModelSpec& spec, const comm::NcclPairs* pairs) {
   const bool tells = reports(strategy);
   if (tells) tell_memory(strategy.device());
   if (pairs != nullptr) {
     const std::string told = told_of_pairs(*pairs, strategy.trainers());
     if (tells) std::cout << told;
   }
-  if (arguments.given("export")) {
-    const auto contents = gather_contents(strategy, optimizer);
-    if (tells) {
-      checkpoint::write_safetensors(arguments.get("export"), contents.model, nn::metadata_of(spec));
-      std::cout << "weights: " << arguments.get("export") << "\n";
-    }
+  if (tells && arguments.given("export")) {
+    std::cout << "weights: " << arguments.get("export") << "\n";
   }
   if (tells && arguments.given("checkpoint")) {
     std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
@@ -215,6 +219,28 @@ void complete(train::Making& making, const RankWorld& world) {
   }
   making.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
   if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };
+}
+
+// A run that was over when it was resumed: nothing is left to do but to write its weights.
+Trained export_finished(const train::Making& making, train::Strategy& strategy,
+                        const train::WayMaker& way, std::int64_t steps, std::int64_t parameters) {
+  const Arguments& arguments = making.arguments;
+  if (strategy.position().role == train::Role::train) {
+    strategy.settle();
+    write_weights(arguments, strategy, making.recipe.model, name_of(making.recipe.optimizer.kind));
+    strategy.end();
+    if (reports(strategy)) {
+      std::cout << text("the run had taken its ", counted(steps, "step"),
+                        " before; nothing is trained\nweights: ", arguments.get("export"), "\n")
+                << std::flush;
+    }
+  } else if (strategy.position().role == train::Role::serve) {
+    strategy.serve();
+  }
+  if (way.pace() != train::Pace::apart) making.group.barrier();
+  train::Summary summary;
+  summary.replicas_equal = true;
+  return {summary, parameters};
 }
 
 }  // namespace
@@ -252,14 +278,21 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     options.start = {earlier->step, earlier->epoch, earlier->taken};
   }
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), position.shares);
+  const std::int64_t parameters = parameters_of(spec);
   if (options.start.step >= steps) {
+    if (arguments.given("export"))
+      return export_finished(making, *strategy, way, steps, parameters);
     throw UsageError(text("--resume: the run has already taken ",
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
-                          "; pass a larger --steps"));
+                          "; pass a larger --steps, or --export FILE to write its weights"));
   }
-  if (!checkpoints.folder.empty()) {
+  if (!checkpoints.folder.empty() || arguments.given("export")) {
     options.save_every = arguments.integer("save-every", 0);
     options.save = [&](const train::Position& at) {
+      if (at.step == steps && arguments.given("export")) {
+        write_weights(arguments, *strategy, spec, of_kind);
+      }
+      if (checkpoints.folder.empty()) return;
       const checkpoint::Contents contents = gather_contents(*strategy, of_kind);
       if (!reports(*strategy)) return;
       checkpoint::Metadata notes = checkpoints.notes;
@@ -276,7 +309,6 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
 
   Watchers watchers;
   watchers.all = world.observers;
-  const std::int64_t parameters = parameters_of(spec);
   if (reports(*strategy)) {
     const train::RunDescription run{
         .model = arguments.get("model"),
@@ -315,7 +347,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
   if (position.role == train::Role::train) {
-    tell_what_is_left(arguments, *strategy, spec, of_kind, world.pairs);
+    tell_what_is_left(arguments, *strategy, spec, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
   // Ranks that train apart have nothing to wait for, and one of them may be gone.

@@ -223,7 +223,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   }
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
-  print_report(seen, arguments, spec, options, cluster);
+  if (seen.last.front().report.step > 0) print_report(seen, arguments, spec, options, cluster);
   print_cost(core.counters(), watch.seconds());
   const train::Summary& summary = seen.trained.summary;
   return summary.replicas_equal && summary.asynchrony.lost.empty() ? 0 : 1;

@@ -270,6 +270,10 @@ void write_together(const std::string& file, comm::ProcessGroup& group, trace::T
   {
     std::ofstream out(part_of(group.rank()), std::ios::binary);
     write_data(out, mine);
+    if (!out.flush()) {
+      throw Error(text("--trace: ", part_of(group.rank()), " cannot be written whole; is the disk ",
+                       "full? Free some space there, or name a file on another disk"));
+    }
   }
   group.barrier();
   if (group.rank() == 0) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/base/error.hpp"
@@ -44,10 +45,27 @@ void remove_abandoned(const fs::path& temporary, const std::string& prefix) {
   }
 }
 
+// The variable of those that temp_directory_path() reads, with its value.
+std::string told_of_variable() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
+    if (const char* value = std::getenv(name)) return text(name, " is \"", value, "\"");
+  }
+  return "/tmp is the folder for temporary files";
+}
+
 }  // namespace
 
+fs::path folder_for_temporaries() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) == 0) return folder;
+  const std::string why = error ? error.message() : std::strerror(errno);
+  throw UsageError(text(told_of_variable(), ", where no temporary file can be made (", why,
+                        "); name a folder that is there, as in TMPDIR=/tmp ./lab …, or make it"));
+}
+
 TemporaryFolder::TemporaryFolder(const std::string& purpose) {
-  const fs::path temporary = fs::temp_directory_path();
+  const fs::path temporary = folder_for_temporaries();
   const std::string prefix = "lockstep-" + purpose + "-";
   remove_abandoned(temporary, prefix);
   // Between making and locking, another process may take the folder for abandoned; then again. A

@@ -9,6 +9,10 @@
 
 namespace lockstep {
 
+// The system's folder for temporary files: TMPDIR, or /tmp.
+//   Throws  UsageError that names the variable and its value when nothing can be written there
+std::filesystem::path folder_for_temporaries();
+
 class TemporaryFolder {
  public:
   // lockstep-PURPOSE-XXXXXX in the system's temporary folder. Removes those of dead owners first.

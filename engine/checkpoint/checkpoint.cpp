@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "engine/base/standard_errors.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/checkpoint/train_state.hpp"
 #include "engine/checkpoint/weights.hpp"
@@ -40,7 +41,7 @@ auto with_disk(const Act& act) {
   try {
     return act();
   } catch (const fs::filesystem_error& error) {
-    throw CheckpointError(text("checkpoint: ", error.what()));
+    throw CheckpointError(text("checkpoint: ", told_of_file(error)));
   }
 }
 

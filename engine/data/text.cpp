@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/data/batch.hpp"
@@ -32,6 +32,23 @@ std::vector<fs::path> files_of(const std::string& path) {
   if (files.empty()) refuse_corpus(path, "has no file *.md below it");
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// The whole content. A pipe or a device says nothing of its length, and /dev/zero never ends.
+void append_content(const fs::path& file, std::string& all) {
+  constexpr std::size_t unknown_bytes_max = std::size_t{1} << 30;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) refuse_corpus(file.string(), "cannot be opened");
+  const std::size_t most =
+      fs::is_regular_file(file) ? all.max_size() : all.size() + unknown_bytes_max;
+  std::vector<char> part(1 << 16);
+  while (in.read(part.data(), std::ssize(part)), in.gcount() > 0) {
+    all.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (all.size() > most) {
+      refuse_corpus(file.string(), "is no file, and has not ended after 1 GiB");
+    }
+  }
+  if (in.bad()) refuse_corpus(file.string(), "cannot be read to its end");
 }
 
 class Text final : public Dataset {
@@ -72,13 +89,7 @@ std::string read_text(const std::vector<std::string>& paths) {
   std::string all;
   for (const std::string& path : paths) {
     for (const fs::path& file : files_of(path)) {
-      std::ifstream in(file, std::ios::binary);
-      if (!in) refuse_corpus(file.string(), "cannot be opened");
-      try {
-        all.append(std::istreambuf_iterator<char>(in), {});
-      } catch (const std::ios_base::failure&) {  // the buffer's, as no stream is in between
-        refuse_corpus(file.string(), "cannot be read to its end");
-      }
+      append_content(file, all);
       if (!all.empty() && all.back() != '\n') all += '\n';
     }
   }

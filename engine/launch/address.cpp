@@ -113,6 +113,18 @@ Descriptor reserve_port(const std::string& host) {
   return held;
 }
 
+void check_port_is_free(const std::string& host, int port, const std::string& option) {
+  try {
+    comm::listen_on(host, port);
+  } catch (const CommError& error) {
+    std::string why = error.what();
+    const std::string_view typed = "--port";
+    const auto at = why.find(typed);
+    if (at != std::string::npos) why.replace(at, typed.size(), option);
+    throw UsageError(why);
+  }
+}
+
 std::string address_towards(const Endpoint& endpoint) {
   const Addresses addresses = resolve(endpoint, SOCK_DGRAM);
   const Descriptor probe(socket(addresses->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -29,6 +29,9 @@ Listener listen_for_nodes(const comm::Endpoint& endpoint);
 // does).
 comm::Descriptor reserve_port(const std::string& host);
 
+// Throws UsageError when another program listens at a port that `option` asks for.
+void check_port_is_free(const std::string& host, int port, const std::string& option);
+
 // This machine's address as peers reach it that meet at `endpoint`: the one from which a packet to
 // the endpoint leaves. Where that is a loopback address and the endpoint is none by name, this
 // machine is the endpoint: then the first address of a network that is up.

@@ -2,6 +2,7 @@
 #include "engine/launch/environment.hpp"
 
 #include <cstdlib>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/launch/schedulers.hpp"
@@ -15,7 +16,8 @@ bool is_torchrun(const Lookup& lookup) { return lookup("RANK") || lookup("WORLD_
 
 Environment read_torchrun(const Lookup& lookup) {
   const Variables variables{lookup,
-                            "start the program with ./lab run --ranks 2 -- PROGRAM, which sets it"};
+                            "start the program with ./lab run --ranks 2 -- PROGRAM, which sets it" +
+                                told_of_leftovers(lookup)};
   Environment found;
   found.world_size = variables.number_in("WORLD_SIZE", 1, int_max);
   found.rank = variables.number_in("RANK", 0, found.world_size - 1);
@@ -46,7 +48,43 @@ Environment read_torchrun(const Lookup& lookup) {
   return found;
 }
 
+// The variables of launchers that are set.
+std::vector<std::string> set_here(const Lookup& lookup) {
+  std::vector<std::string> names;
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+                           "MASTER_PORT", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    if (lookup(name)) names.emplace_back(name);
+  }
+  return names;
+}
+
 }  // namespace
+
+bool is_alone(const Lookup& lookup) {
+  const Environment found = read_environment(lookup);
+  return found.world_size == 1 && found.store_host != StoreHost::launcher;
+}
+
+std::string told_of_variables(const Lookup& lookup) {
+  const auto names = set_here(lookup);
+  std::string told;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    told += text(i == 0                  ? ""
+                 : i + 1 == names.size() ? " and "
+                                         : ", ",
+                 names[i], "=", lookup(names[i]).value_or(""));
+  }
+  return told + (names.size() == 1 ? " is set here" : " are set here");
+}
+
+std::string told_of_leftovers(const Lookup& lookup) {
+  if (lookup("LOCKSTEP_STORE")) return "";
+  std::string without;
+  for (const std::string& name : set_here(lookup)) without += " -u " + name;
+  return text(". (", told_of_variables(lookup), ", as by a launcher. If none started this ",
+              "program, a profile, a container or a batch system has left that: type env", without,
+              " in front of the command)");
+}
 
 Lookup process_environment() {
   return [](const std::string& name) -> std::optional<std::string> {

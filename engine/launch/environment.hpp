@@ -43,6 +43,19 @@ Lookup process_environment();
 // True if a launcher of a kind that read_environment understands started this program.
 bool is_launched(const Lookup& lookup);
 
+// True if the variables say that this is the only rank, and no launcher of ours has set them: a
+// batch system's shell, a container or a profile has. Whoever asks for more ranks here starts them
+// here.
+//   Throws  as read_environment
+bool is_alone(const Lookup& lookup);
+
+// The variables by which a launcher is recognised, and those it sets beside them, with their
+// values: "RANK=0 and WORLD_SIZE=2 are set here".
+std::string told_of_variables(const Lookup& lookup);
+// The end of a complaint: that these variables may be left over, and what to type to be rid of
+// them. Empty where ./lab run has set them.
+std::string told_of_leftovers(const Lookup& lookup);
+
 // Throws UsageError naming the variable that is missing or malformed, the value seen, and what to
 // type.
 Environment read_environment(const Lookup& lookup);

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
+#include "engine/base/standard_errors.hpp"
 
 namespace lockstep::launch {
 
@@ -67,7 +68,7 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
 int with_error_file(const Lookup& lookup, const std::function<int()>& run) {
   const auto path = lookup("TORCHELASTIC_ERROR_FILE");
   try {
-    return run();
+    return in_our_words(run);
   } catch (const std::exception& error) {
     if (path && !path->empty()) write_error_file(*path, error);
     throw;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/base/error.hpp"
+#include "engine/base/temporary_folder.hpp"
 
 namespace lockstep::launch {
 
@@ -26,7 +27,7 @@ fs::path make_new(const fs::path& parent, const std::string& start) {
 
 RunFolder::RunFolder(const std::string& log_dir, const std::string& run_id)
     : kept_(!log_dir.empty()),
-      path_(kept_ ? make_new(log_dir, run_id) : make_new(fs::temp_directory_path(), "lockstep")) {}
+      path_(kept_ ? make_new(log_dir, run_id) : make_new(folder_for_temporaries(), "lockstep")) {}
 
 RunFolder::~RunFolder() {
   std::error_code ignored;

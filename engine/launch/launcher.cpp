@@ -30,7 +30,7 @@ class Launch {
     nodes_.start();
     while (true) {
       for (const Order& order : nodes_.serve()) obey(order);
-      if (ending_ && (!ranks_ || ranks_->running() == 0)) return *ending_;
+      if (ending_ && (!ranks_ || ranks_->running() == 0)) return whole(*ending_);
       wait();
       if (ranks_) watch_ranks();
       while (const auto number = signals_.take()) forward(*number);
@@ -38,11 +38,19 @@ class Launch {
   }
 
  private:
+  // Logs that were asked for and are not whole are no success.
+  Ending whole(Ending ending) const {
+    if (!ranks_ || ranks_->lost_log().empty()) return ending;
+    ending.code = 1;
+    ending.report += (ending.report.empty() ? "" : "\n") + ranks_->lost_log();
+    return ending;
+  }
+
   void obey(const Order& order) {
     const Command& command = order.command;
     switch (command.kind) {
       case Command::Kind::begin:
-        if (!command.report.empty()) std::cerr << command.report << std::endl;
+        if (!command.report.empty()) std::cerr << command.report + "\n" << std::flush;
         begin(order.plan);
         break;
       case Command::Kind::end:
@@ -172,7 +180,7 @@ Ending run_ranks(const LaunchOptions& options) {
 
 int launch(const LaunchOptions& options) {
   const Ending ending = run_ranks(options);
-  if (!ending.report.empty()) std::cerr << ending.report << std::endl;
+  if (!ending.report.empty()) std::cerr << ending.report + "\n" << std::flush;
   return ending.code;
 }
 

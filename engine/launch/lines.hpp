@@ -16,11 +16,14 @@ class Lines {
       : target_(target), log_(log), prefix_(std::move(prefix)), last_(last) {}
 
   void add(std::string_view part);
-  void finish();  // an unfinished last line is a line
+  void finish();                                // an unfinished last line is a line
+  int log_error() const { return log_error_; }  // why the log is not whole, or 0
 
  private:
   void put(std::string_view line);
+  void print(std::string_view bytes) const;
   int target_, log_;
+  int log_error_ = 0;
   std::optional<std::string> prefix_;
   std::string rest_;
   std::deque<std::string>& last_;  // the rank's last lines, for the report

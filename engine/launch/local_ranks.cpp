@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "engine/base/error.hpp"
@@ -145,6 +146,11 @@ void LocalRanks::note_end(Rank& rank, int status) {
   rank.pump_both();
   rank.out.finish();
   rank.err.finish();
+  const int lost = rank.out.log_error() != 0 ? rank.out.log_error() : rank.err.log_error();
+  if (lost != 0 && lost_log_.empty()) {
+    lost_log_ = text("the logs are not whole: that of rank ", rank.rank, " could not be written (",
+                     std::strerror(lost), "); free some space, or change --log-dir");
+  }
   if (status == 0) return;
   const auto report = read_error_file(rank.files.error);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -40,7 +40,8 @@ class LocalRanks {
 
   // Those that failed by themselves: before the stop, or by their own clock before it.
   const std::vector<Failure>& failures() const { return failures_; }
-  int stopped() const { return stopped_; }  // how many ran when they were stopped
+  int stopped() const { return stopped_; }                   // how many ran when they were stopped
+  const std::string& lost_log() const { return lost_log_; }  // a sentence; empty: all is kept
 
  private:
   struct Rank;
@@ -55,6 +56,7 @@ class LocalRanks {
   std::optional<comm::Deadline> kill_at_;
   bool killed_ = false;
   int stopped_ = 0;
+  std::string lost_log_;
 };
 
 }  // namespace lockstep::launch

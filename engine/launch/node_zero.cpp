@@ -230,6 +230,8 @@ class NodeZero final : public Nodes {
     if (master_port == 0) {
       master_port_ = reserve_port(listens_on_);
       master_port = comm::port_of(master_port_);
+    } else {
+      check_port_is_free(listens_on_, master_port, "--master-port");
     }
     std::string own = options_.nodes.local_addr;
     if (own.empty()) own = address_towards({at_.host, store_port});

@@ -15,11 +15,13 @@ namespace {
 constexpr int hosts_max = 100'000;  // a range that is longer is a typing error
 
 Variables mpirun_variables(const Lookup& lookup) {
-  return {lookup, "start the program with mpirun -n 2 PROGRAM, which sets it"};
+  return {lookup,
+          "start the program with mpirun -n 2 PROGRAM, which sets it" + told_of_leftovers(lookup)};
 }
 
 Variables srun_variables(const Lookup& lookup) {
-  return {lookup, "start the program with srun -n 2 PROGRAM, which sets it"};
+  return {lookup,
+          "start the program with srun -n 2 PROGRAM, which sets it" + told_of_leftovers(lookup)};
 }
 
 UsageError no_list(const std::string& whose, const std::string& list, const std::string& form) {

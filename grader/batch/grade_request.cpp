@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "engine/base/destination.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "grader/batch/readable_name.hpp"
@@ -109,6 +110,7 @@ GradeRequest grade_request(const Arguments& arguments, const Course& course) {
   GradeRequest request;
   request.submissions = folder_of_submissions(arguments);
   request.out = arguments.get("out");
+  if (!request.out.empty()) check_folder_destination("--out", request.out);
   request.formats = parts_of(arguments.get("format"));
   refuse_unknown_formats(request.formats);
   if (arguments.flag("anonymous")) request.names = Names::hidden;

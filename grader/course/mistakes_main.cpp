@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "engine/base/error.hpp"
+#include "engine/base/program.hpp"
 #include "grader/course/mistakes_unit.hpp"
 #include "grader/course/text_file.hpp"
 
@@ -23,16 +23,16 @@ void write_unit(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() != 5) {
-    std::cerr << "usage: mistakes-unit REFERENCE MUTANTS FUNCTION NAMESPACE OUT\n";
-    return 2;
-  }
-  try {
+  const auto tell = [](Fault fault, const std::string& sentence) {
+    std::cerr << sentence + "\n";
+    return fault == Fault::usage ? 2 : 1;
+  };
+  return run_main(tell, [&] {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() != 5) {
+      throw UsageError("usage: mistakes-unit REFERENCE MUTANTS FUNCTION NAMESPACE OUT");
+    }
     write_unit(words);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
-  return 0;
+    return 0;
+  });
 }

@@ -45,7 +45,7 @@ class Telling {
   void proved(const Proof& proof) {
     const std::scoped_lock lock(mutex_);
     ++proved_;
-    if (shown_) std::cerr << clear;
+    if (shown_) std::cerr << clear << std::flush;
     std::cout << proof.summary << std::flush;
     if (proved_ < all_) show();
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/base/destination.hpp"
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
@@ -99,6 +100,7 @@ Exit submit_command(const Lab& lab, const Words& words) {
   if (arguments.asks_help()) return print_help(submit_options());
   const auto rows = rows_of(lab, read_progress(lab.places.progress()));
   const auto members = submission_of(lab, rows);
+  check_destination("--out", arguments.get("out"));
   const fs::path archive = fs::absolute(arguments.get("out")).lexically_normal();
   write_zip(archive, members);
   if (arguments.flag("json")) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "engine/base/temporary_folder.hpp"
 #include "grader/judge/adapters_lines.hpp"
 #include "grader/judge/engine_errors.hpp"
 
@@ -63,8 +64,7 @@ std::string cut(std::string said) {
 class MeetingPlace {
  public:
   MeetingPlace() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "lockstep-case-XXXXXX").string();
+    std::string pattern = (folder_for_temporaries() / "lockstep-case-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw Error("cannot make a folder like " + pattern + ": is the disk full?");
     }

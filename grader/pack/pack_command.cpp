@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "engine/base/destination.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/temporary_folder.hpp"
 #include "engine/base/units.hpp"
@@ -39,6 +40,7 @@ fs::path out_of(const Arguments& arguments, const std::string& ending) {
   if (!out.filename().string().ends_with(ending)) {
     throw UsageError(text("--out ", out.string(), " must end in ", ending));
   }
+  check_destination("--out", out);
   return fs::absolute(out);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/base/edition.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
+#include "engine/base/program.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
@@ -90,16 +91,17 @@ Exit run(char** argv, Words words, const std::map<std::string, Command>& command
 int run_tool(int argc, char** argv, const std::map<std::string, Command>& commands,
              const std::string& default_command,
              const std::map<std::string, std::string>& elsewhere) {
-  try {
+  const auto tell = [](Fault fault, const std::string& sentence) {
+    const bool ours = fault == Fault::other;
+    complain(ours ? "the lab itself failed, this is not your code: " + sentence : sentence);
+    return static_cast<int>(fault == Fault::usage     ? Exit::usage
+                            : fault == Fault::lacking ? Exit::machine
+                                                      : Exit::lab_failed);
+  };
+  return run_main(tell, [&] {
     return static_cast<int>(
         run(argv, Words(argv + 1, argv + argc), commands, default_command, elsewhere));
-  } catch (const UsageError& error) {
-    complain(error.what());
-    return static_cast<int>(Exit::usage);
-  } catch (const std::exception& error) {
-    complain(text("the lab itself failed, this is not your code: ", error.what()));
-    return static_cast<int>(Exit::lab_failed);
-  }
+  });
 }
 
 }  // namespace lockstep::grader

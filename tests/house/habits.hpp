@@ -13,6 +13,7 @@ Complaints reads_environment(const Source& source);   // getenv, outside engine/
 Complaints hidden_state(const Source& source);        // thread_local, statics, mutable globals
 Complaints bool_parameters(const Source& source);     // two readings at the call
 Complaints unfinished_words(const Source& source);    // marks of work put off
+Complaints unframed_main(const Source& source);       // main outside engine/base/program.hpp
 
 // ctest takes a name with brackets or semicolons for a list and then runs nothing, silently.
 Complaints unlistable_test_names(const Source& source);

@@ -70,6 +70,12 @@ TEST_CASE("habits: a bool parameter is seen, a bool result is not") {
   CHECK_FALSE(flags(bool_parameters, "bool finished() const;"));
 }
 
+TEST_CASE("habits: a main outside the frame of all programs is seen") {
+  CHECK(flags(unframed_main, "int main() { return 0; }"));
+  CHECK_FALSE(flags(unframed_main, "int main() { return run_program(\"lab\", run); }"));
+  CHECK_FALSE(flags(unframed_main, "int main() { return 0; }", "grader/judge/judge_main.cpp"));
+}
+
 TEST_CASE("habits: marks of unfinished work are seen, as whole words") {
   CHECK(flags(unfinished_words, std::string("// TO") + "DO: later"));
   CHECK_FALSE(flags(unfinished_words, "int mastodons = 0;"));

@@ -94,6 +94,10 @@ TEST_CASE("the house: no bool parameters, nothing put off") {
   CHECK(all_complaints(product, unfinished_words) == "");
 }
 
+TEST_CASE("the house: every program looks whether its output has arrived") {
+  CHECK(all_complaints(product, unframed_main) == "");
+}
+
 TEST_CASE("the house: every test case has a name that ctest can list") {
   CHECK(all_complaints({"tests"}, unlistable_test_names) == "");
 }

@@ -77,3 +77,25 @@ TEST_CASE("environment: a program that no launcher started can tell") {
   CHECK(is_launched(lookup_in({{"RANK", "0"}})));
   CHECK(is_launched(lookup_in({{"WORLD_SIZE", "1"}})));
 }
+
+TEST_CASE("environment: what a launcher may have left is told, with what gets rid of it") {
+  CHECK(told_of_variables(lookup_in({{"RANK", "0"}})) == "RANK=0 is set here");
+  CHECK(told_of_variables(lookup_in({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"SLURM_PROCID", "1"}})) ==
+        "RANK=0, WORLD_SIZE=2 and SLURM_PROCID=1 are set here");
+  CHECK_THAT(told_of_leftovers(lookup_in(good)),
+             contains("env -u RANK -u WORLD_SIZE -u LOCAL_RANK -u LOCAL_WORLD_SIZE -u MASTER_ADDR "
+                      "-u MASTER_PORT in front of"));
+  CHECK(told_of_leftovers(good_but("LOCKSTEP_STORE", "127.0.0.1:1")) == "");
+  CHECK_THROWS_WITH(read_environment(lookup_in({{"RANK", "0"}})),
+                    contains("WORLD_SIZE is not set") && contains("env -u RANK in front of"));
+}
+
+TEST_CASE("environment: a rank alone is one that no launcher of ours has started") {
+  Variables one = good;
+  one["RANK"] = one["LOCAL_RANK"] = "0";
+  one["WORLD_SIZE"] = one["LOCAL_WORLD_SIZE"] = "1";
+  CHECK(is_alone(lookup_in(one)));
+  CHECK_FALSE(is_alone(lookup_in(good)));
+  one["LOCKSTEP_STORE"] = "127.0.0.1:1";
+  CHECK_FALSE(is_alone(lookup_in(one)));
+}

@@ -216,6 +216,10 @@ TEST_CASE("launcher: a port in use is named, with what to type") {
   CHECK(run.finish() == 2);
   CHECK_THAT(run.seen(), contains(text("port ", server.port(), " on 127.0.0.1 is in use")) &&
                              contains("--port 0"));
+  Run master({"--ranks", "1", "--master-port", std::to_string(server.port()), "--", "true"});
+  CHECK(master.finish() == 2);
+  CHECK_THAT(master.seen(), contains(text("port ", server.port(), " on 127.0.0.1 is in use")) &&
+                                contains("--master-port 0"));
 }
 
 TEST_CASE("launcher: a number that is too large is named as it was typed") {

@@ -34,6 +34,9 @@ ServerLinks::ServerLinks(std::string who, std::vector<Link> links, Clip clip, De
 // Does it with each server; a failure names the server.
 template <typename Body>
 void ServerLinks::each(const Body& body) {
+  LOCKSTEP_CHECK(!finished_, who_,
+                 " asks its servers after finish(), and none of them answers any ",
+                 "more; ask before");
   for (std::size_t k = 0; k < ends_.size(); ++k) {
     try {
       body(*ends_[k]);
@@ -112,7 +115,10 @@ void ServerLinks::pull_state(const std::vector<std::vector<Tensor>>& state) {
   });
 }
 
-void ServerLinks::finish() { ask({.ask = Ask::finish}); }
+void ServerLinks::finish() {
+  ask({.ask = Ask::finish});
+  finished_ = true;
+}
 
 std::int64_t ServerLinks::bytes_sent() const {
   std::int64_t bytes = 0;

@@ -49,7 +49,8 @@ class ServerLinks {
   void settle();
   // The parameters, and the servers' optimizer state into `state`, by server.
   void pull_state(const std::vector<std::vector<Tensor>>& state);
-  // No more steps come from this worker. The links are of no use then.
+  // No more steps come from this worker. The servers do not listen to it any more: whatever it asks
+  // of them then breaks the contract, and would wait for ever.
   void finish();
 
   std::int64_t bytes_sent() const;                         // payload
@@ -67,6 +68,7 @@ class ServerLinks {
   std::string who_;
   std::vector<std::shared_ptr<End>> ends_;
   Clip clip_;
+  bool finished_ = false;
   std::string failure_;
 };
 

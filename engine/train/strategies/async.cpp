@@ -163,7 +163,7 @@ class Async final : public WholeModel {
   }
 
   std::vector<Piece> pieces() override {
-    if (!reports() || !numbers()) return whole_pieces(*model_, *optimizer_);
+    if (ended_ || !reports() || !numbers()) return whole_pieces(*model_, *optimizer_);
     begin();
     make_state();
     const std::vector<optim::StateTensor> state = optimizer_->state();

@@ -1,0 +1,111 @@
+// What follows the last step, for every way to train: a file that is asked for is there and whole,
+// and the run ends.
+#include "tests/catch.hpp"
+#include "tests/users/program.hpp"
+
+using namespace lockstep::test;
+
+namespace {
+
+struct TrainingWay {
+  std::string name;
+  Words words;
+};
+
+const std::vector<TrainingWay>& ways() {
+  static const std::vector<TrainingWay> all{
+      {"one rank", {}},
+      {"DDP", {"--ranks", "2"}},
+      {"the plain reduction", {"--ranks", "2", "--no-overlap"}},
+      {"compression", {"--ranks", "2", "--compress", "fp16"}},
+      {"Horovod", {"--ranks", "2", "--horovod"}},
+      {"servers", {"--ranks", "2", "--async"}},
+      {"servers in step", {"--ranks", "2", "--async", "--staleness", "0"}},
+      {"one server of three ranks", {"--ranks", "3", "--async", "--servers", "1"}},
+      {"one rank and its server", {"--async"}},
+      {"a pipeline", {"--pp", "2", "--micro-batches", "2"}},
+      {"simulated DDP", {"--backend", "sim", "--ranks", "2"}},
+      {"simulated servers", {"--backend", "sim", "--ranks", "2", "--async"}},
+      {"a simulated pipeline", {"--backend", "sim", "--pp", "2", "--micro-batches", "2"}},
+  };
+  return all;
+}
+
+struct End {
+  Words words;
+  std::string file;  // that it writes
+};
+
+const std::vector<End>& ends() {
+  static const std::vector<End> all{
+      {{}, ""},
+      {{"--export", "weights.safetensors"}, "weights.safetensors"},
+      {{"--trace", "run.html"}, "run.html"},
+      {{"--log", "run.jsonl"}, "run.jsonl"},
+      {{"--checkpoint", "run"}, "run/step_000002/model.safetensors"},
+  };
+  return all;
+}
+
+CommandResult train(const Place& place, const Words& words) {
+  return place.run(Words{"train", "--data", "synthetic", "--steps", "2"} + words);
+}
+
+// What makes no timeline says so before it trains.
+bool draws(const TrainingWay& way) {
+  return std::ranges::find(way.words, "--async") == way.words.end() ||
+         std::ranges::find(way.words, "sim") != way.words.end();
+}
+
+}  // namespace
+
+TEST_CASE("the end of a run: every option of it, with every way to train") {
+  for (const TrainingWay& way : ways()) {
+    for (const End& end : ends()) {
+      const Place place;
+      const auto ran = train(place, way.words + end.words);
+      CAPTURE(way.name, line_of(end.words), ran.output);
+      if (end.file == "run.html" && !draws(way)) {
+        CHECK(ran.exit_code == 2);
+        CHECK_THAT(ran.output, contains("--trace puts the timelines") && contains("--backend sim"));
+        continue;
+      }
+      CHECK(ran.exit_code == 0);
+      CHECK_FALSE(ran.timed_out);
+      CHECK_THAT(ran.output, contains("peak memory:"));
+      CHECK((end.file.empty() || place.has(end.file)));
+    }
+  }
+}
+
+TEST_CASE(
+    "the end of a run: all that it writes at once, and the export is the checkpoint's model") {
+  for (const TrainingWay& way : ways()) {
+    const Place place;
+    Words words = way.words;
+    for (const End& end : ends()) {
+      if (end.file != "run.html" || draws(way)) words = words + end.words;
+    }
+    const auto ran = train(place, words + Words{"--save-every", "1"});
+    CAPTURE(way.name, ran.output);
+    REQUIRE(ran.exit_code == 0);
+    CHECK((place.file("weights.safetensors") == place.file("run/step_000002/model.safetensors")));
+    CHECK_THAT(place.file("run.jsonl"), contains("\"event\":\"end\""));
+  }
+}
+
+TEST_CASE("the end of a run: a finished run can still be exported, by every way to train") {
+  for (const TrainingWay& way : ways()) {
+    const Place place;
+    REQUIRE(train(place, way.words + Words{"--checkpoint", "run"}).exit_code == 0);
+    const auto ran = train(
+        place, way.words + Words{"--checkpoint", "run", "--resume", "--export", "w.safetensors"});
+    CAPTURE(way.name, ran.output);
+    REQUIRE(ran.exit_code == 0);
+    CHECK_THAT(ran.output, contains("2 steps before; nothing is trained"));
+    CHECK((place.file("w.safetensors") == place.file("run/step_000002/model.safetensors")));
+    const auto again = train(place, way.words + Words{"--checkpoint", "run", "--resume"});
+    CHECK(again.exit_code != 0);
+    CHECK_THAT(again.output, contains("--export FILE to write its weights"));
+  }
+}
