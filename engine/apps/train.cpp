@@ -15,6 +15,7 @@
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
+#include "engine/base/shell_word.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/comm/stand_in_group.hpp"
@@ -120,6 +121,19 @@ void check_run(const Arguments& arguments, int ranks) {
                      ways.shares(arguments, ranks));
 }
 
+// A damaged checkpoint is told before any rank starts, with what to type to go on from an older one.
+void check_latest(const std::filesystem::path& latest) {
+  const std::string damage = checkpoint::damage_of(latest);
+  if (damage.empty()) return;
+  const auto whole = checkpoint::whole_before(latest);
+  throw checkpoint::CheckpointError(
+      text("--resume: the latest checkpoint is damaged (", damage, "). ",
+           whole ? text(whole->string(), " is whole: to continue from it, type rm -r ",
+                        shell_word(latest.string()), " and then the same command again")
+                 : text("No older one beside it is whole: to train from the start, leave out "
+                        "--resume and pass a different --checkpoint")));
+}
+
 // Checks the files that the options name now, not after the training.
 void check_files(const Arguments& arguments) {
   const std::string& folder = arguments.get("checkpoint");
@@ -134,6 +148,7 @@ void check_files(const Arguments& arguments) {
                           " belongs to an earlier run; pass --resume ",
                           "to continue it, or a different folder"));
   }
+  if (arguments.flag("resume")) check_latest(*latest);
   if (arguments.given("trace")) trace::check_file_name(arguments.get("trace"));
   if (!arguments.given("export")) return;
   const auto parent = (std::filesystem::path(".") / arguments.get("export")).parent_path();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/apps/settings_of_run.hpp"
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
@@ -86,9 +87,9 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
   return state;
 }
 
-// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken"
+// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
 std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
-                    const std::string& global_batch) {
+                    const std::string& global_batch, const std::string& changes) {
   std::string line = text("continues at step ", state.step, ": ", state.taken, " of the ", samples,
                           " samples of epoch ", state.epoch + 1, " are taken");
   const auto before = state.notes.find(global_batch_note);
@@ -96,6 +97,7 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
     line +=
         text("; a global batch has ", global_batch, " samples now, ", before->second, " before");
   }
+  line += changes.empty() ? "" : "\nsince that checkpoint, " + changes;
   return line + "\n";
 }
 
@@ -257,6 +259,12 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
                           "; pass a larger --steps"));
   }
+  const auto rates_at = [&, base = strategy->rate()](std::int64_t step) {
+    const auto rate = [&](std::int64_t of) {
+      return train::rate_at(of, steps, base, position.shares, options);
+    };
+    return RatesOfRun{steps, step > 0 ? rate(step - 1) : 0, step < steps ? rate(step) : 0};
+  };
   if (!checkpoints.folder.empty()) {
     options.save_every = arguments.integer("save-every", 0);
     options.save = [&](const train::Position& at) {
@@ -264,6 +272,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       if (!reports(*strategy)) return;
       checkpoint::Metadata notes = checkpoints.notes;
       notes[global_batch_note] = global_batch;
+      notes.merge(settings_of(arguments, rates_at(at.step)));
       checkpoint::save(checkpoints.folder, contents,
                        {.step = at.step,
                         .epoch = at.epoch,
@@ -307,7 +316,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.kernels, " kernels\n");
     std::cout << way.note(arguments, spec);
     if (earlier) {
-      std::cout << told_of(*earlier, datasets.train->size(), global_batch)
+      std::cout << told_of(*earlier, datasets.train->size(), global_batch,
+                           told_of_changes(earlier->notes, arguments, rates_at(earlier->step)))
                 << ways.note_on_resume(arguments);
     }
     std::cout << std::flush;

@@ -58,23 +58,6 @@ std::int64_t steps_in(std::int64_t places, const TrainOptions& options, int shar
   return divided_up(batches, options.accumulate);
 }
 
-double rate_of(std::int64_t step, std::int64_t steps, double base, int shares,
-               const TrainOptions& options) {
-  optim::Schedule schedule{
-      .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
-  if (!options.scaling) return optim::learning_rate_at(step, schedule);
-  const optim::ScaledRate scaled{.base = base,
-                                 .base_batch = options.base_batch,
-                                 .batch = options.batch_size,
-                                 .ranks = shares,
-                                 .accumulate = options.accumulate,
-                                 .scaling = *options.scaling,
-                                 .warmup = options.warmup};
-  if (step < options.warmup) return optim::lr_at(step, scaled);
-  schedule.base = optim::lr_at(options.warmup, scaled);
-  return optim::learning_rate_at(step, schedule);
-}
-
 // Since it was made, by the group's clock and, where that is modelled, by the machine's.
 class Times {
  public:
@@ -138,6 +121,23 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
          (options.epochs - start.epoch - 1) * steps_in(samples, options, shares);
 }
 
+double rate_at(std::int64_t step, std::int64_t steps, double base, int shares,
+               const TrainOptions& options) {
+  optim::Schedule schedule{
+      .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
+  if (!options.scaling) return optim::learning_rate_at(step, schedule);
+  const optim::ScaledRate scaled{.base = base,
+                                 .base_batch = options.base_batch,
+                                 .batch = options.batch_size,
+                                 .ranks = shares,
+                                 .accumulate = options.accumulate,
+                                 .scaling = *options.scaling,
+                                 .warmup = options.warmup};
+  if (step < options.warmup) return optim::lr_at(step, scaled);
+  schedule.base = optim::lr_at(options.warmup, scaled);
+  return optim::learning_rate_at(step, schedule);
+}
+
 std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t samples,
                                       int shares) {
   std::vector<std::int64_t> sizes{options.batch_size};
@@ -185,7 +185,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
                      train_set.size(), " samples");
       const double loss = strategy.step(
           mine, {nn::Mode::training, options.seed, at.step, position.share, position.shares},
-          rate_of(at.step, steps, strategy.rate(), position.shares, options));
+          rate_at(at.step, steps, strategy.rate(), position.shares, options));
       if (phases != nullptr) phases->enter(Phase::other);
       if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
