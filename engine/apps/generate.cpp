@@ -1,5 +1,6 @@
 // generate: text from a checkpoint of a language model, on one process.
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/options.hpp"
+#include "engine/base/shell_word.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
@@ -45,6 +47,19 @@ std::filesystem::path chosen(const Arguments& arguments) {
   return *latest;
 }
 
+// Runs `read`, which reads the checkpoint. If it is damaged, says which older one is whole.
+void read_checkpoint(const std::filesystem::path& folder, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const checkpoint::CheckpointError& damage) {
+    const auto whole = checkpoint::whole_before(folder);
+    if (!whole) throw;
+    throw checkpoint::CheckpointError(
+        text("the checkpoint is damaged (", damage.what(), "). ", whole->string(),
+             " is whole: pass --checkpoint ", shell_word(whole->string())));
+  }
+}
+
 std::unique_ptr<data::Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint) {
   std::ifstream file(checkpoint / "tokenizer.txt");
   if (!file) {
@@ -70,11 +85,12 @@ int run(int argc, const char* const* argv) {
   if (prompt.empty()) throw UsageError("--prompt is empty; give it at least one character");
 
   const std::filesystem::path folder = chosen(arguments);
+  nn::ModelSpec spec;
+  read_checkpoint(folder, [&] { spec = nn::spec_of(checkpoint::model_metadata(folder)); });
   const auto tokenizer = tokenizer_of(folder);
-  const nn::ModelSpec spec = nn::spec_of(checkpoint::model_metadata(folder));
   const apps::Computing computing(arguments);
   const auto model = nn::make_model(spec, computing.device(), 0);
-  checkpoint::load_model(folder, *model);
+  read_checkpoint(folder, [&] { checkpoint::load_model(folder, *model); });
   wanted.sequence = spec.gpt.sequence;
   std::cout << prompt << std::flush;
   nn::generate(*model, tokenizer->encode(prompt), wanted, [&](std::int64_t token) {

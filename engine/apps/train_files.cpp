@@ -9,6 +9,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/destination.hpp"
+#include "engine/base/shell_word.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file.hpp"
@@ -90,6 +91,20 @@ std::string told_of(const Input& input, const Read& read) {
   return text("other ", input.unit, "s, as many");
 }
 
+// A damaged checkpoint is told before any rank starts, with what to type to go on from an older
+// one.
+void check_latest(const fs::path& latest) {
+  const std::string damage = checkpoint::damage_of(latest);
+  if (damage.empty()) return;
+  const auto whole = checkpoint::whole_before(latest);
+  throw checkpoint::CheckpointError(
+      text("--resume: the latest checkpoint is damaged (", damage, "). ",
+           whole ? text(whole->string(), " is whole: to continue from it, type rm -r ",
+                        shell_word(latest.string()), " and then the same command again")
+                 : text("No older one beside it is whole: to train from the start, leave out "
+                        "--resume and pass a different --checkpoint")));
+}
+
 }  // namespace
 
 void check_files(const Arguments& arguments) {
@@ -106,6 +121,7 @@ void check_files(const Arguments& arguments) {
                           " belongs to an earlier run; pass --resume ",
                           "to continue it, or a different folder"));
   }
+  if (arguments.flag("resume")) check_latest(*latest);
   if (arguments.given("trace")) {
     trace::check_file_name(arguments.get("trace"));
     check_destination("--trace", arguments.get("trace"));

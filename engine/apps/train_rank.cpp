@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/apps/settings_of_run.hpp"
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
@@ -16,6 +17,7 @@
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/gpu/open_gpu.hpp"
+#include "engine/launch/failure.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "engine/train/json_log.hpp"
@@ -86,9 +88,9 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
   return state;
 }
 
-// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken"
+// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
 std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
-                    const std::string& global_batch) {
+                    const std::string& global_batch, const std::string& changes) {
   std::string line = text("continues at step ", state.step, ": ", state.taken, " of the ", samples,
                           " samples of epoch ", state.epoch + 1, " are taken");
   const auto before = state.notes.find(global_batch_note);
@@ -96,6 +98,7 @@ std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
     line +=
         text("; a global batch has ", global_batch, " samples now, ", before->second, " before");
   }
+  line += changes.empty() ? "" : "\nsince that checkpoint, " + changes;
   return line + "\n";
 }
 
@@ -203,6 +206,15 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
   std::cout << std::flush;
 }
 
+// A run that was told to stop has saved; its weights are not exported, since they are not final.
+void tell_stop(int signal, const std::string& folder, std::int64_t steps) {
+  const std::string saved = checkpoint::latest_in(folder).value_or(folder).string();
+  std::cout << text("stopped by ", launch::name_of_signal(signal), " before the run's ", steps,
+                    " steps were taken, and saved in ", saved,
+                    ": to continue, type the same command with --resume\n")
+            << std::flush;
+}
+
 std::int64_t parameters_of(const nn::ModelSpec& spec) {
   SymbolicDevice sizes_only;
   return nn::count_of(*nn::make_model(spec, sizes_only, 0));
@@ -286,8 +298,15 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
                           "; pass a larger --steps, or --export FILE to write its weights"));
   }
+  const auto rates_at = [&, base = strategy->rate()](std::int64_t step) {
+    const auto rate = [&](std::int64_t of) {
+      return train::rate_at(of, steps, base, position.shares, options);
+    };
+    return RatesOfRun{steps, step > 0 ? rate(step - 1) : 0, step < steps ? rate(step) : 0};
+  };
   if (!checkpoints.folder.empty() || arguments.given("export")) {
     options.save_every = arguments.integer("save-every", 0);
+    if (world.told != nullptr) options.told_to_stop = [&] { return world.told->told(); };
     options.save = [&](const train::Position& at) {
       if (at.step == steps && arguments.given("export")) {
         write_weights(arguments, *strategy, spec, of_kind);
@@ -297,6 +316,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       if (!reports(*strategy)) return;
       checkpoint::Metadata notes = checkpoints.notes;
       notes[global_batch_note] = global_batch;
+      notes.merge(settings_of(arguments, rates_at(at.step)));
       checkpoint::save(checkpoints.folder, contents,
                        {.step = at.step,
                         .epoch = at.epoch,
@@ -339,14 +359,17 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.kernels, " kernels\n");
     std::cout << way.note(arguments, spec);
     if (earlier) {
-      std::cout << told_of(*earlier, datasets.train->size(), global_batch)
+      std::cout << told_of(*earlier, datasets.train->size(), global_batch,
+                           told_of_changes(earlier->notes, arguments, rates_at(earlier->step)))
                 << ways.note_on_resume(arguments);
     }
     std::cout << std::flush;
   }
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
-  if (position.role == train::Role::train) {
+  if (summary.stopped_by != 0) {
+    if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, steps);
+  } else if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.

@@ -192,6 +192,27 @@ std::optional<fs::path> latest_in(const fs::path& folder) {
   return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
+std::string damage_of(const fs::path& checkpoint) {
+  try {
+    const SavedRun opened(checkpoint);
+    return "";
+  } catch (const CheckpointError& damage) {
+    return damage.what();
+  }
+}
+
+std::optional<fs::path> whole_before(const fs::path& checkpoint) {
+  const auto step = step_of(checkpoint.filename().string());
+  auto older = checkpoints_in((fs::path(".") / checkpoint).parent_path());
+  std::erase_if(older, [&](const fs::path& one) {
+    return !step || *step_of(one.filename().string()) >= *step;
+  });
+  for (auto one = older.rbegin(); one != older.rend(); ++one) {
+    if (damage_of(*one).empty()) return checkpoint.parent_path() / one->filename();
+  }
+  return std::nullopt;
+}
+
 Metadata model_metadata(const fs::path& checkpoint) {
   return SafetensorsFile(checkpoint / model_file).metadata();
 }

@@ -1,14 +1,27 @@
 #include "engine/checkpoint/safetensors.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "engine/checkpoint/foreign_file.hpp"
 #include "engine/tensor/kernels.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
 
+void refuse_foreign(const OldFile& file) {
+  std::array<std::byte, first_bytes_max> first{};
+  const auto there = std::span(first).first(std::min<std::uint64_t>(file.size(), first.size()));
+  file.read(0, there);
+  const std::string told = told_of_foreign_file(there);
+  if (told.empty()) return;
+  throw CheckpointError(
+      text(file.path().string(), ": expected a safetensors file, and this ", told));
+}
+
 SafetensorsHeader read_header(const OldFile& file, std::uint64_t& data_start) {
   const std::string name = file.path().string();
+  refuse_foreign(file);
   std::array<std::byte, 8> first{};
   if (file.size() >= first.size()) file.read(0, first);
   const std::uint64_t length = header_length(first, file.size(), name);

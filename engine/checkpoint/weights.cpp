@@ -1,6 +1,7 @@
 #include "engine/checkpoint/weights.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace lockstep::checkpoint {
@@ -10,9 +11,87 @@ std::string kind_of(DType dtype, const Shape& shape) {
   return text(name_of(dtype), " ", text_of(shape));
 }
 
-[[noreturn]] void refuse(const SafetensorsFile& file, const std::string& why) {
+// What stands before the model's names in all names of the file; empty where nothing does, or where
+// the file is of another model.
+std::string prefix_in(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+  if (model.empty()) return "";
+  const std::string end = "." + model.front().name;
+  for (const TensorEntry& saved : file.tensors()) {
+    if (!saved.name.ends_with(end)) continue;
+    const std::string prefix = saved.name.substr(0, saved.name.size() + 1 - end.size());
+    const auto has = [&](const NamedTensor& mine) {
+      return file.find(prefix + mine.name) != nullptr;
+    };
+    if (std::ranges::all_of(model, has)) return prefix;
+  }
+  return "";
+}
+
+std::string in_python(const SafetensorsFile& file, const std::string& entry) {
+  return text("in Python, with safetensors.torch: save_file({", entry, " for k, v in load_file(\"",
+              file.path(), "\").items()}, \"NEW.safetensors\")");
+}
+
+std::string told_of_prefix(const SafetensorsFile& file, const std::string& prefix) {
+  const char* const whose = prefix == "module."      ? ", as in PyTorch's DDP"
+                            : prefix == "_orig_mod." ? ", as after torch.compile"
+                                                     : "";
+  return text(quoted(prefix), " stands before every name", whose, "; to take it off, ",
+              in_python(file, text("k.removeprefix(\"", prefix, "\"): v")));
+}
+
+// The dtype of the file, if it has this model in another one.
+std::optional<DType> dtype_in(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+  std::optional<DType> dtype;
+  for (const NamedTensor& mine : model) {
+    const TensorEntry* saved = file.find(mine.name);
+    if (saved == nullptr || saved->shape != mine.value.shape()) return std::nullopt;
+    if (dtype && *dtype != saved->dtype) return std::nullopt;
+    dtype = saved->dtype;
+  }
+  return dtype;
+}
+
+std::string told_of_dtype(const SafetensorsFile& file, DType dtype) {
+  if (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16) {
+    return text("pass --dtype ", name_of(dtype), ", or convert the file");
+  }
+  return "models are trained in float32, float64 and bfloat16; to convert it, " +
+         in_python(file, "k: v.float()");
+}
+
+// What made the model of the file, where the file says it; its first tensors where it does not.
+std::string told_of_model(const SafetensorsFile& file) {
+  std::string list;
+  if (file.metadata().contains("model")) {
+    for (const auto& [key, value] : file.metadata()) {
+      list += text(list.empty() ? "" : ", ", key, " ", value);
+    }
+    return "its metadata says " + list + ": pass the options that make this model";
+  }
+  constexpr std::size_t shown = 3;
+  for (const TensorEntry& tensor : file.tensors().first(std::min(shown, file.tensors().size()))) {
+    list += text(list.empty() ? "" : ", ", quoted(tensor.name), " ",
+                 kind_of(tensor.dtype, tensor.shape));
+  }
+  return text("the file does not say how its model is made; it has ", file.tensors().size(),
+              " tensors", list.empty() ? "" : ", the first of them ", list,
+              ": pass the options that make such a model");
+}
+
+// What to do about a file that does not fit.
+std::string advice_on(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+  if (const std::string prefix = prefix_in(file, model); !prefix.empty()) {
+    return told_of_prefix(file, prefix);
+  }
+  if (const auto dtype = dtype_in(file, model)) return told_of_dtype(file, *dtype);
+  return told_of_model(file);
+}
+
+[[noreturn]] void refuse(const SafetensorsFile& file, nn::Module& module, const std::string& why) {
+  const std::vector<NamedTensor> model = tensors_of(module);
   throw CheckpointError(
-      text(file.path(), " is of another model: ", why, "; make the model as its metadata says"));
+      text(file.path(), " does not fit this model: ", why, "; ", advice_on(file, model)));
 }
 
 }  // namespace
@@ -30,9 +109,9 @@ void check_part_of_model(const SafetensorsFile& file, nn::Module& part) {
   for (const NamedTensor& mine : tensors_of(part)) {
     const TensorEntry* saved = file.find(mine.name);
     const std::string kind = kind_of(mine.value.dtype(), mine.value.shape());
-    if (saved == nullptr) refuse(file, text("it has no ", quoted(mine.name), ", here ", kind));
+    if (saved == nullptr) refuse(file, part, text("it has no ", quoted(mine.name), ", here ", kind));
     if (saved->dtype != mine.value.dtype() || saved->shape != mine.value.shape()) {
-      refuse(file, text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
+      refuse(file, part, text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
                         " in the file and ", kind, " here"));
     }
   }
@@ -43,7 +122,7 @@ void check_same_model(const SafetensorsFile& file, nn::Module& module) {
   const auto model = tensors_of(module);
   for (const TensorEntry& saved : file.tensors()) {
     if (std::ranges::find(model, saved.name, &NamedTensor::name) == model.end()) {
-      refuse(file, text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
+      refuse(file, module, text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
                         ", which is not here"));
     }
   }

@@ -58,23 +58,6 @@ std::int64_t steps_in(std::int64_t places, const TrainOptions& options, int shar
   return divided_up(batches, options.accumulate);
 }
 
-double rate_of(std::int64_t step, std::int64_t steps, double base, int shares,
-               const TrainOptions& options) {
-  optim::Schedule schedule{
-      .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
-  if (!options.scaling) return optim::learning_rate_at(step, schedule);
-  const optim::ScaledRate scaled{.base = base,
-                                 .base_batch = options.base_batch,
-                                 .batch = options.batch_size,
-                                 .ranks = shares,
-                                 .accumulate = options.accumulate,
-                                 .scaling = *options.scaling,
-                                 .warmup = options.warmup};
-  if (step < options.warmup) return optim::lr_at(step, scaled);
-  schedule.base = optim::lr_at(options.warmup, scaled);
-  return optim::learning_rate_at(step, schedule);
-}
-
 // Since it was made, by the group's clock and, where that is modelled, by the machine's.
 class Times {
  public:
@@ -90,6 +73,14 @@ class Times {
   double began_;
   Stopwatch wall_;
 };
+
+// The largest of the trainers' numbers, on each of them.
+int largest_of(comm::ProcessGroup& group, int mine, Device& host) {
+  if (group.size() == 1) return mine;
+  const Tensor all = full({1}, mine, DType::float64, host);
+  group.all_reduce(all, ReduceOp::max);
+  return static_cast<int>(all.item());
+}
 
 // Up to `most` batches; none at the end of the epoch.
 std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
@@ -138,6 +129,23 @@ std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int 
          (options.epochs - start.epoch - 1) * steps_in(samples, options, shares);
 }
 
+double rate_at(std::int64_t step, std::int64_t steps, double base, int shares,
+               const TrainOptions& options) {
+  optim::Schedule schedule{
+      .decay = options.decay, .base = base, .warmup = options.warmup, .total = steps};
+  if (!options.scaling) return optim::learning_rate_at(step, schedule);
+  const optim::ScaledRate scaled{.base = base,
+                                 .base_batch = options.base_batch,
+                                 .batch = options.batch_size,
+                                 .ranks = shares,
+                                 .accumulate = options.accumulate,
+                                 .scaling = *options.scaling,
+                                 .warmup = options.warmup};
+  if (step < options.warmup) return optim::lr_at(step, scaled);
+  schedule.base = optim::lr_at(options.warmup, scaled);
+  return optim::learning_rate_at(step, schedule);
+}
+
 std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t samples,
                                       int shares) {
   std::vector<std::int64_t> sizes{options.batch_size};
@@ -158,7 +166,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
   }
   comm::ProcessGroup& group = strategy.trainers();
   Device& device = strategy.device();
-  const std::int64_t steps = total_steps(options, train_set.size(), position.shares);
+  std::int64_t steps = total_steps(options, train_set.size(), position.shares);
 
   const auto threads = make_thread_strands();
   Strands& strands = options.strands != nullptr ? *options.strands : *threads;
@@ -185,7 +193,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
                      train_set.size(), " samples");
       const double loss = strategy.step(
           mine, {nn::Mode::training, options.seed, at.step, position.share, position.shares},
-          rate_of(at.step, steps, strategy.rate(), position.shares, options));
+          rate_at(at.step, steps, strategy.rate(), position.shares, options));
       if (phases != nullptr) phases->enter(Phase::other);
       if (device.has_numbers() && !std::isfinite(loss)) {
         throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
@@ -207,6 +215,10 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
         summary.stages = all;
       }
       ++at.step;
+      if (options.told_to_stop && at.step < steps) {
+        summary.stopped_by = largest_of(group, options.told_to_stop(), device.host());
+        if (summary.stopped_by != 0) steps = at.step;
+      }
       at.taken += samples;
       if (at.taken >= train_set.size()) at = {at.step, at.epoch + 1, 0};
       if (at.step == steps || at.epoch > epoch) strategy.end_epoch();
@@ -222,7 +234,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       }
     }
     samples_seen += epoch_samples;
-    if (!device.has_numbers()) continue;
+    if (!device.has_numbers() || summary.stopped_by != 0) continue;
 
     const Evaluation test = strategy.evaluate(test_set);
     const Agreement agreement = compare(group, strategy.pieces());
@@ -234,6 +246,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
     }
   }
   strategy.end();
+  if (summary.stopped_by != 0) summary.test_accuracy = std::numeric_limits<double>::quiet_NaN();
   summary.asynchrony = strategy.asynchrony();
   summary.seconds = run.seconds();
   summary.wall_seconds = run.wall_seconds();

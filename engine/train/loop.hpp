@@ -63,11 +63,19 @@ struct TrainOptions {
   // for it in their next collective, whose deadline it must keep.
   std::int64_t save_every = 0;
   std::function<void(const Position& position)> save = nullptr;
+  // Asked after every step, on every trainer or on none: the signal by which this rank was told to
+  // stop, or 0. The trainers agree, by one number more a step: when one of them was told, all stop
+  // after this step. The run then saves, and is not evaluated: who told it will not wait long.
+  std::function<int()> told_to_stop = nullptr;
 };
 
 // The step with which the run ends that `options` ask for, given `samples` and D `shares`.
 //   Throws  UsageError when a global batch is larger than the data
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares);
+// The learning rate of a step, counted from 0, of a run of `steps` and D `shares`. `base` is the
+// optimizer's own rate.
+double rate_at(std::int64_t step, std::int64_t steps, double base, int shares,
+               const TrainOptions& options);
 // The sizes of a share's batches, as far as the run comes: the last batch of an epoch may be short.
 //   Throws  UsageError as total_steps
 std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t samples,
