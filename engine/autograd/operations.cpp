@@ -24,7 +24,7 @@ Tensor matrix(const Tensor& x) {
   return x.view({numel_of(rows), columns});
 }
 
-// What is kept of x though x could be made again, so that recipes do not call recipes.
+// Keeps x though x could be made again, so that recipes do not call recipes.
 Saved kept(Value x) {
   x.remake = nullptr;
   return Saved(x);

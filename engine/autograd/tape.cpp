@@ -195,7 +195,7 @@ std::vector<bool> Tape::deliver_some(const Node& node, std::vector<Tensor> gradi
   return given;
 }
 
-// Whether the node is a mark; it is called, once.
+// Calls the node if it is a mark, once; returns true if it is one.
 bool Tape::passed_mark(std::size_t node) {
   if (!nodes_[node].mark) return false;
   std::exchange(nodes_[node].mark, nullptr)();

@@ -41,8 +41,8 @@ struct Parameter {
   // if it is undefined, `grad` stays where the sum was made. Code that reduces gradients in one
   // piece sets it, so that they lie there from the beginning.
   Tensor grad_place = {};
-  // Of a part of a larger tensor, such as a range of a flattened matrix: the shape of the whole.
-  // Rules that go by dimensions ask for this one.
+  // The shape of the whole tensor, if this parameter is a part of one, such as a range of a
+  // flattened matrix. Rules that go by dimensions ask for this shape.
   std::optional<Shape> whole = std::nullopt;
 
   const Shape& whole_shape() const { return whole ? *whole : value.shape(); }
@@ -64,8 +64,8 @@ struct Value {
   // operation that would save this value saves the recipe instead, see Saved.
   std::shared_ptr<const Remake> remake = nullptr;
   const Tape* tape = nullptr;  // of the node
-  // Of a leaf: an operation that would save its tensor reads the parameter when backward comes, see
-  // Saved. So whoever frees a parameter's value between two passes has freed it.
+  // The parameter of a leaf. An operation that would save the leaf's tensor reads the parameter
+  // when backward comes, see Saved. So a value that is freed between two passes is free.
   const Parameter* parameter = nullptr;
 };
 
