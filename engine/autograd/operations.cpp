@@ -24,6 +24,12 @@ Tensor matrix(const Tensor& x) {
   return x.view({numel_of(rows), columns});
 }
 
+// Keeps x though x could be made again, so that recipes do not call recipes.
+Saved kept(Value x) {
+  x.remake = nullptr;
+  return Saved(x);
+}
+
 Value remade(Value value, Remake remake) {
   value.remake = std::make_shared<const Remake>(std::move(remake));
   return value;
@@ -47,11 +53,11 @@ Value record_linear(Tape& tape, Tensor y, std::vector<Value> inputs) {
   };
   // If both halves come at once, the weights come first: an x that is made again for them is gone
   // before dx is there.
-  Tape::Backward to_input = [&tape, to_weights, weight = weight.tensor, shape = x.tensor.shape(),
+  Tape::Backward to_input = [&tape, to_weights, weight = Saved(weight), shape = x.tensor.shape(),
                              dx = wanted(x), count](const Tensor& grad) {
     Gradients grads = tape.in_halves() ? Gradients(count) : to_weights(grad);
     if (dx) {
-      grads[0] = ops::matmul(matrix(grad), Transpose::no, weight, Transpose::no).view(shape);
+      grads[0] = ops::matmul(matrix(grad), Transpose::no, weight.get(), Transpose::no).view(shape);
     }
     return grads;
   };
@@ -128,7 +134,7 @@ Value mean(Tape& tape, const Value& x) {
 }
 
 Value activate(Tape& tape, const Value& x, Activation activation) {
-  const Saved saved(x.tensor);  // kept, so that recipes do not call recipes
+  const Saved saved = kept(x);
   Value y = tape.record(ops::activate(x.tensor, activation), {x},
                         [saved, activation](const Tensor& grad) {
                           return Gradients{ops::activate_backward(grad, saved.get(), activation)};
@@ -165,22 +171,21 @@ namespace {
 
 // `parameters` are the weight and, for LayerNorm, the bias.
 Value record_norm(Tape& tape, const Value& x, std::vector<Value> parameters, ops::Normalized out) {
-  const Saved saved(x.tensor);  // kept, as in activate
-  const Tensor weight = parameters[0].tensor;
-  const Tensor bias = parameters.size() == 2 ? parameters[1].tensor : Tensor();
+  const Saved saved = kept(x), weight(parameters[0]);
+  const Saved bias = parameters.size() == 2 ? Saved(parameters[1]) : Saved(Tensor());
   std::vector<Value> inputs = {x};
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
   const Tensor mean = out.mean, deviation = out.inverse_deviation;
   Value y = tape.record(
       std::move(out.y), std::move(inputs), [saved, weight, mean, deviation](const Tensor& grad) {
-        auto grads = ops::norm_backward(grad, saved.get(), weight, mean, deviation);
+        auto grads = ops::norm_backward(grad, saved.get(), weight.get(), mean, deviation);
         Gradients all = {grads.x, grads.weight};
         if (grads.bias.defined()) all.push_back(grads.bias);
         return all;
       });
   if (!wanted(y)) return y;
   return remade(std::move(y), [saved, weight, bias, mean, deviation] {
-    return ops::normalize_again(saved.get(), weight, bias, mean, deviation);
+    return ops::normalize_again(saved.get(), weight.get(), bias.get(), mean, deviation);
   });
 }
 

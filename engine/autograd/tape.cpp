@@ -75,7 +75,14 @@ Value Tape::leaf(Parameter& parameter) {
   if (std::ranges::find(leaves_, &parameter) == leaves_.end()) leaves_.push_back(&parameter);
   if (mode_ == GradMode::inference) return constant(parameter.value);
   nodes_.push_back({{}, nullptr, &parameter});
-  return {parameter.value, static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this};
+  return {parameter.value, static_cast<std::int64_t>(nodes_.size()) - 1, nullptr, this, &parameter};
+}
+
+void Tape::mark(std::function<void()> reached) {
+  if (mode_ == GradMode::inference) return;
+  LOCKSTEP_CHECK(!spent_, "mark: this tape was spent by backward(); make a new one");
+  nodes_.push_back({});
+  nodes_.back().mark = std::move(reached);
 }
 
 Value Tape::input(Tensor tensor) {
@@ -141,6 +148,7 @@ void Tape::begin_walk(const Value& output, const Tensor& grad, const LeafSink& s
                          [&](Parameter* leaf) { return pass.leaves.contains(leaf); });
     for (const Watch& watch : watches_) watch.begins(reached);
   }
+  for (std::size_t i = nodes_.size(); i-- > end;) passed_mark(i);
   deliver(end - 1, grad);
 }
 
@@ -187,6 +195,13 @@ std::vector<bool> Tape::deliver_some(const Node& node, std::vector<Tensor> gradi
   return given;
 }
 
+// Calls the node if it is a mark, once; returns true if it is one.
+bool Tape::passed_mark(std::size_t node) {
+  if (!nodes_[node].mark) return false;
+  std::exchange(nodes_[node].mark, nullptr)();
+  return true;
+}
+
 void Tape::end_walk() {
   const bool inside = static_cast<bool>(pass_->sink);
   pass_.reset();
@@ -208,6 +223,7 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
   begin_walk(output, grad, sink);
   for (std::size_t i = pass_->needed.size(); i-- > 0;) {
     Node& node = nodes_[i];
+    if (passed_mark(i)) continue;
     if (!pass_->needed[i] || !node.backward) continue;
     const Tensor of_node = std::exchange(gradients_[i], {});
     std::vector<Tensor> gradients = node.backward(of_node);
@@ -228,6 +244,7 @@ void Tape::backward_inputs(const Value& output, const Tensor& grad, const LeafSi
   pass_->in_halves = true;
   for (std::size_t i = pass_->needed.size(); i-- > 0;) {
     Node& node = nodes_[i];
+    if (passed_mark(i)) continue;
     if (!pass_->needed[i] || !node.backward) continue;
     Tensor of_node = std::exchange(gradients_[i], {});
     std::vector<Tensor> gradients = node.backward(of_node);

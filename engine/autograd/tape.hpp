@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,6 +41,11 @@ struct Parameter {
   // if it is undefined, `grad` stays where the sum was made. Code that reduces gradients in one
   // piece sets it, so that they lie there from the beginning.
   Tensor grad_place = {};
+  // The shape of the whole tensor, if this parameter is a part of one, such as a range of a
+  // flattened matrix. Rules that go by dimensions ask for this shape.
+  std::optional<Shape> whole = std::nullopt;
+
+  const Shape& whole_shape() const { return whole ? *whole : value.shape(); }
 };
 
 // `record`: operations record what backward needs. The mode is passed, never global.
@@ -58,19 +64,30 @@ struct Value {
   // operation that would save this value saves the recipe instead, see Saved.
   std::shared_ptr<const Remake> remake = nullptr;
   const Tape* tape = nullptr;  // of the node
+  // The parameter of a leaf. An operation that would save the leaf's tensor reads the parameter
+  // when backward comes, see Saved. So a value that is freed between two passes is free.
+  const Parameter* parameter = nullptr;
 };
 
-// A tensor that a derivative will read: the tensor itself, or the recipe that makes it again.
+// A tensor that a derivative will read: the tensor itself, the parameter whose value it is, or the
+// recipe that makes it again.
 class Saved {
  public:
   explicit Saved(Tensor tensor) : tensor_(std::move(tensor)) {}
   explicit Saved(const Value& value)
-      : tensor_(value.remake ? Tensor() : value.tensor), remake_(value.remake) {}
-  Tensor get() const { return remake_ ? (*remake_)() : tensor_; }
+      : tensor_(value.remake || value.parameter != nullptr ? Tensor() : value.tensor),
+        remake_(value.remake),
+        parameter_(value.parameter) {}
+  //   Requires  a parameter that was freed since has its value again
+  Tensor get() const {
+    if (parameter_ != nullptr) return parameter_->value;
+    return remake_ ? (*remake_)() : tensor_;
+  }
 
  private:
   Tensor tensor_;
   std::shared_ptr<const Remake> remake_;  // shared with the value
+  const Parameter* parameter_ = nullptr;
 };
 
 class Tape {
@@ -84,6 +101,11 @@ class Tape {
 
   Value constant(Tensor tensor) const { return {std::move(tensor), -1}; }
   Value leaf(Parameter& parameter);
+  // Calls `reached` in the walk back, between what was recorded after this call and what was
+  // recorded before: no derivative of the former runs after it, none of the latter before. Every
+  // walk reaches every mark, whether or not its output depends on what stands around; a walk in two
+  // halves reaches it in the first. On a tape made for inference, nothing.
+  void mark(std::function<void()> reached);
   // A constant whose gradient is wanted, such as what came from the stage before: gradient_of.
   Value input(Tensor tensor);
 
@@ -145,6 +167,7 @@ class Tape {
     Backward backward;
     Parameter* parameter = nullptr;  // leaves only
     Backward rest = nullptr;
+    std::function<void()> mark = nullptr;
   };
   struct Pass;  // the state of one walk, in tape.cpp
 
@@ -154,6 +177,7 @@ class Tape {
   void deliver_all(const Node& node, std::vector<Tensor> gradients,
                    const std::vector<bool>& given = {});
   std::vector<bool> deliver_some(const Node& node, std::vector<Tensor> gradients);
+  bool passed_mark(std::size_t node);
   void end_walk();
 
   GradMode mode_;

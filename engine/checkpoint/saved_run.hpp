@@ -24,8 +24,10 @@ class SavedRun {
   // parameters only: what belongs to others is left in the files.
   void load_part(nn::Module& model, optim::Optimizer& optimizer) const;
 
- private:
+  //   Throws  CheckpointError when the saved optimizer is of another kind
   void check_optimizer(std::string_view kind) const;
+
+ private:
   void load_optimizer(optim::Optimizer& optimizer,
                       const std::function<bool(const std::string& name)>& wanted) const;
 

@@ -12,8 +12,21 @@ void check_range(const UnitRange& range, std::int64_t units) {
 
 Value Chain::forward(Tape& tape, const Value& input) {
   Value x = input;
-  for (Unit& unit : units_) x = unit.module->forward(tape, x);
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    x = watch_ != nullptr ? watched(i, tape, x) : units_[i].module->forward(tape, x);
+  }
   return x;
+}
+
+// The walk back passes the marks in the opposite order.
+Value Chain::watched(std::size_t unit, Tape& tape, const Value& x) {
+  UnitWatch* const watch = watch_;
+  watch->before_forward(unit);
+  tape.mark([watch, unit] { watch->after_backward(unit); });
+  Value y = units_[unit].module->forward(tape, x);
+  tape.mark([watch, unit] { watch->before_backward(unit); });
+  watch->after_forward(unit);
+  return y;
 }
 
 void Chain::prepare(const Occasion& occasion) {

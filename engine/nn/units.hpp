@@ -26,6 +26,21 @@ struct UnitRange {
 //   Throws  ContractError unless the range lies in [0, units)
 void check_range(const UnitRange& range, std::int64_t units);
 
+// Is told of each unit's passes, while they are made. May communicate: a unit's parameters can be
+// gathered before a pass and freed after it, and its gradients reduced when they are there.
+// `unit` counts from 0 in the chain.
+class UnitWatch {
+ public:
+  virtual ~UnitWatch() = default;
+  virtual void before_forward(std::size_t unit) = 0;
+  virtual void after_forward(std::size_t unit) = 0;
+  // In the walk back over the tape of that forward pass; not of a tape made for inference. After
+  // after_backward, the unit's gradients are final, but for those of a parameter that units before
+  // it use as well.
+  virtual void before_backward(std::size_t unit) = 0;
+  virtual void after_backward(std::size_t unit) = 0;
+};
+
 // Consecutive units of a model, as one module. All of them are the model; none at all hand on what
 // they are given.
 class Chain final : public Module {
@@ -37,9 +52,14 @@ class Chain final : public Module {
   std::vector<Parameter*> parameters() override;
   std::vector<Buffer*> buffers() override;
   std::span<Unit> units() { return units_; }
+  // From the next forward pass on. It must outlive the tapes; none: nobody is told.
+  void tell(UnitWatch* watch) { watch_ = watch; }
 
  private:
+  Value watched(std::size_t unit, Tape& tape, const Value& x);
+
   std::vector<Unit> units_;
+  UnitWatch* watch_ = nullptr;
 };
 
 }  // namespace lockstep::nn

@@ -55,7 +55,8 @@ struct SgdOptions {
   double weight_decay = 0.0;
   Nesterov nesterov = Nesterov::no;
   // Parameters with fewer dimensions are not decayed. 0: all are; 2: weights of matrices only, not
-  // biases and norms, as is usual for GPT models.
+  // biases and norms, as is usual for GPT models. Of a parameter that is a part of a tensor, the
+  // whole's count (Parameter::whole).
   int decay_dims_min = 0;
 };
 std::unique_ptr<Optimizer> make_sgd(std::vector<Parameter*> parameters, const SgdOptions& options);

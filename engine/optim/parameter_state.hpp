@@ -45,10 +45,11 @@ class ParameterWise : public Optimizer {
   std::vector<State> states_;  // one a parameter
 };
 
-// The weight decay that `options` ask for this parameter.
+// The weight decay that `options` ask for this parameter: by the dimensions of the whole tensor,
+// where it is a range of one.
 template <typename Options>
 double decay_of(const Parameter& parameter, const Options& options) {
-  const bool decays = std::ssize(parameter.value.shape()) >= options.decay_dims_min;
+  const bool decays = std::ssize(parameter.whole_shape()) >= options.decay_dims_min;
   return decays ? options.weight_decay : 0;
 }
 

@@ -46,6 +46,20 @@ struct RankPosition {
   int reporter = 0;
 };
 
+// The groups of a rank that trains. A strategy averages over its replicas, and never takes them for
+// all that train: where several ranks work on one replica together, these are more.
+struct TrainingRanks {
+  // Every rank that trains has a replica of its own.
+  TrainingRanks(comm::ProcessGroup& all)  // NOLINT(google-explicit-constructor): the usual case
+      : trainers(all), replicas(all) {}
+  TrainingRanks(comm::ProcessGroup& all, comm::ProcessGroup& of_replicas)
+      : trainers(all), replicas(of_replicas) {}
+
+  comm::ProcessGroup& trainers;
+  // Those that hold what this rank holds, and read other shares; ordered as among the trainers.
+  comm::ProcessGroup& replicas;
+};
+
 // The cost of a step on this rank.
 struct Cost {
   std::int64_t bytes_sent = 0;                 // payload, on all groups of the strategy

@@ -10,7 +10,7 @@ namespace lockstep::grader {
 namespace {
 
 // Right but wasteful earns this part of the points, and so does what is mostly right (decision
-// 0060).
+// 0058).
 constexpr int efficiency_percent = 60;
 constexpr int mostly_right_percent = 40;
 

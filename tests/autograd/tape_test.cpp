@@ -309,3 +309,69 @@ TEST_CASE_METHOD(Fixture, "tape: a product is made in the weight's place, where 
   w.grad = w.grad_place = {};
   CHECK(memory() > in_place);  // a product of its own
 }
+
+TEST_CASE_METHOD(Fixture, "tape: a mark is reached between what stands after it and before it") {
+  Parameter a = parameter("a", {2}), b = parameter("b", {3});
+  std::vector<std::string> seen;
+  for (Parameter* p : {&a, &b}) {
+    p->hooks.emplace_back([&seen](const Parameter& of) { seen.push_back(of.name); });
+  }
+  const auto mark = [&seen](Tape& tape, const char* name) {
+    tape.mark([&seen, name] { seen.emplace_back(name); });
+  };
+  Tape tape(GradMode::record);
+  mark(tape, "first");
+  Value x = autograd::scale(tape, tape.leaf(a), 2);
+  mark(tape, "between");
+  x = autograd::multiply(tape, x, tape.leaf(b));
+  mark(tape, "last");
+  SECTION("in one walk") { tape.backward(x); }
+  SECTION("in the first of two halves") {
+    tape.backward_inputs(x, full({1}, 1, DType::float64, device));
+    tape.backward_weights();
+  }
+  CHECK(seen == std::vector<std::string>{"last", "b", "between", "a", "first"});
+
+  Tape inference(GradMode::inference);
+  mark(inference, "never");
+  CHECK(seen.size() == 5);
+}
+
+TEST_CASE_METHOD(Fixture, "tape: a weight that was freed after its use is free until backward") {
+  Parameter w = matrix("w", {1, 2, 3, 4}, {2, 2}), b = parameter("b", {5, 6});
+  Parameter gain = parameter("gain", {1, 2}), shift = parameter("shift", {0, 1});
+  const std::vector<Parameter*> all = {&w, &b, &gain, &shift};
+  for (const Parameter* p : all) p->value.relabel(MemoryKind::parameters);
+  const auto x = from_values(std::vector<double>{1, -1, 2, 7}, {2, 2}, DType::float64, device);
+  const auto segment = [&](Tape& on, const Value& in) {
+    const Value normed = autograd::layer_norm(on, in, on.leaf(gain), on.leaf(shift));
+    const Value leaf = on.leaf(w);
+    return autograd::linear(on, normed, leaf, on.leaf(b));
+  };
+  const auto gradients = [&](bool frees, bool recomputes) {
+    Tape tape(GradMode::record);
+    const Value input = tape.input(x);
+    Value y = recomputes ? autograd::recompute(tape, input, segment) : segment(tape, input);
+    y = autograd::sum(tape, autograd::multiply(tape, y, y));
+    std::vector<Tensor> copies;
+    if (frees) {
+      for (Parameter* p : all) copies.push_back(p->value.clone());
+      for (Parameter* p : all) p->value = {};
+      CHECK(device.bytes_now(MemoryKind::parameters) == 0);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i]->value = copies[i];
+    }
+    tape.backward(y);
+    std::vector<double> found = {tape.gradient_of(input).item(3)};
+    for (Parameter* p : all) {
+      for (std::int64_t i = 0; i < p->grad.numel(); ++i) found.push_back(p->grad.item(i));
+      p->grad = {};
+    }
+    return found;
+  };
+  for (const bool recomputes : {false, true}) {
+    CAPTURE(recomputes);
+    const auto expected = gradients(false, recomputes);
+    for (Parameter* p : all) p->value.relabel(MemoryKind::parameters);
+    CHECK(gradients(true, recomputes) == expected);
+  }
+}

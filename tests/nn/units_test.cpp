@@ -154,3 +154,81 @@ TEST_CASE("units: a range that the model does not have is refused") {
                     contains("units 2 to 2 + 2 of a model that has 3"));
   CHECK(nn::make_units(mlp_spec(), device, 0, {3, 0})->parameters().empty());
 }
+
+namespace {
+
+// Keeps each unit's parameters away from the device but for the time of its passes.
+class FreeingWatch final : public nn::UnitWatch {
+ public:
+  explicit FreeingWatch(nn::Chain& chain) : chain_(chain) {
+    for (std::size_t i = 0; i < chain.units().size(); ++i) away_.emplace_back(), leave(i);
+  }
+  void before_forward(std::size_t unit) override { said("f", unit), come(unit); }
+  void after_forward(std::size_t unit) override { said("F", unit), leave(unit); }
+  void before_backward(std::size_t unit) override { said("b", unit), come(unit); }
+  void after_backward(std::size_t unit) override { said("B", unit), leave(unit); }
+
+  std::string order;
+  std::int64_t bytes_max = 0;  // of parameters, during a pass
+
+ private:
+  void said(const char* what, std::size_t unit) { order += text(what, unit, " "); }
+  void come(std::size_t unit) {
+    const auto parameters = chain_.units()[unit].module->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i]->value = away_[unit][i].clone(MemoryKind::parameters);
+      bytes_max =
+          std::max(bytes_max, parameters[i]->value.device().bytes_now(MemoryKind::parameters));
+    }
+  }
+  void leave(std::size_t unit) {
+    away_[unit].clear();
+    for (Parameter* parameter : chain_.units()[unit].module->parameters()) {
+      away_[unit].push_back(parameter->value.clone());
+      parameter->value = {};
+    }
+  }
+
+  nn::Chain& chain_;
+  std::vector<std::vector<Tensor>> away_;
+};
+
+}  // namespace
+
+TEST_CASE("units: one that is freed between its passes is free, and gradients keep their bits") {
+  CpuDevice device;
+  for (nn::ModelSpec spec : {mlp_spec(), gpt_spec(nn::OutputHead::untied)}) {
+    for (const nn::Keep keep : {nn::Keep::activations, nn::Keep::block_inputs}) {
+      spec.gpt.keep = keep;
+      const auto expected = nn::make_units(spec, device, 4, {0, nn::unit_count(spec)});
+      const auto model = nn::make_units(spec, device, 4, {0, nn::unit_count(spec)});
+      std::int64_t largest = 0;
+      for (const nn::Unit& unit : model->units()) {
+        largest = std::max(largest, nn::count_of(*unit.module) * 8);
+      }
+      const std::int64_t of_expected = nn::count_of(*expected) * 8;
+      FreeingWatch watch(*model);
+      model->tell(&watch);
+      for (nn::Chain* chain : {expected.get(), model.get()}) {
+        chain->prepare(occasion);
+        Tape tape(GradMode::record);
+        const Value y = chain->forward(tape, tape.constant(input_of(spec, device)));
+        if (chain == model.get()) {
+          CHECK(device.bytes_now(MemoryKind::parameters) == of_expected);
+        }
+        tape.backward(y, weights_like(y.tensor));
+      }
+      CHECK(watch.bytes_max - of_expected == largest);
+      const auto should = expected->parameters(), is = model->parameters();
+      for (std::size_t i = 0; i < is.size(); ++i) CHECK(same_bits(is[i]->grad, should[i]->grad));
+      CHECK(watch.order.starts_with("f0 F0 f1 F1 f2 F2 "));
+      CHECK(watch.order.ends_with("b2 B2 b1 B1 b0 B0 "));
+      const Tensor input = input_of(spec, device);
+      watch.order.clear();
+      Tape inference(GradMode::inference);
+      model->forward(inference, inference.constant(input));
+      CHECK(watch.order.starts_with("f0 F0 f1 F1 "));
+      CHECK_FALSE(contains("b").match(watch.order));
+    }
+  }
+}

@@ -128,6 +128,19 @@ TEST_CASE_METHOD(OptimFixture, "optimizers: parameters of few dimensions may be 
   }
 }
 
+TEST_CASE_METHOD(OptimFixture, "optimizers: a range of a matrix is decayed as the matrix is") {
+  Parameter of_matrix = parameter({1, 1}), of_vector = parameter({1, 1});
+  of_matrix.whole = Shape{3, 2};
+  of_vector.whole = Shape{7};
+  const auto optimizer = optim::make_adamw(
+      {&of_matrix, &of_vector}, {.learning_rate = 0.1, .weight_decay = 0.5, .decay_dims_min = 2});
+  of_matrix.grad = gradient({0, 0});
+  of_vector.grad = gradient({0, 0});
+  optimizer->step();
+  CHECK(of_matrix.value.item() < 1);
+  CHECK(of_vector.value.item() == 1);
+}
+
 TEST_CASE_METHOD(OptimFixture, "sgd: Nesterov without momentum is refused") {
   Parameter a = parameter({1});
   CHECK_THROWS_AS(optim::make_sgd({&a}, {.nesterov = Nesterov::yes}), ContractError);

@@ -2,6 +2,7 @@
 // server with workers, an update that ranks share. Equal samples, equal losses.
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -116,6 +117,31 @@ std::string bytes_of(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+TEST_CASE("strategies: replicas are not all that train where two ranks work on one") {
+  // Ranks 0 and 1 stand for one replica, 2 and 3 for another: each pair computes the same.
+  std::vector<std::unique_ptr<comm::ProcessGroup>> halves;  // outlive the strategies
+  const auto on_pairs = [&halves](std::int64_t accumulate) -> Make {
+    return [&halves, accumulate](comm::ProcessGroup& world, Device& device,
+                                 const train::Recipe& recipe) {
+      halves.push_back(world.split(world.rank() % 2, world.rank()));
+      auto strategy = train::make_ddp_or_plain({world, *halves.back()}, device, recipe,
+                                               {.accumulate = accumulate, .clip_norm = 0.5});
+      CHECK(strategy->position().shares == 2);
+      CHECK(strategy->position().share == world.rank() / 2);
+      CHECK(strategy->trainers().size() == 4);
+      return strategy;
+    };
+  };
+  for (const std::int64_t accumulate : {1, 2}) {
+    Task task{.make = engine_of(accumulate, 0.5)};
+    task.options.batch_size = 10;
+    task.options.accumulate = accumulate;
+    const Losses two = run_on(2, task);
+    task.make = on_pairs(accumulate);
+    check_same(run_on(4, task), two, 0);
+  }
+}
 
 TEST_CASE("strategies: a model in two stages, with two micro-batches, has one rank's losses") {
   Task task{

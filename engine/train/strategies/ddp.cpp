@@ -14,11 +14,11 @@ using Join = std::optional<ddp::JoinDivide>;
 
 class DdpStrategy final : public WholeModel {
  public:
-  DdpStrategy(comm::ProcessGroup& group, Replica replica, double clip_norm, ddp::Options options,
+  DdpStrategy(TrainingRanks ranks, Replica replica, double clip_norm, ddp::Options options,
               Hooked hooked, const Join& join)
-      : WholeModel(group, std::move(replica), clip_norm),
+      : WholeModel(ranks, std::move(replica), clip_norm),
         hooked_(std::move(hooked)),
-        ddp_(*model_, group, completed(std::move(options), join)),
+        ddp_(*model_, group_, completed(std::move(options), join)),
         join_(join) {}
 
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
@@ -74,21 +74,22 @@ class DdpStrategy final : public WholeModel {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, double clip_norm,
+std::unique_ptr<Strategy> make_ddp(TrainingRanks ranks, Replica replica, double clip_norm,
                                    const ddp::Options& options, Hooked hooked,
                                    std::optional<ddp::JoinDivide> join) {
-  return std::make_unique<DdpStrategy>(group, std::move(replica), clip_norm, options,
+  return std::make_unique<DdpStrategy>(ranks, std::move(replica), clip_norm, options,
                                        std::move(hooked), join);
 }
 
-std::unique_ptr<Strategy> make_ddp_or_plain(comm::ProcessGroup& group, Device& device,
+std::unique_ptr<Strategy> make_ddp_or_plain(TrainingRanks ranks, Device& device,
                                             const Recipe& recipe, DdpRun run) {
   Replica replica = make_replica(recipe, device);
-  if (group.size() == 1 && run.accumulate == 1) {
-    return make_plain(group, std::move(replica), run.clip_norm);
+  const bool alone = ranks.replicas.size() == 1;
+  if (alone && run.accumulate == 1) {
+    return make_plain(ranks, std::move(replica), run.clip_norm);
   }
-  if (group.size() == 1) run.hooked.hook.reset();
-  return make_ddp(group, std::move(replica), run.clip_norm, run.options, std::move(run.hooked),
+  if (alone) run.hooked.hook.reset();
+  return make_ddp(ranks, std::move(replica), run.clip_norm, run.options, std::move(run.hooked),
                   run.join);
 }
 

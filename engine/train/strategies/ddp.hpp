@@ -25,7 +25,7 @@ struct Hooked {
 //   Comm     as Ddp; the loss rides along as one number. With `join`, as step_with_join and, at the
 //            end of an epoch, end_join and share_state
 //   Throws   as Ddp
-std::unique_ptr<Strategy> make_ddp(comm::ProcessGroup& group, Replica replica, double clip_norm,
+std::unique_ptr<Strategy> make_ddp(TrainingRanks ranks, Replica replica, double clip_norm,
                                    const ddp::Options& options, Hooked hooked = {},
                                    std::optional<ddp::JoinDivide> join = std::nullopt);
 
@@ -40,7 +40,7 @@ struct DdpRun {
 
 // DDP, or the plain way where there is nothing to reduce: on one rank, for one batch a step. On one
 // rank no gradient travels, so the hook is dropped.
-std::unique_ptr<Strategy> make_ddp_or_plain(comm::ProcessGroup& group, Device& device,
+std::unique_ptr<Strategy> make_ddp_or_plain(TrainingRanks ranks, Device& device,
                                             const Recipe& recipe, DdpRun run);
 
 }  // namespace lockstep::train

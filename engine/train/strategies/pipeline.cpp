@@ -14,7 +14,7 @@
 #include "engine/collectives/communication.hpp"
 #include "engine/parallel/ddp/reducer.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
-#include "engine/tensor/ops.hpp"
+#include "engine/replicas/clip_global_norm.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -218,16 +218,13 @@ class Pipeline final : public Strategy {
   // The norm is over all stages; what two of them hold counts once.
   void clip() {
     if (clip_norm_ <= 0) return;
-    std::vector<Tensor> all, mine;
+    std::vector<Tensor> mine, copies;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      all.push_back(parameters_[i]->grad);
       const bool copy = is_last() && std::ranges::find(shared_, i) != shared_.end();
-      if (!copy) mine.push_back(parameters_[i]->grad);
+      (copy ? copies : mine).push_back(parameters_[i]->grad);
     }
-    const Tensor squares = ops::sum_of_squares(mine);
-    stages_->all_reduce(squares, ReduceOp::sum);
-    const auto clipping = ops::clip_factor(squares, clip_norm_);
-    for (const Tensor& grad : all) ops::scale_by_(grad, clipping.factor);
+    const std::array<comm::ProcessGroup*, 1> stages{stages_.get()};
+    replicas::clip_global_norm(stages, {mine, copies}, clip_norm_);
   }
 
   // The parts of a step's result that only some ranks know and all need: only the last stages know

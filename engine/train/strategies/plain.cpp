@@ -11,8 +11,8 @@ namespace {
 
 class Plain final : public WholeModel {
  public:
-  Plain(comm::ProcessGroup& group, Replica replica, double clip_norm)
-      : WholeModel(group, std::move(replica), clip_norm) {
+  Plain(TrainingRanks ranks, Replica replica, double clip_norm)
+      : WholeModel(ranks, std::move(replica), clip_norm) {
     replicas::make_equal(group_, *model_);
   }
 
@@ -56,8 +56,8 @@ class Plain final : public WholeModel {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_plain(comm::ProcessGroup& group, Replica replica, double clip_norm) {
-  return std::make_unique<Plain>(group, std::move(replica), clip_norm);
+std::unique_ptr<Strategy> make_plain(TrainingRanks ranks, Replica replica, double clip_norm) {
+  return std::make_unique<Plain>(ranks, std::move(replica), clip_norm);
 }
 
 }  // namespace lockstep::train

@@ -10,6 +10,6 @@ namespace lockstep::train {
 //   Comm     replicas::make_equal; a step: the gradients once, and the loss as one number
 //   Throws   ContractError, on every rank, when the replicas are not one model, naming the first
 //            parameter that differs
-std::unique_ptr<Strategy> make_plain(comm::ProcessGroup& group, Replica replica, double clip_norm);
+std::unique_ptr<Strategy> make_plain(TrainingRanks ranks, Replica replica, double clip_norm);
 
 }  // namespace lockstep::train

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/checkpoint/weights.hpp"
+#include "engine/replicas/clip_global_norm.hpp"
 
 namespace lockstep::train {
 
@@ -21,8 +22,9 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer) {
           std::shared_ptr<optim::Optimizer>(nobody, &optimizer)};
 }
 
-WholeModel::WholeModel(comm::ProcessGroup& group, Replica replica, double clip_norm)
-    : group_(group),
+WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
+    : trainers_(ranks.trainers),
+      group_(ranks.replicas),
       model_(std::move(replica.model)),
       optimizer_(std::move(replica.optimizer)),
       clip_norm_(clip_norm),
@@ -43,7 +45,10 @@ void WholeModel::restore(const checkpoint::SavedRun& saved) { saved.load(*model_
 
 void WholeModel::before_update() {
   enter(Phase::optimizer);
-  if (clip_norm_ > 0) optim::clip_grad_norm(model_->parameters(), clip_norm_);
+  if (clip_norm_ <= 0) return;
+  std::vector<Tensor> grads;
+  for (const Parameter* parameter : model_->parameters()) grads.push_back(parameter->grad);
+  replicas::clip_global_norm({}, {grads, {}}, clip_norm_);
 }
 
 void WholeModel::update() {

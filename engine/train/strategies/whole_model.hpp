@@ -26,7 +26,7 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer);
 class WholeModel : public Strategy {
  public:
   RankPosition position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
-  comm::ProcessGroup& trainers() override { return group_; }
+  comm::ProcessGroup& trainers() override { return trainers_; }
   Device& device() override { return any().device(); }
   DType dtype() const override { return any().dtype(); }
   double rate() const override { return rate_; }
@@ -39,7 +39,7 @@ class WholeModel : public Strategy {
 
  protected:
   //   clip_norm  bound on the averaged gradient's global norm; 0: none
-  WholeModel(comm::ProcessGroup& group, Replica replica, double clip_norm);
+  WholeModel(TrainingRanks ranks, Replica replica, double clip_norm);
 
   const Tensor& any() const { return model_->parameters().front()->value; }
   bool numbers() const { return any().device().has_numbers(); }
@@ -50,12 +50,13 @@ class WholeModel : public Strategy {
   void before_update();
   // The same, and the update.
   void update();
-  // The mean of a number that every rank has read: a word between hosts, wherever the model is.
+  // The mean of a number that every replica has read: a word between hosts, wherever the model is.
   double mean_of_ranks(double mine);
 
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
-  comm::ProcessGroup& group_;
+  comm::ProcessGroup& trainers_;
+  comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;

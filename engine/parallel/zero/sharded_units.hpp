@@ -1,0 +1,142 @@
+// A model of which each rank keeps a shard: the executor of the two plans of this room. Which
+// elements a rank owns is in flat_shards.hpp, when they are gathered, freed and reduced in
+// unit_plan.hpp. The units' modules are those of any other way to train; only the memory of their
+// parameters comes and goes.
+//
+//   ShardedUnits units(spec, seed, device, groups, options);
+//   optimizer over units.shards();
+//   units.zero_grad();
+//   units.begin(Reduces::yes);
+//   Tape tape(GradMode::record);
+//   … units.model().forward … tape.backward(loss);
+//   units.end_backward();       // gradients of this rank's shards: the mean over all ranks
+//   optimizer.step();
+//   units.end_update();
+//
+//   N ranks share a unit, R copies of each shard; N·R ranks. S elements of a rank's shard of a unit
+//
+// Invariants
+//   1. Gradients are made in the buffer that is reduced (Parameter::grad_place), or copied into it
+//      where rows are cut; its padding is 0.
+//   2. Gradients are multiplied by 1/(N·R) before they are summed.
+//   3. A unit without elements takes part in no collective.
+// Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
+// the second reduction is waited for when the first is over.
+// Source: [ZERO20] §5, [ZGV23] §3
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/collectives/communication.hpp"
+#include "engine/comm/process_group.hpp"
+#include "engine/nn/model_spec.hpp"
+#include "engine/parallel/zero/flat_shards.hpp"
+#include "engine/parallel/zero/unit_plan.hpp"
+#include "engine/tensor/symbolic.hpp"
+
+namespace lockstep::zero {
+
+struct ShardGroups {
+  comm::ProcessGroup& shards;            // N ranks: each has another shard
+  comm::ProcessGroup* copies = nullptr;  // R ranks, which have the same shard; none: R = 1
+};
+
+// The plan of who owns what: ranges of a unit's flat tensor, or rows of each parameter.
+enum class Cut : std::uint8_t { flat, rows };
+
+struct ShardingOptions {
+  Sharding sharding = Sharding::full_shard;
+  int prefetch = 1;     // as PlanOptions
+  Cut cut = Cut::flat;  // rows: only where parameters are gathered for passes
+};
+
+// The gradients of a pass are reduced, or stay whole and add up.
+enum class Reduces : std::uint8_t { no, yes };
+
+class ShardedUnits final : public nn::UnitWatch {
+ public:
+  // Makes the units one by one, keeps this rank's shard of each, and frees the rest.
+  //   Memory   of parameters: the shards, and one unit in whole
+  //   Throws   ContractError when a unit has a buffer, which nobody would make equal
+  ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device, ShardGroups groups,
+               const ShardingOptions& options);
+  ~ShardedUnits() override;
+
+  // The model. Its parameters have values during their unit's passes, and always where parameters
+  // are not sharded. It communicates: all ranks run as many passes.
+  nn::Chain& model() { return *model_; }
+
+  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard.
+  struct Owned {
+    Parameter parameter;  // under the whole's name; `whole` is the whole's shape
+    std::int64_t begin = 0, end = 0;
+  };
+  // In the model's order, the root's last. A rank may own nothing.
+  std::vector<Owned*> owned();
+  std::vector<Parameter*> shards();
+  // The shards' gradients in whole, padding included, one a unit that has elements: never none.
+  std::vector<Tensor> gradients() const;
+  // True if every rank has all parameters between steps.
+  bool keeps_parameters() const { return keeps_; }
+
+  // Replaces the parameters: `value(name)` is one in whole. Does not communicate.
+  using ValueOf = std::function<Tensor(const std::string& name)>;
+  void fill(const ValueOf& value);
+
+  void zero_grad();
+  // Before a forward pass that backward follows.
+  void begin(Reduces reduces);
+  void begin_evaluation();
+  // After the backward pass.
+  void end_backward();
+  // After the optimizer's step.
+  void end_update();
+
+  // The collectives since the last zero_grad.
+  const collectives::Communication& communication() const { return communication_; }
+  // The bytes of a step, by the plan: a rank sends them in collectives of shards.
+  std::int64_t bytes_planned() const;
+
+  void before_forward(std::size_t unit) override;
+  void after_forward(std::size_t unit) override;
+  void before_backward(std::size_t unit) override;
+  void after_backward(std::size_t unit) override;
+
+ private:
+  struct Unit;
+  enum class Pass : std::uint8_t { training, evaluation };
+
+  void lay_out(Unit& unit, std::vector<Parameter*> parameters);
+  void fill_unit(Unit& unit, const ValueOf& value);
+  void carry_out(const Actions& actions);
+  void gather(Unit& unit);
+  void bind(Unit& unit);
+  void copy_out(Unit& unit);
+  void copy_in(Unit& unit);
+  void free(Unit& unit);
+  void make_places(Unit& unit);
+  void reduce(Unit& unit);
+  void end_reduction(Unit& unit);
+  void await(comm::Work& work);
+  int ranks() const;
+
+  Device& device_;
+  DType dtype_;
+  ShardGroups groups_;
+  bool keeps_;
+  Cut cut_;
+  bool in_place_;           // gradients are whole until the update, and reduced where they are
+  SymbolicDevice nowhere_;  // of parameters that have no value
+  std::unique_ptr<nn::Chain> model_;
+  UnitPlan plan_, alone_;  // with reductions, and without
+  const UnitPlan* now_;
+  Pass pass_ = Pass::training;
+  std::vector<std::unique_ptr<Unit>> units_;  // of the model, then the root where there is one
+  collectives::Communication communication_;
+};
+
+}  // namespace lockstep::zero

@@ -1,0 +1,66 @@
+#include "engine/train/strategies/sharding_maker.hpp"
+
+#include "engine/base/error.hpp"
+#include "engine/train/strategies/zero_memory.hpp"
+
+namespace lockstep::train {
+namespace {
+
+zero::Sharding sharding_of(const Arguments& arguments) {
+  if (arguments.has("--zero 1")) return zero::Sharding::zero_1;
+  if (arguments.has("--zero 2")) return zero::Sharding::zero_2;
+  if (arguments.has("--fsdp no_shard")) return zero::Sharding::no_shard;
+  if (arguments.has("--fsdp shard_grad_op")) return zero::Sharding::shard_grad_op;
+  return zero::Sharding::full_shard;
+}
+
+}  // namespace
+
+ZeroOptions zero_options(const Arguments& arguments) {
+  ZeroOptions options;
+  options.sharding.sharding = sharding_of(arguments);
+  const auto number = [&](const char* name, std::int64_t at_least) {
+    const std::int64_t value = arguments.integer(name, at_least);
+    if (value > 1 << 16) throw UsageError(text("--", name, " ", value, " is more than 65,536"));
+    return static_cast<int>(value);
+  };
+  options.sharding.prefetch = number("prefetch", 0);
+  if (arguments.has("--shards rows")) options.sharding.cut = zero::Cut::rows;
+  const bool whole = arguments.has("--zero 1") || arguments.has("--accumulate-in whole");
+  if (whole) options.accumulate = AccumulateIn::whole;
+  if (arguments.has("--fsdp hybrid_shard")) {
+    if (!arguments.given("shard-ranks")) {
+      throw UsageError(
+          "--fsdp hybrid_shard shards among neighbours and keeps copies elsewhere; pass "
+          "--shard-ranks with the ranks of a node");
+    }
+    options.shard_ranks = number("shard-ranks", 1);
+  }
+  return options;
+}
+
+std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
+  return make_zero(making.group, making.device, making.recipe, making.clip_norm,
+                   zero_options(making.arguments));
+}
+
+void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {
+  train::check(zero_options(arguments), ranks);
+}
+
+int ShardingMaker::shares(const Arguments& arguments, int ranks) const {
+  train::check(zero_options(arguments), ranks);
+  return ranks;
+}
+
+std::string_view ShardingMaker::reduction() const { return "unit by unit"; }
+
+void ShardingMaker::check_memory(const Arguments& arguments, const Recipe& recipe,
+                                 std::span<const std::int64_t> batches,
+                                 const DeviceRoom& room) const {
+  train::check_memory(zero_options(arguments), recipe,
+                      static_cast<int>(arguments.integer("ranks", 1)), batches,
+                      accumulate(arguments), room);
+}
+
+}  // namespace lockstep::train

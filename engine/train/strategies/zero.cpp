@@ -1,0 +1,271 @@
+#include "engine/train/strategies/zero.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
+#include "engine/checkpoint/weights.hpp"
+#include "engine/replicas/clip_global_norm.hpp"
+#include "engine/tensor/ops.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using zero::Reduces;
+using zero::ShardedUnits;
+using zero::Sharding;
+
+// A range of a flattened tensor.
+Slice slice_of(const ShardedUnits::Owned& owned) {
+  return {1, numel_of(*owned.parameter.whole), 1, owned.begin, owned.end};
+}
+
+class ZeroStrategy final : public Strategy {
+ public:
+  ZeroStrategy(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
+               const ZeroOptions& options)
+      : trainers_(ranks.trainers),
+        replicas_(ranks.replicas),
+        device_(device),
+        recipe_(recipe),
+        options_(options),
+        clip_norm_(clip_norm) {
+    const int k = options.shard_ranks > 0 ? options.shard_ranks : replicas_.size();
+    const int rank = replicas_.rank();
+    if (options.sharding.sharding == Sharding::no_shard) {
+      shards_ = replicas_.split(rank, 0);
+      copies_ = replicas_.split(0, rank);
+    } else if (k < replicas_.size()) {
+      shards_ = replicas_.split(rank / k, rank);
+      copies_ = replicas_.split(rank % k, rank);
+    }
+    comm::ProcessGroup& shards = shards_ ? *shards_ : replicas_;
+    units_ =
+        std::make_unique<ShardedUnits>(recipe.model, recipe.seed, device,
+                                       zero::ShardGroups{shards, copies_.get()}, options.sharding);
+    if (recipe.first_weights) {
+      const checkpoint::SafetensorsFile file(*recipe.first_weights);
+      check_model(file);
+      fill_from(file);
+    }
+    optimizer_ = optim::make_optimizer(recipe.optimizer, units_->shards());
+    rate_ = optimizer_->learning_rate();
+  }
+
+  RankPosition position() const override {
+    return {Role::train, replicas_.rank(), replicas_.size(), 0};
+  }
+  comm::ProcessGroup& trainers() override { return trainers_; }
+  Device& device() override { return device_; }
+  DType dtype() const override { return recipe_.model.dtype; }
+  double rate() const override { return rate_; }
+  Cost cost() const override { return cost_; }
+  void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
+
+  double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
+              double rate) override {
+    const std::int64_t sent_before = bytes_sent();
+    optimizer_->set_learning_rate(rate);
+    units_->zero_grad();
+    double labels = 0;
+    for (const data::Batch& batch : batches) labels += static_cast<double>(batch.labels.numel());
+    Tensor loss;
+    nn::Occasion of_batch = occasion;
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      const bool last = k + 1 == batches.size();
+      const bool reduces = last || options_.accumulate == AccumulateIn::shards;
+      units_->begin(reduces ? Reduces::yes : Reduces::no);
+      units_->model().prepare(of_batch);
+      const double weight = static_cast<double>(batches[k].labels.numel()) / labels;
+      const Tensor mine = pass(batches[k], weight).to(DType::float64);
+      if (loss.defined()) mine.reduce_(loss, ReduceOp::sum);
+      loss = mine;
+      of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
+    }
+    enter(Phase::optimizer);
+    clip();
+    optimizer_->step();
+    units_->end_update();
+    const double mean = mean_of_ranks(loss);
+    cost_ = {bytes_sent() - sent_before, units_->communication()};
+    return mean;
+  }
+
+  // As train::evaluate, but ranks that share a model make as many passes: one that has no samples
+  // left takes part with a sample that does not count.
+  Evaluation evaluate(const data::Dataset& dataset) override {
+    LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
+    units_->begin_evaluation();
+    units_->model().prepare({});
+    std::array<double, 3> sums{};  // of losses, hits, labels
+    const std::int64_t ranks = replicas_.size();
+    const std::int64_t stride = samples_at_once(dataset) * ranks;
+    for (std::int64_t first = 0; first < dataset.size(); first += stride) {
+      std::vector<std::int64_t> indices;
+      const std::int64_t end = std::min(dataset.size(), first + stride);
+      for (std::int64_t i = first + replicas_.rank(); i < end; i += ranks) indices.push_back(i);
+      const bool counts = !indices.empty();
+      if (!counts) indices.push_back(0);
+      const data::Batch batch = dataset.batch(indices, dtype(), device_);
+      Tape tape(GradMode::inference);
+      const Value logits = units_->model().forward(tape, tape.constant(batch.inputs));
+      if (!counts) continue;
+      const Value mean = autograd::cross_entropy(tape, logits, batch.labels);
+      const auto of_batch = static_cast<double>(batch.labels.numel());
+      sums[0] += number_of(mean.tensor) * of_batch;
+      sums[1] += static_cast<double>(ops::count_correct(logits.tensor, batch.labels));
+      sums[2] += of_batch;
+    }
+    const Tensor all = from_values(sums, {3}, DType::float64, device_.host());
+    replicas_.all_reduce(all, ReduceOp::sum);
+    return {all.item(0) / all.item(2), all.item(1) / all.item(2)};
+  }
+
+  void end() override {
+    optimizer_->set_learning_rate(rate_);
+    units_->model().prepare({});
+  }
+
+  std::vector<Piece> pieces() override {
+    std::vector<Piece> all;
+    if (units_->keeps_parameters()) {
+      for (const Parameter* p : units_->model().parameters()) {
+        const Shape& shape = p->value.shape();
+        all.push_back({PieceKind::parameter, p->name, shape, whole_of(shape), p->value});
+      }
+    } else {
+      for (const ShardedUnits::Owned* owned : units_->owned()) {
+        const Parameter& p = owned->parameter;
+        all.push_back({PieceKind::parameter, p.name, *p.whole, slice_of(*owned), p.value});
+      }
+    }
+    for (const auto& [name, value] : optimizer_->state()) {
+      const ShardedUnits::Owned& owned = owner_of(name);
+      const bool counter = value.shape().empty();  // the number of updates
+      const Shape shape = counter ? value.shape() : *owned.parameter.whole;
+      all.push_back({PieceKind::optimizer_state, name, shape,
+                     counter ? whole_of(shape) : slice_of(owned), value});
+    }
+    return all;
+  }
+
+  void restore(const checkpoint::SavedRun& saved) override {
+    saved.check_optimizer(optimizer_->kind());
+    std::vector<optim::StateTensor> state;
+    for (const checkpoint::TensorEntry& entry : saved.optimizer().tensors()) {
+      const ShardedUnits::Owned* owned = find_owner(entry.name);
+      if (owned == nullptr) continue;
+      const Tensor whole = saved.optimizer().load(entry, device_);
+      const bool counter = whole.shape().empty();
+      if (!counter && whole.numel() != numel_of(*owned->parameter.whole)) {
+        throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", entry.name,
+                                               " has shape ", text_of(whole.shape()),
+                                               ", its parameter ", text_of(*owned->parameter.whole),
+                                               "; make the model that the state was saved with"));
+      }
+      state.push_back({entry.name, counter ? whole : cut(whole, slice_of(*owned))});
+    }
+    check_model(saved.weights());
+    try {
+      optimizer_->load_state(state);
+    } catch (const UsageError& error) {
+      throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", error.what()));
+    }
+    fill_from(saved.weights());
+  }
+
+ private:
+  void enter(Phase phase) const {
+    if (phases_ != nullptr) phases_->enter(phase);
+  }
+
+  // Forward and backward; returns the batch's share of the step's loss.
+  Tensor pass(const data::Batch& batch, double weight) {
+    enter(Phase::forward);
+    Tape tape(GradMode::record);
+    const Value logits = units_->model().forward(tape, tape.constant(batch.inputs));
+    const Value mean = autograd::cross_entropy(tape, logits, batch.labels);
+    const Value loss = weight == 1 ? mean : autograd::scale(tape, mean, weight);
+    enter(Phase::backward);
+    tape.backward(loss);
+    units_->end_backward();
+    return loss.tensor;
+  }
+
+  // Copies of a shard are equal, so the norm is over the ranks that share one copy.
+  void clip() {
+    if (clip_norm_ <= 0) return;
+    const std::vector<Tensor> mine = units_->gradients();
+    const std::array<comm::ProcessGroup*, 1> shards{shards_ ? shards_.get() : &replicas_};
+    replicas::clip_global_norm(shards, {mine, {}}, clip_norm_);
+  }
+
+  double mean_of_ranks(const Tensor& loss) {
+    if (!device_.has_numbers()) return std::numeric_limits<double>::quiet_NaN();
+    const Tensor mean =
+        full({1}, number_of(loss) / replicas_.size(), DType::float64, device_.host());
+    replicas_.all_reduce(mean, ReduceOp::sum);
+    return mean.item();
+  }
+
+  std::int64_t bytes_sent() const {
+    return replicas_.traffic().bytes_sent + (shards_ ? shards_->traffic().bytes_sent : 0) +
+           (copies_ ? copies_->traffic().bytes_sent : 0);
+  }
+
+  void check_model(const checkpoint::SafetensorsFile& file) const {
+    SymbolicDevice nowhere;
+    const auto model = nn::make_model(recipe_.model, nowhere, 0);
+    checkpoint::check_same_model(file, *model);
+  }
+  void fill_from(const checkpoint::SafetensorsFile& file) {
+    units_->fill([&](const std::string& name) { return file.load(*file.find(name), device_); });
+  }
+
+  // "h.0.ln_1.weight.exp_avg" is of "h.0.ln_1.weight".
+  const ShardedUnits::Owned* find_owner(const std::string& name) {
+    const std::string of = name.substr(0, name.rfind('.'));
+    for (const ShardedUnits::Owned* owned : units_->owned()) {
+      if (owned->parameter.name == of) return owned;
+    }
+    return nullptr;
+  }
+  const ShardedUnits::Owned& owner_of(const std::string& name) {
+    const ShardedUnits::Owned* owned = find_owner(name);
+    LOCKSTEP_CHECK(owned != nullptr, "state ", name, " belongs to no parameter of this rank");
+    return *owned;
+  }
+
+  comm::ProcessGroup& trainers_;
+  comm::ProcessGroup& replicas_;
+  Device& device_;
+  Recipe recipe_;
+  ZeroOptions options_;
+  double clip_norm_;
+  double rate_ = 0;                                      // of the optimizer, when it was made
+  std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks
+  std::unique_ptr<ShardedUnits> units_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  PhaseWatch* phases_ = nullptr;
+  Cost cost_;
+};
+
+}  // namespace
+
+void check(const ZeroOptions& options, int ranks) {
+  const int k = options.shard_ranks;
+  if (k == 0 || (k <= ranks && ranks % k == 0)) return;
+  throw UsageError(text("--shard-ranks ", k, " does not divide --ranks ", ranks,
+                        ": every copy of the state is shared by as many ranks; pass a divisor"));
+}
+
+std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
+                                    double clip_norm, const ZeroOptions& options) {
+  check(options, ranks.replicas.size());
+  return std::make_unique<ZeroStrategy>(ranks, device, recipe, clip_norm, options);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,38 @@
+// Sharded state: ZeRO's stages and FSDP's strategies. A rank reads its own share of a batch, as
+// with DDP, and holds a shard of what DDP holds in whole.
+#pragma once
+
+#include <memory>
+
+#include "engine/parallel/zero/sharded_units.hpp"
+#include "engine/train/strategy.hpp"
+
+namespace lockstep::train {
+
+// The place where the gradients of several batches of one step add up.
+enum class AccumulateIn : std::uint8_t {
+  shards,  // each batch's gradients are reduced, and only shards kept: K times the bytes
+  whole,   // gradients stay whole until the last batch, as in FSDP's no_sync
+};
+
+struct ZeroOptions {
+  zero::ShardingOptions sharding{};
+  AccumulateIn accumulate = AccumulateIn::shards;
+  // Ranks that share one copy of the state; the rest hold further copies (hybrid_shard). They are
+  // neighbours: ranks 0 to k-1 have the first. 0: all ranks. It divides the number of ranks.
+  int shard_ranks = 0;
+};
+
+//   Throws  UsageError unless shard_ranks divides the number of ranks
+void check(const ZeroOptions& options, int ranks);
+
+// Takes any number of batches a step.
+//   clip_norm bound on the averaged gradient's global norm; 0: none
+//   Comm      a step, by ShardedUnits: 2(N-1)/N · bytes of the parameters where they are kept, or
+//             gathered once, 3(N-1)/N where they are gathered twice, less the last unit; an
+//             all-reduce of one float64 for the loss, and one for the norm where it is bounded
+//   Throws    UsageError as check
+std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
+                                    double clip_norm, const ZeroOptions& options);
+
+}  // namespace lockstep::train

@@ -1,0 +1,32 @@
+// Computes the memory of a rank with sharded state before it takes a step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "engine/tensor/device.hpp"
+#include "engine/train/strategies/zero.hpp"
+#include "engine/train/way_maker.hpp"
+
+namespace lockstep::train {
+
+// At their peaks, which the kinds need not reach together.
+struct ShardedMemory {
+  std::array<std::int64_t, memory_kinds> bytes{};  // by MemoryKind
+  std::int64_t peak = 0;                           // of all kinds together
+};
+
+// Rank 0, whose shards no padding shortens, makes its units and takes two steps of `batches`
+// batches alone, on a device without numbers.
+//   rows  samples of a batch
+ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
+                             std::int64_t rows, std::int64_t batches);
+
+//   sizes   the samples of each size of batch that the run has
+//   Throws  UsageError with the bytes that are missing, by kind
+void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
+                  std::span<const std::int64_t> sizes, std::int64_t batches,
+                  const DeviceRoom& room);
+
+}  // namespace lockstep::train

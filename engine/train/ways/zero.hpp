@@ -1,0 +1,54 @@
+// ZeRO: each rank keeps a shard of what DDP keeps in whole, by DeepSpeed's stages.
+#pragma once
+
+#include "engine/train/way.hpp"
+
+namespace lockstep::train {
+
+// True if parameters are sharded, and so gathered for each pass.
+inline bool gathers_parameters(const Arguments& arguments) {
+  return arguments.has("--zero 3") || arguments.has("--fsdp full_shard") ||
+         arguments.has("--fsdp shard_grad_op") || arguments.has("--fsdp hybrid_shard");
+}
+
+inline Way zero_way() {
+  const auto declare = [](Options& options) {
+    options.section("sharded state (ZeRO, FSDP)")
+        .choice(
+            "zero", {"1", "2", "3"}, "",
+            "each rank keeps a shard: of the optimizer's state (1), also of gradients (2), also\n"
+            "of parameters (3, the same as --fsdp full_shard)")
+        .option("prefetch", "1", "units that are gathered ahead of the one that runs")
+        .only_if({"prefetch"},
+                 "belongs to --zero 3 and --fsdp, which gather parameters; leave it out",
+                 gathers_parameters)
+        .choice("accumulate-in", {"shards", "whole"}, "shards",
+                "--accumulate: reduce the gradients of each batch, or keep them whole and reduce\n"
+                "their sum")
+        .only_if({"accumulate-in"},
+                 "belongs to --accumulate with --zero 2, --zero 3 or --fsdp; leave it out",
+                 [](const Arguments& arguments) {
+                   const bool sharded = arguments.given("zero") || arguments.given("fsdp");
+                   return sharded && !arguments.has("--zero 1") && arguments.given("accumulate");
+                 });
+  };
+  const char* buckets =
+      "packs DDP's buckets, which --zero replaces by shards; leave one of them out";
+  const char* stages =
+      "does not combine with --zero: a stage does not hold the model that is sharded; leave one of "
+      "them out";
+  const char* servers =
+      "does not combine with --zero: servers already hold a part of the parameters each; leave one "
+      "of them out";
+  return {
+      .stem = "zero",
+      .name = "ZeRO",
+      .slot = Slot::reduction,
+      .option = "zero",
+      .declare = declare,
+      .refuses = {{"compression", buckets}, {"pipeline", stages}, {"async", servers}},
+      .reads = {"accumulate"},
+  };
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,124 @@
+// Sharded state in the loop: evaluation, checkpoints across ways and numbers of ranks, memory.
+#include "engine/train/strategies/zero.hpp"
+
+#include <filesystem>
+
+#include "engine/base/temporary_folder.hpp"
+#include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/zero_memory.hpp"
+#include "tests/train/fiber_ranks.hpp"
+#include "tests/train/strategy_runs.hpp"
+
+using namespace lockstep;
+using lockstep::test::contains;
+using lockstep::test::Losses;
+using train::AccumulateIn;
+using train::ZeroOptions;
+using zero::Sharding;
+
+namespace {
+
+std::vector<ZeroOptions> all_options() {
+  return {{{Sharding::no_shard, 0}},
+          {{Sharding::zero_1, 0}, AccumulateIn::whole},
+          {{Sharding::zero_2, 0}},
+          {{Sharding::shard_grad_op, 1}},
+          {{Sharding::full_shard, 1}},
+          {{Sharding::full_shard, 1, zero::Cut::rows}},
+          {{Sharding::full_shard, 0}, AccumulateIn::whole, 2}};
+}
+
+// What rank 0 saw; without options: DDP.
+Losses run(int ranks, const std::optional<ZeroOptions>& options, train::TrainOptions of_loop,
+           const std::filesystem::path& folder = {}) {
+  Losses seen;
+  test::on_fibers(ranks, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+    const auto strategy =
+        options ? train::make_zero(group, device, recipe, 0.5, *options)
+                : train::make_ddp_or_plain(group, device, recipe,
+                                           {.accumulate = of_loop.accumulate, .clip_norm = 0.5});
+    Losses mine;
+    test::train_small(group, *strategy, "adamw", of_loop, folder, mine);
+    if (group.rank() == 0) seen = mine;
+  });
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("zero: losses and evaluations are DDP's, also where ranks have unequal samples") {
+  for (const ZeroOptions& options : all_options()) {
+    for (const int ranks : {2, 4, 8}) {
+      CAPTURE(static_cast<int>(options.sharding.sharding), ranks);
+      const train::TrainOptions of_loop{.batch_size = 6, .accumulate = 2, .epochs = 1};
+      test::check_same(run(ranks, options, of_loop), run(ranks, std::nullopt, of_loop),
+                       test::rounding);
+    }
+  }
+}
+
+TEST_CASE("zero: a run saved by one sharding goes on with any other, on other ranks, or with DDP") {
+  const auto of_loop = [](std::int64_t batch_size, std::int64_t steps) {
+    return train::TrainOptions{
+        .batch_size = batch_size, .steps = steps, .decay = optim::Decay::constant};
+  };
+  const Losses expected = run(4, std::nullopt, of_loop(6, 9));
+  std::vector<std::optional<ZeroOptions>> ways = {std::nullopt};
+  for (const ZeroOptions& options : all_options()) ways.emplace_back(options);
+  for (std::size_t from = 0; from < ways.size(); ++from) {
+    CAPTURE(from);
+    const std::size_t to = (from + 2) % ways.size();
+    const TemporaryFolder folder("zero");
+    run(4, ways[from], of_loop(6, 4), folder.path());
+    test::check_continues(run(2, ways[to], of_loop(12, 9), folder.path()), expected, 4);
+  }
+}
+
+TEST_CASE("zero: the memory that is counted before a run is that of the run") {
+  for (const ZeroOptions& options : all_options()) {
+    for (const std::int64_t accumulate : {1, 2}) {
+      CAPTURE(static_cast<int>(options.sharding.sharding), accumulate);
+      const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+      const auto told = train::memory_of_rank(options, recipe, 4, 6, accumulate);
+      test::on_fibers(4, [&](comm::ProcessGroup& group) {
+        CpuDevice device;
+        const auto strategy = train::make_zero(group, device, recipe, 0.5, options);
+        Losses losses;
+        test::train_small(group, *strategy, "adamw",
+                          {.batch_size = 6, .accumulate = accumulate, .steps = 2}, {}, losses);
+        if (group.rank() > 0) return;  // a shard of another may be shorter
+        for (const MemoryKind kind : {MemoryKind::parameters, MemoryKind::gradients}) {
+          CAPTURE(name_of(kind));
+          CHECK(device.bytes_peak(kind) == told.bytes[static_cast<std::size_t>(kind)]);
+        }
+        // Whoever asks for the state is given the counts of updates as tensors, too.
+        constexpr auto state = MemoryKind::optimizer_state;
+        CHECK(device.bytes_now(state) == told.bytes[static_cast<std::size_t>(state)]);
+      });
+    }
+  }
+}
+
+TEST_CASE("zero: what does not fit is refused before a step, by kind, and a shard of it fits") {
+  train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+  recipe.model.widths = {256, 1024, 1024, 1024, 256};
+  const std::int64_t sizes[] = {8};
+  const auto check = [&](Sharding sharding, int ranks) {
+    train::check_memory({{sharding, 0}}, recipe, ranks, sizes, 1,
+                        {"modelled card", std::int64_t{50} << 20});
+  };
+  CHECK_THROWS_WITH(check(Sharding::no_shard, 8),
+                    contains("a rank's modelled card has") && contains("optimizer state") &&
+                        contains("--fsdp full_shard shards all but the last"));
+  CHECK_THROWS_AS(check(Sharding::full_shard, 1), UsageError);
+  CHECK_NOTHROW(check(Sharding::full_shard, 8));
+}
+
+TEST_CASE("zero: copies are shared by equally many ranks, or refused") {
+  CHECK_NOTHROW(train::check({{}, {}, 2}, 6));
+  CHECK_NOTHROW(train::check({{}, {}, 6}, 6));
+  CHECK_THROWS_WITH(train::check({{}, {}, 4}, 6), contains("pass a divisor"));
+  CHECK_THROWS_WITH(train::check({{}, {}, 8}, 4), contains("--shard-ranks 8 does not divide"));
+}
