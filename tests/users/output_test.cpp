@@ -24,7 +24,6 @@ const std::vector<std::string>& talkative() {
       "$bin/sim --help",
       "$bin/lockstep-run --help",
       "$bin/lockstep-run --ranks 2 -- echo hi",
-      "$bin/lockstep-run --ranks 2 --prefix others -- echo hi",
       "$bin/lockstep-run --ranks 2 -- $bin/smoke",
       "$bin/smoke --help",
       "$bin/lab-tool list",
