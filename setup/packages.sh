@@ -1,8 +1,8 @@
 # What the lab needs from Debian 12 or Ubuntu 24.04. It installs with apt only. A marker in build/
 # remembers that the list was satisfied, so that later commands need not ask.
 
-# For ./lab grade: the sandbox of students' files, and secret seeds.
-packages_grade="bubblewrap libseccomp-dev libssl-dev"
+# For ./lab grade: the sandbox of students' files, secret seeds, and names in any form of Unicode.
+packages_grade="bubblewrap libseccomp-dev libssl-dev libutf8proc-dev"
 packages="g++ cmake ninja-build mold binutils libgloo-dev libdnnl-dev libcxxopts-dev \
 nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev zlib1g-dev libarchive-dev catch2 \
 dataset-fashion-mnist $packages_grade"

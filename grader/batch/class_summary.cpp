@@ -54,6 +54,12 @@ std::string line(const std::string& what, std::vector<Trouble> all) {
   return summary_indent + what + once + ": " + listed(all) + "\n";
 }
 
+Trouble stranger(const std::string& student, const LookAlikes& alike) {
+  const auto listed = alike.perhaps.find(student);
+  const bool similar = listed != alike.perhaps.end();
+  return {student, similar ? "did you mean " + listed->second + ", who handed in nothing?" : ""};
+}
+
 using ByCause = std::map<std::string, std::vector<Trouble>>;
 
 std::string lines_of_hand_ins(ByCause whole) {
@@ -80,9 +86,9 @@ std::string lines_of_hand_ins(ByCause whole) {
 
 std::string class_summary(const TakenIn& taken, const Roster& roster) {
   ByCause whole, single;
-  std::vector<std::string> strangers;
+  std::vector<Trouble> strangers, taken_for;
   for (const Submission& submission : taken.submissions) {
-    if (!submission.on_roster) strangers.push_back(submission.student);
+    if (!submission.on_roster) strangers.push_back(stranger(submission.student, taken.alike));
     if (!submission.cause.empty()) {
       whole[submission.cause].push_back({submission.student, submission.reason});
       continue;
@@ -97,12 +103,19 @@ std::string class_summary(const TakenIn& taken, const Roster& roster) {
   for (const auto& [cause, all] : single) {
     out += line(refused(std::ssize(all), "file", cause), all);
   }
-  const auto names = [&](const char* what, const std::vector<std::string>& all) {
+  // Those for whom there is something to decide come first.
+  std::stable_partition(strangers.begin(), strangers.end(),
+                        [](const Trouble& one) { return !one.reason.empty(); });
+  for (const auto& [theirs, listed] : taken.alike.taken_for) {
+    taken_for.push_back({theirs, "is " + listed});
+  }
+  const auto names = [&](const char* what, const auto& all) {
     if (!all.empty()) out += summary_indent + (what + (": " + listed(all))) + "\n";
   };
   names(names_differ ? "not on the roster (do --student-from and --student-column name the same?)"
                      : "not on the roster",
         strangers);
+  names("taken for students of the roster, which writes their names otherwise", taken_for);
   names("ignored, because the name begins with a dot", taken.hidden);
   names("not matched by --student-from, so named after the file", taken.unmatched);
   names("not counted, because another hand-in of the student is", taken.superseded);

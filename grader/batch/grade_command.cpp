@@ -220,7 +220,7 @@ void refuse_unknown_students(const GradeRequest& request, const json& plan) {
   if (!request.late) return;
   const std::vector<std::string> known(students.begin(), students.end());
   for (const auto& [who, extension] : request.late->extensions) {
-    const std::string student = who.substr(0, who.find('/'));
+    const std::string student = who.substr(0, slash_before_exercise(who));
     if (students.contains(student)) continue;
     throw UsageError(text("--late: [extensions] names a student ", student, ", who is not there",
                           did_you_mean(student, known)));
@@ -262,7 +262,7 @@ Plan complete(const GradeRequest& request, Lab& lab, const Journal& journal, con
   make_impostors_ready(lab, judged);
   plan.secret = secret_of(request, journal, out);
   plan.settings = {{"record", "settings"},
-                   {"format", 2},
+                   {"format", 3},
                    {"seed_sha256", sha256(plan.secret)},
                    {"limits", limits_record(lab.limits, plan.limits)}};
   plan.versions = {{"record", "versions"}, {"exercises", lab_versions(lab, plan.exercises)}};

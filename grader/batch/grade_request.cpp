@@ -10,6 +10,7 @@
 #include "grader/batch/readable_name.hpp"
 #include "grader/batch/secret.hpp"
 #include "grader/batch/settings.hpp"
+#include "grader/batch/spreadsheet.hpp"
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::grader {
@@ -139,7 +140,7 @@ GradeRequest grade_request(const Arguments& arguments, const Course& course) {
   }
   if (arguments.given("late")) request.late = read_late(arguments.get("late"), course);
   request.late_from = arguments.get("late-from");
-  for (const std::string& student : parts_of(arguments.get("students"))) {
+  for (const std::string& student : names_in_list(arguments.get("students"), "--students")) {
     request.students.insert(readable_name(student));
   }
   request.regrades = read_regrades(arguments.get("regrade"), course);

@@ -89,7 +89,7 @@ void refuse_unknown_keys(const LateTable& table) {
 void read_extensions(const LateTable& table, const Course& course, LatePolicy& policy) {
   constexpr int days_most = 366;
   for (const std::string& key : table.keys()) {
-    const std::size_t slash = key.find('/');
+    const std::size_t slash = slash_before_exercise(key);
     std::string who = readable_name(key.substr(0, slash));
     if (slash != std::string::npos) who += "/" + table.place(key, key.substr(slash + 1), course);
     LatePolicy::Extension extension;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
 #include "grader/batch/readable_name.hpp"
+#include "grader/batch/spreadsheet.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -28,9 +28,8 @@ void add_files(const Regrade& one, const json& student, std::set<json>& files) {
 
 std::vector<Regrade> read_regrades(const std::string& list, const Course& course) {
   std::vector<Regrade> all;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) {
-    const std::size_t slash = part.find('/');
+  for (const std::string& part : names_in_list(list, "--regrade")) {
+    const std::size_t slash = slash_before_exercise(part);
     Regrade one{part, part.substr(0, slash), {}};
     if (one.student.empty()) {
       throw UsageError("--regrade " + list +

@@ -65,6 +65,8 @@ class SheetReader {
       : text_(text), what_(what), named_(named_separator(text, what)) {
     separator_ = named_ ? *named_ : separator_of(text);
   }
+  SheetReader(const std::string& text, const std::string& what, char separator)
+      : text_(text), what_(what), separator_(separator) {}
 
   std::vector<SpreadsheetRow> rows() {
     std::vector<SpreadsheetRow> all;
@@ -147,9 +149,19 @@ std::vector<SpreadsheetRow> read_spreadsheet(const std::string& bytes, const std
   return rows;
 }
 
+std::vector<std::string> names_in_list(const std::string& list, const std::string& option) {
+  std::vector<std::string> names;
+  for (const SpreadsheetRow& row : SheetReader(list, option, ',').rows()) {
+    for (const std::string& name : row.cells) {
+      if (!name.empty()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 std::size_t column_called(const std::vector<std::string>& cells, const std::string& name) {
   const auto at = std::find_if(cells.begin(), cells.end(), [&](const std::string& one) {
-    return lower_case(one) == lower_case(name);
+    return lower_case(composed(one)) == lower_case(composed(name));
   });
   return static_cast<std::size_t>(at - cells.begin());
 }

@@ -25,4 +25,8 @@ std::size_t column_called(const std::vector<std::string>& cells, const std::stri
 // Throws UsageError: "the roster's line 3: …".
 [[noreturn]] void refuse_line(const std::string& what, int line, const std::string& why);
 
+// The names of a list with commas between them, as an option takes it. One that has a comma itself
+// stands in quotes: "O'Neill, Siobhán",amy
+std::vector<std::string> names_in_list(const std::string& list, const std::string& option);
+
 }  // namespace lockstep::grader

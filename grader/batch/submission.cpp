@@ -125,7 +125,36 @@ void leave_only(const std::set<std::string>& only, Roster& roster,
   std::erase_if(roster.students, other);
 }
 
-void compare_with(const Roster& roster, std::map<std::string, Submission>& all) {
+using ByStudent = std::map<std::string, std::vector<const Delivered*>>;
+
+template <class Value>
+std::set<std::string> names_in(const std::map<std::string, Value>& all) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : all) names.insert(name);
+  return names;
+}
+
+// A hand-in whose name the roster writes otherwise is that student's.
+LookAlikes name_as_on(const Roster& roster, ByStudent& by_student) {
+  LookAlikes alike = look_alikes(names_in(by_student), names_in(roster.students));
+  for (const auto& [theirs, listed] : alike.taken_for) {
+    for (const Delivered* one : by_student.at(theirs)) by_student[listed].push_back(one);
+    by_student.erase(theirs);
+  }
+  return alike;
+}
+
+// The reason is read by the student too, so it does not tell whose hand-in is meant.
+std::string nothing_handed_in(const std::string& student, const LookAlikes& alike) {
+  const bool similar = std::any_of(alike.perhaps.begin(), alike.perhaps.end(),
+                                   [&](const auto& one) { return one.second == student; });
+  return similar ? "nothing was handed in under this name; there is a hand-in under a similar one, "
+                   "which is not on the roster"
+                 : "nothing was handed in";
+}
+
+void compare_with(const Roster& roster, const LookAlikes& alike,
+                  std::map<std::string, Submission>& all) {
   if (roster.students.empty()) return;
   for (auto& [student, submission] : all) {
     const auto at = roster.students.find(student);
@@ -138,7 +167,7 @@ void compare_with(const Roster& roster, std::map<std::string, Submission>& all) 
     if (!submission.student.empty()) continue;
     submission.student = student;
     submission.cause = "missing";
-    submission.reason = "nothing was handed in";
+    submission.reason = nothing_handed_in(student, alike);
     submission.about = about;
   }
 }
@@ -158,13 +187,14 @@ TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exer
   }
   TakenIn taken;
   const std::vector<Delivered> delivered = delivered_in(folder, naming, taken);
-  std::map<std::string, std::vector<const Delivered*>> by_student;
+  ByStudent by_student;
   for (const Delivered& one : delivered) {
     for (const std::string& student : one.named.students) {
       by_student[readable_name(student)].push_back(&one);
     }
   }
   Roster roster = whole_roster;
+  taken.alike = name_as_on(roster, by_student);
   if (!only.empty()) leave_only(only, roster, by_student);
   std::map<const Delivered*, Submission> read;  // a group's is read once
   std::map<std::string, Submission> all;
@@ -183,7 +213,7 @@ TakenIn take_in(const fs::path& folder, const std::vector<const Exercise*>& exer
       }
     }
   }
-  compare_with(roster, all);
+  compare_with(roster, taken.alike, all);
   for (auto& [student, submission] : all) taken.submissions.push_back(std::move(submission));
   return taken;
 }

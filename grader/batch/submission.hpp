@@ -56,6 +56,7 @@ struct TakenIn {
   std::vector<std::string> hidden;      // their names begin with a dot
   std::vector<std::string> unmatched;   // the pattern does not match: named after the file
   std::vector<std::string> superseded;  // earlier attempts, and files beside a student's hand-in
+  LookAlikes alike;                     // hand-ins beside students of the roster
 };
 
 // All of them; with a roster also those who handed in nothing.

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "grader/export/escaped.hpp"
 #include "grader/export/gradebook.hpp"
 #include "grader/export/hidden_cases.hpp"
 #include "grader/export/junit.hpp"
@@ -52,8 +53,9 @@ std::vector<BookFile> files_of(const ClassBook& book, const std::string& format)
   return {};
 }
 
-std::string file_stem(const std::string& student) {
+std::string file_stem(const std::string& name) {
   constexpr std::size_t length_max = 200, kept = 150;
+  const std::string student = escaped_file_name(name);
   if (student.size() <= length_max) return student;
   std::uint64_t hash = 14695981039346656037u;  // FNV-1a: to tell names apart, not to be safe
   for (const char c : student) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;

@@ -90,6 +90,20 @@ std::string escaped_address(const std::string& name) {
   return out;
 }
 
+std::string escaped_file_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                        (c >= 'A' && c <= 'Z') || c == '_' || byte >= 0x80;
+    const bool inner = !out.empty() && std::string_view("-.@+ ").find(c) != std::string_view::npos;
+    char escape[4];
+    std::snprintf(escape, sizeof escape, "%%%02X", static_cast<unsigned>(byte));
+    out += letter || inner ? std::string(1, c) : std::string(escape);
+  }
+  return out;
+}
+
 std::string cell(const std::string& text) {
   const std::string safe = without_formulas(text);
   if (safe.find_first_of(",\"\n\r") == std::string::npos) return safe;

@@ -236,15 +236,32 @@ TEST_CASE("submissions: hidden entries and names that the pattern does not match
   CHECK(taken.unmatched == std::vector<std::string>{"bob"});
 }
 
-TEST_CASE("submissions: a name is safe to write anywhere, and different names stay different") {
-  CHECK(readable_name("amy_01") == "amy_01");
-  CHECK(readable_name("Zoë") == "Zoë");
-  CHECK(readable_name("=1+1") == "%3D1+1");
-  CHECK(readable_name("-rf") == "%2Drf");
-  CHECK(readable_name("..") == "%2E.");
-  CHECK(readable_name("a\nb") == "a%0Ab");
-  CHECK(readable_name("a\"b,c") == "a%22b%2Cc");
-  CHECK(readable_name("\xff") == "%FF");
-  CHECK(readable_name("100%41") == "100%2541");
-  CHECK(readable_name("\u202etxt") == "%E2%80%AEtxt");
+TEST_CASE("submissions: a hand-in is the student's whose name the roster writes otherwise") {
+  ClassOfFiles a_class;
+  write_text(a_class.file("Zoe\u0308 Nun\u0303ez"), "decomposed, as a Mac unpacks it");
+  write_text(a_class.file("anna"), "in small letters");
+  write_text(a_class.file("Zoe"), "without the accent");
+  const Roster roster = read_roster("student\nZoë Núñez\nZoë Nuñez\nAnna\nZoë\n");
+  const TakenIn taken = a_class.take("", roster);
+  std::map<std::string, std::string> causes;
+  for (const Submission& one : taken.submissions) causes[one.student] = one.cause;
+  CHECK(causes == std::map<std::string, std::string>{{"Zoë Nuñez", ""},
+                                                     {"Zoë Núñez", "missing"},
+                                                     {"Anna", ""},
+                                                     {"Zoe", ""},
+                                                     {"Zoë", "missing"}});
+  CHECK(taken.alike.perhaps.at("Zoe") == "Zoë");
+  for (const Submission& one : taken.submissions) {
+    if (one.student == "Zoë") CHECK_THAT(one.reason, test::contains("under a similar one"));
+  }
+}
+
+TEST_CASE("submissions: two hand-ins that are one student's by the roster are told, not chosen") {
+  ClassOfFiles a_class;
+  write_text(a_class.file("anna"), "one");
+  write_text(a_class.file("ANNA"), "two");
+  const auto all = a_class.take("", read_roster("student\nAnna\n")).submissions;
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().student == "Anna");
+  CHECK(all.front().cause == "twice");
 }
