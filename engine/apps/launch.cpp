@@ -1,4 +1,6 @@
 // lockstep-run: starts a program once per rank, as torchrun does.
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -6,6 +8,7 @@
 
 #include "engine/apps/program.hpp"
 #include "engine/apps/run_command_line.hpp"
+#include "engine/apps/torchrun_words.hpp"
 #include "engine/base/error.hpp"
 #include "engine/launch/address.hpp"
 #include "engine/launch/launcher.hpp"
@@ -60,9 +63,21 @@ void pass_on_backend(const Arguments& arguments, std::vector<std::string>& comma
   command.insert(command.begin() + 1, {"--backend", arguments.get("backend")});
 }
 
+// torchrun puts Python in front of a script; here, what is typed is what is started.
+void refuse_script(const std::vector<std::string>& command) {
+  if (command.empty() || !command.front().ends_with(".py")) return;
+  if (command.front().find('/') != std::string::npos &&
+      access(command.front().c_str(), X_OK) == 0) {
+    return;
+  }
+  throw UsageError(text(command.front(), " is a Python script, and cannot be started by itself: ",
+                        "type -- python3 ", command.front()));
+}
+
 int run(int argc, const char* const* argv) {
   const Options options = apps::run_options();
-  const Arguments arguments = options.parse(argc, argv);
+  const apps::OurWords ours(argc, argv, options);
+  const Arguments arguments = options.parse(ours.argc(), ours.argv());
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
@@ -71,6 +86,7 @@ int run(int argc, const char* const* argv) {
   constexpr const char* last_port = ", the highest port; 0: any free port";
   launch::LaunchOptions launch;
   launch.command = arguments.rest();
+  refuse_script(launch.command);
   if (arguments.given("backend")) pass_on_backend(arguments, launch.command);
   launch.ranks = count_of(arguments, "ranks", 1, 4096, "");
   launch.port = count_of(arguments, "port", 0, 65535, last_port);

@@ -12,6 +12,7 @@
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
 #include "engine/apps/sibling.hpp"
+#include "engine/apps/torchrun_words.hpp"
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/apps/train_sim.hpp"
@@ -22,6 +23,7 @@
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
+#include "engine/launch/signals.hpp"
 #include "engine/tensor/waiting_device.hpp"
 #include "engine/trace/page.hpp"
 
@@ -30,10 +32,12 @@ namespace {
 using namespace lockstep;
 
 // Starts this program once per rank; rank 0 keeps the terminal.
-int launch_ranks(std::int64_t ranks, int argc, const char* const* argv) {
+int launch_ranks(std::int64_t ranks, const apps::OurWords& words, const Arguments& arguments) {
+  constexpr double save_s = 30;  // torchrun's; Slurm's KillWait is as long
   launch::LaunchOptions launch;
   launch.ranks = static_cast<int>(ranks);
-  launch.command.assign(argv, argv + argc);
+  launch.command.assign(words.argv(), words.argv() + words.argc());
+  if (arguments.given("checkpoint")) launch.interrupt_grace_s = save_s;
   launch.command[0] = std::filesystem::read_symlink("/proc/self/exe").string();
   launch.prefix = launch::Prefix::others;
   return launch::launch(launch);
@@ -57,6 +61,9 @@ trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device) {
 
 // A rank that is this process.
 int train_here(const Arguments& arguments) {
+  // Before any thread starts. A run with checkpoints saves and stops when it is told to.
+  std::optional<launch::StopSignals> told;
+  if (arguments.given("checkpoint")) told.emplace();
   const apps::Datasets datasets = apps::open_datasets(arguments);
   // Outlives the group, which may still hold tensors when an error ends the run.
   const apps::Computing computing(arguments, apps::seat_of_process());
@@ -94,7 +101,8 @@ int train_here(const Arguments& arguments) {
                                                   traces ? &trace : nullptr,
                                                   ranks_per_node,
                                                   world.joined.get(),
-                                                  world.pairs.get()});
+                                                  world.pairs.get(),
+                                                  told ? &*told : nullptr});
   if (traces) {
     trace::Timeline timeline = timeline_of(trace, device);
     timeline.title = text("train on ", counted(world.group->size(), "process"));
@@ -107,6 +115,7 @@ int train_here(const Arguments& arguments) {
     apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
   }
   world.leave();
+  if (trained.summary.stopped_by == SIGTERM) return 1;  // as any run that is interrupted
   return trained.summary.replicas_equal && computing.ends_well() ? 0 : 1;
 }
 
@@ -121,7 +130,8 @@ void check_run(const Arguments& arguments, int ranks) {
                      ways.shares(arguments, ranks));
 }
 
-// A damaged checkpoint is told before any rank starts, with what to type to go on from an older one.
+// A damaged checkpoint is told before any rank starts, with what to type to go on from an older
+// one.
 void check_latest(const std::filesystem::path& latest) {
   const std::string damage = checkpoint::damage_of(latest);
   if (damage.empty()) return;
@@ -160,7 +170,9 @@ void check_files(const Arguments& arguments) {
 // For ./lab, which builds that program before it starts it: `train --needed-program ARGS…` prints
 // its name and what it is for, and nothing where this program will do.
 int print_needed_program(int argc, const char* const* argv) {
-  const Arguments arguments = apps::train_options().parse(argc, argv);
+  const Options options = apps::train_options();
+  const apps::OurWords ours(argc, argv, options);
+  const Arguments arguments = options.parse(ours.argc(), ours.argv());
   const apps::Trainer needed = apps::trainer_in_place_of_this(arguments);
   if (!needed.what.empty()) std::cout << needed.program << " " << needed.what << "\n";
   return 0;
@@ -171,13 +183,14 @@ int run(int argc, const char* const* argv) {
     return print_needed_program(argc - 1, argv + 1);
   }
   const Options options = apps::train_options();
-  const Arguments arguments = options.parse(argc, argv);
+  const apps::OurWords ours(argc, argv, options);
+  const Arguments arguments = options.parse(ours.argc(), ours.argv());
   if (arguments.asks_help()) {
     std::cout << options.help();
     return 0;
   }
   apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
-  apps::become_trainer(arguments, argv);
+  apps::become_trainer(arguments, ours.argv());
   check_files(arguments);
   const std::int64_t ranks = apps::ranks_of(arguments);
   if (ranks > apps::ranks_max) {
@@ -198,7 +211,7 @@ int run(int argc, const char* const* argv) {
   if (ranks == 1 || launched) return train_here(arguments);
   check_run(arguments, static_cast<int>(ranks));
   if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
-  return launch_ranks(ranks, argc, argv);
+  return launch_ranks(ranks, ours, arguments);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/gpu/open_gpu.hpp"
+#include "engine/launch/failure.hpp"
 #include "engine/tensor/kernels.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "engine/train/json_log.hpp"
@@ -201,6 +202,15 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
   std::cout << std::flush;
 }
 
+// A run that was told to stop has saved; its weights are not exported, since they are not final.
+void tell_stop(int signal, const std::string& folder, std::int64_t steps) {
+  const std::string saved = checkpoint::latest_in(folder).value_or(folder).string();
+  std::cout << text("stopped by ", launch::name_of_signal(signal), " before the run's ", steps,
+                    " steps were taken, and saved in ", saved,
+                    ": to continue, type the same command with --resume\n")
+            << std::flush;
+}
+
 std::int64_t parameters_of(const nn::ModelSpec& spec) {
   SymbolicDevice sizes_only;
   return nn::count_of(*nn::make_model(spec, sizes_only, 0));
@@ -267,6 +277,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   };
   if (!checkpoints.folder.empty()) {
     options.save_every = arguments.integer("save-every", 0);
+    if (world.told != nullptr) options.told_to_stop = [&] { return world.told->told(); };
     options.save = [&](const train::Position& at) {
       const checkpoint::Contents contents = gather_contents(*strategy, of_kind);
       if (!reports(*strategy)) return;
@@ -324,7 +335,9 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
-  if (position.role == train::Role::train) {
+  if (summary.stopped_by != 0) {
+    if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, steps);
+  } else if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, of_kind, world.pairs);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.

@@ -5,6 +5,7 @@
 #include "engine/apps/train_trace.hpp"
 #include "engine/comm/nccl.hpp"
 #include "engine/comm/process_group.hpp"
+#include "engine/launch/signals.hpp"
 #include "engine/launch/world.hpp"
 #include "engine/strand/strand.hpp"
 
@@ -23,6 +24,8 @@ struct RankWorld {
   const launch::World* joined = nullptr;
   // For ranks on GPUs: the pairs that messages have connected, for the table of memory.
   const comm::NcclPairs* pairs = nullptr;
+  // The signals that tell this rank to save and stop, where it is a process with checkpoints.
+  launch::StopSignals* told = nullptr;
 };
 
 struct Trained {

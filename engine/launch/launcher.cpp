@@ -49,7 +49,7 @@ class Launch {
         ending_ = {command.code, command.report};
         [[fallthrough]];
       case Command::Kind::stop:
-        if (ranks_ && !ranks_->stopping()) ranks_->stop(SIGTERM);
+        if (ranks_ && !ranks_->stopping()) ranks_->stop(SIGTERM, options_.grace_s);
         break;
     }
   }
@@ -94,7 +94,7 @@ class Launch {
     if (is_time_to_tell()) {
       told_failed_ = true;
       tell_at_.reset();
-      if (!ranks_->stopping()) ranks_->stop(SIGTERM);
+      if (!ranks_->stopping()) ranks_->stop(SIGTERM, options_.grace_s);
       nodes_.failed();
     }
     kill_rest_in_time();
@@ -141,7 +141,7 @@ class Launch {
       if (ranks_) ranks_->signal(number);
       return;
     }
-    if (ranks_) ranks_->stop(number);
+    if (ranks_) ranks_->stop(number, options_.interrupt_grace_s.value_or(options_.grace_s));
     nodes_.interrupted(name_of_signal(number));
   }
 

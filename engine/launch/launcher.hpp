@@ -49,6 +49,8 @@ struct LaunchOptions {
   // Between SIGTERM and SIGKILL when ranks are stopped. torchrun gives 30 s; here a rank has no
   // state worth that long, and a student waits for the sentence.
   double grace_s = 0.5;
+  // The same after a signal to the launcher, where ranks save what they have; empty: as grace_s.
+  std::optional<double> interrupt_grace_s = std::nullopt;
   int max_restarts = 0;         // of all ranks; node 0's number counts
   std::string run_id = "none";  // TORCHELASTIC_RUN_ID, torchrun's default; node 0's counts
   std::string log_dir;          // empty: no logs are kept

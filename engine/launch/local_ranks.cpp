@@ -170,11 +170,11 @@ void LocalRanks::signal(int number) {
   for (const auto& rank : ranks_) rank->process.signal(number);
 }
 
-void LocalRanks::stop(int number) {
+void LocalRanks::stop(int number, double grace_s) {
   if (!stopped_at_) {
     stopped_at_ = seconds_since_1970();
     stopped_ = running();
-    kill_at_ = comm::deadline_after(options_.grace_s);
+    kill_at_ = comm::deadline_after(grace_s);
   }
   signal(number);
 }

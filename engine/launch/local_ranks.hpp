@@ -34,7 +34,7 @@ class LocalRanks {
   // To every rank's process group.
   void signal(int number);
   // The same, and the first call begins the grace, after which SIGKILL follows.
-  void stop(int number);
+  void stop(int number, double grace_s);
   bool stopping() const { return stopped_at_.has_value(); }
   std::optional<comm::Deadline> kill_at() const { return kill_at_; }
 

@@ -12,27 +12,18 @@
 
 namespace lockstep::launch {
 
-// Blocks the signals that ask a program to end (SIGINT, SIGTERM, SIGQUIT, and SIGHUP unless it is
-// ignored) and `others` in this thread; undone at the end.
+// Blocks a set of signals in this thread; undone at the end.
 //   Requires  no other thread runs yet: those that start later inherit the block and leave the
 //             signals to us
-class Signals {
+class BlockedSignals {
  public:
-  explicit Signals(std::span<const int> others = {}) {
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&blocked, number);
-    for (const int number : others) sigaddset(&blocked, number);
-    struct sigaction hangup {};
-    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN) {
-      sigdelset(&blocked, SIGHUP);  // started by nohup
-    }
+  explicit BlockedSignals(const sigset_t& blocked) {
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     fd_ = comm::Descriptor(signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK));
   }
-  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   int fd() const { return fd_.get(); }
   const sigset_t& before() const { return before_; }
@@ -45,6 +36,46 @@ class Signals {
  private:
   sigset_t before_{};
   comm::Descriptor fd_;
+};
+
+inline sigset_t set_of(std::span<const int> numbers) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : numbers) sigaddset(&set, number);
+  return set;
+}
+
+// The signals that ask a program to end (SIGINT, SIGTERM, SIGQUIT, and SIGHUP unless it is
+// ignored), and `others`.
+class Signals : public BlockedSignals {
+ public:
+  explicit Signals(std::span<const int> others = {}) : BlockedSignals(all_with(others)) {}
+
+ private:
+  static sigset_t all_with(std::span<const int> others) {
+    sigset_t blocked = set_of(others);
+    for (const int number : {SIGINT, SIGTERM, SIGQUIT}) sigaddset(&blocked, number);
+    struct sigaction hangup {};
+    const bool ignored = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+    if (!ignored) sigaddset(&blocked, SIGHUP);  // ignored when started by nohup
+    return blocked;
+  }
+};
+
+// What a scheduler sends to a rank that shall save and stop: SIGTERM, as scancel and torchrun do,
+// and SIGUSR1, as sbatch --signal=USR1@60 does. SIGINT still ends it at once.
+class StopSignals : public BlockedSignals {
+ public:
+  StopSignals() : BlockedSignals(set_of(numbers)) {}
+  // The first of them that has come; 0 before. Later ones change nothing.
+  int told() {
+    if (first_ == 0) first_ = take().value_or(0);
+    return first_;
+  }
+
+ private:
+  static constexpr int numbers[]{SIGTERM, SIGUSR1};
+  int first_ = 0;
 };
 
 }  // namespace lockstep::launch

@@ -103,6 +103,7 @@ void JsonLog::on_end(const Summary& summary) {
   if (!summary.asynchrony.staleness.empty()) line["staleness"] = summary.asynchrony.staleness;
   if (!summary.asynchrony.lost.empty()) line["lost"] = summary.asynchrony.lost;
   if (summary.wall_seconds) line["wall_seconds"] = *summary.wall_seconds;
+  if (summary.stopped_by != 0) line["stopped_by"] = summary.stopped_by;
   put(line.dump());
 }
 

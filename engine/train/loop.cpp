@@ -74,6 +74,14 @@ class Times {
   Stopwatch wall_;
 };
 
+// The largest of the trainers' numbers, on each of them.
+int largest_of(comm::ProcessGroup& group, int mine, Device& host) {
+  if (group.size() == 1) return mine;
+  const Tensor all = full({1}, mine, DType::float64, host);
+  group.all_reduce(all, ReduceOp::max);
+  return static_cast<int>(all.item());
+}
+
 // Up to `most` batches; none at the end of the epoch.
 std::vector<data::Batch> next_batches(data::Loader& loader, std::int64_t most) {
   std::vector<data::Batch> batches;
@@ -158,7 +166,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
   }
   comm::ProcessGroup& group = strategy.trainers();
   Device& device = strategy.device();
-  const std::int64_t steps = total_steps(options, train_set.size(), position.shares);
+  std::int64_t steps = total_steps(options, train_set.size(), position.shares);
 
   const auto threads = make_thread_strands();
   Strands& strands = options.strands != nullptr ? *options.strands : *threads;
@@ -207,6 +215,10 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
         summary.stages = all;
       }
       ++at.step;
+      if (options.told_to_stop && at.step < steps) {
+        summary.stopped_by = largest_of(group, options.told_to_stop(), device.host());
+        if (summary.stopped_by != 0) steps = at.step;
+      }
       at.taken += samples;
       if (at.taken >= train_set.size()) at = {at.step, at.epoch + 1, 0};
       if (at.step == steps || at.epoch > epoch) strategy.end_epoch();
@@ -222,7 +234,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       }
     }
     samples_seen += epoch_samples;
-    if (!device.has_numbers()) continue;
+    if (!device.has_numbers() || summary.stopped_by != 0) continue;
 
     const Evaluation test = strategy.evaluate(test_set);
     const Agreement agreement = compare(group, strategy.pieces());
@@ -234,6 +246,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
     }
   }
   strategy.end();
+  if (summary.stopped_by != 0) summary.test_accuracy = std::numeric_limits<double>::quiet_NaN();
   summary.asynchrony = strategy.asynchrony();
   summary.seconds = run.seconds();
   summary.wall_seconds = run.wall_seconds();

@@ -63,6 +63,10 @@ struct TrainOptions {
   // for it in their next collective, whose deadline it must keep.
   std::int64_t save_every = 0;
   std::function<void(const Position& position)> save = nullptr;
+  // Asked after every step, on every trainer or on none: the signal by which this rank was told to
+  // stop, or 0. The trainers agree, by one number more a step: when one of them was told, all stop
+  // after this step. The run then saves, and is not evaluated: who told it will not wait long.
+  std::function<int()> told_to_stop = nullptr;
 };
 
 // The step with which the run ends that `options` ask for, given `samples` and D `shares`.

@@ -61,6 +61,7 @@ struct Summary {
   collectives::Communication communication{};         // of all steps together
   std::optional<double> wall_seconds = std::nullopt;  // as in a step
   Asynchrony asynchrony{};
+  int stopped_by = 0;  // the signal that ended the run before its last step; 0: none
   // The times of a pipeline's stages, over all steps but the first, which makes what later ones
   // find.
   std::optional<StageTimes> stages = std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "engine/apps/run_command_line.hpp"
 #include "engine/apps/sim_command_line.hpp"
+#include "engine/apps/torchrun_words.hpp"
 #include "engine/apps/train_command_line.hpp"
 #include "engine/base/error.hpp"
 #include "grader/further/broken_run.hpp"
@@ -59,8 +60,9 @@ fs::path own_program(const Lab& lab, const fs::path& typed, const Words& words) 
 
 }  // namespace
 
-Exit train_command(const Lab& lab, const Words& words) {
+Exit train_command(const Lab& lab, const Words& as_typed) {
   const Options options = apps::train_options();
+  const Words words = apps::in_our_words(as_typed, options);
   const Arguments typed = read_words(options, words);
   if (typed.asks_help()) return print_help(options);
   if (typed.has("--break")) return run_broken(lab, options, typed);
@@ -85,8 +87,9 @@ Exit sim_command(const Lab& lab, const Words& words) {
   become(linked_with_work(lab, "sim", run.words(), nullptr).program, line);
 }
 
-Exit launch_command(const Lab& lab, const Words& words) {
+Exit launch_command(const Lab& lab, const Words& typed) {
   const Options options = apps::run_options();
+  const Words words = apps::in_our_words(typed, options);
   const Arguments run = parsed(options, words);
   if (run.asks_help()) return print_help(options);
   const fs::path launcher = program_named(lab, "lockstep-run");

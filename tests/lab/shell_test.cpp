@@ -72,6 +72,29 @@ TEST_CASE("lab train, sim, run --help: is the program's own, also beside other p
         "lockstep-run -- any/bin/smoke --help\n");
 }
 
+TEST_CASE("lab run, train, sim --help: a program that is not built yet is built for its help") {
+  const Root root;
+  const fs::path top = fs::canonical(root.scratch.path());
+  fs::copy(LOCKSTEP_ROOT "/lab", top / "lab");
+  fs::copy(LOCKSTEP_ROOT "/setup", top / "setup", fs::copy_options::recursive);
+  root.program(
+      "ninja",
+      "mkdir -p \"$2/bin\" && printf '#!/bin/sh\\necho %s \"$@\"\\n' \"$3\" >\"$2/bin/$3\" && "
+      "chmod +x \"$2/bin/$3\"");
+  const auto lab = [&](const std::string& words) {
+    return run_command({"sh", "-c", "PATH=" + top.string() + ":$PATH ./lab " + words}, top,
+                       patient);
+  };
+  CHECK_THAT(lab("run --help").output, test::contains("usage: ./lab COMMAND") &&
+                                           test::contains("./lab start sets the lab up"));
+  write_text(top / "build/packages-by-hand", "");
+  for (const std::string program : {"run", "train", "sim"}) {
+    const auto help = lab(program + " --help 2>/dev/null");
+    CHECK(help.exit_code == 0);
+    CHECK(help.output == (program == "run" ? "lockstep-run" : program) + " --help\n");
+  }
+}
+
 TEST_CASE("lab: later commands and those of contributors are programs of their own") {
   const Programs programs;
   for (const char* command : {"check", "watch", "list", "quiz", "predict", "solution"}) {
