@@ -1,41 +1,24 @@
 #include "tests/equality/wrong_shards.hpp"
 
-#include <utility>
+#include "tests/equality/group_in_front.hpp"
 
 namespace lockstep::test {
 namespace {
 
-class WrongGroup final : public comm::ProcessGroup {
+class WrongGroup final : public GroupInFront {
  public:
-  WrongGroup(comm::ProcessGroup& inner, WrongShard fault)
-      : ProcessGroup(inner.rank(), inner.size()), inner_(inner), fault_(fault) {}
-
-  std::string_view backend() const override { return inner_.backend(); }
-  comm::Traffic traffic() const override { return inner_.traffic(); }
-  double now_s() const override { return inner_.now_s(); }
-  void wait_until(double seconds) const override { inner_.wait_until(seconds); }
-  comm::Clock clock() const override { return inner_.clock(); }
+  WrongGroup(comm::ProcessGroup& inner, WrongShard fault) : GroupInFront(inner), fault_(fault) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
     spoil(collective);
-    return start_in(inner_, collective, where);
+    return GroupInFront::start(collective, where);
   }
   void run(const comm::Collective& collective, const comm::Where& where) override {
     if (is_norm(collective)) return;
     spoil(collective);
-    run_in(inner_, collective, where);
+    GroupInFront::run(collective, where);
   }
-  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
-    return inner_.isend(data, dst, tag, where);
-  }
-  comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
-    return inner_.irecv(std::move(data), src, tag, where);
-  }
-  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    return inner_.split(color, key, where);
-  }
-  void give_up(const std::string& why) override { give_up_in(inner_, why); }
 
  private:
   // In a step with a clip, the first all-reduce of one number is the norm's, the second the loss's.
@@ -58,7 +41,6 @@ class WrongGroup final : public comm::ProcessGroup {
     }
   }
 
-  comm::ProcessGroup& inner_;
   WrongShard fault_;
   int numbers_ = 0;
 };

@@ -2,46 +2,30 @@
 
 #include <utility>
 
+#include "tests/equality/group_in_front.hpp"
+
 namespace lockstep::test {
 namespace {
 
-// In front of another group. Every sum gets this rank's share times `factor`.
-class ScalingGroup : public comm::ProcessGroup {
+// Every sum gets this rank's share times `factor`.
+class ScalingGroup : public GroupInFront {
  public:
-  ScalingGroup(comm::ProcessGroup& inner, double factor)
-      : ProcessGroup(inner.rank(), inner.size()), inner_(inner), factor_(factor) {}
-
-  std::string_view backend() const override { return inner_.backend(); }
-  comm::Traffic traffic() const override { return inner_.traffic(); }
-  double now_s() const override { return inner_.now_s(); }
-  void wait_until(double seconds) const override { inner_.wait_until(seconds); }
-  comm::Clock clock() const override { return inner_.clock(); }
+  ScalingGroup(comm::ProcessGroup& inner, double factor) : GroupInFront(inner), factor_(factor) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
     scale(collective);
-    return start_in(inner_, collective, where);
+    return GroupInFront::start(collective, where);
   }
   void run(const comm::Collective& collective, const comm::Where& where) override {
     scale(collective);
-    run_in(inner_, collective, where);
+    GroupInFront::run(collective, where);
   }
-  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
-    return inner_.isend(data, dst, tag, where);
-  }
-  comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
-    return inner_.irecv(std::move(data), src, tag, where);
-  }
-  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    return inner_.split(color, key, where);
-  }
-  void give_up(const std::string& why) override { give_up_in(inner_, why); }
 
  private:
   void scale(const comm::Collective& collective) const {
     if (collective.kind == comm::CollectiveKind::all_reduce) collective.output.scale_(factor_);
   }
-  comm::ProcessGroup& inner_;
   double factor_;
 };
 
