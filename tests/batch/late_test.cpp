@@ -146,7 +146,7 @@ TakenIn one_file(const std::string& content, std::int64_t modified) {
   Answer answer{Answer::State::handed_in, content, "", ""};
   answer.modified = modified;
   submission.answers[late_part] = answer;
-  return {{submission}, {}, {}, {}};
+  return {{submission}, {}, {}, {}, {}};
 }
 
 }  // namespace
