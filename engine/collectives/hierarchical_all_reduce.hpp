@@ -18,7 +18,8 @@ namespace lockstep::collectives {
 //   op        sum, product, min or max
 //   Requires  the same g, k, D, dtype and op on every rank
 //   Ensures   the same bits on every rank; the order of summation depends on g, k and D only
-//   Comm      a rank sends 2(k-1)/k·D/g elements to other nodes, and 2(g-1)/g·D within its own;
+//   Comm      a rank sends 2(k-1)/k·D/g elements to other nodes, and 2(g-1)/g·D within its own,
+//             where shards may be padded to ⌈D/g⌉ elements and their k chunks to equal lengths;
 //             2(g-1) + 2(k-1) steps
 //   Throws    CommError when a peer is lost or the deadline passes
 void hierarchical_all_reduce(comm::Peers& in_node, comm::Peers& across, Tensor data, ReduceOp op);

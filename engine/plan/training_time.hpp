@@ -38,7 +38,7 @@ struct Accelerator {
 };
 
 struct TimeEstimate {
-  std::int64_t updates = 0;  // of the parameters, in the whole run
+  std::int64_t updates = 0;  // of the parameters, in the whole run; exact, however many
   double seconds = 0;        // from start to end
   double rank_seconds = 0;   // of all ranks together: the cost
 };

@@ -205,7 +205,7 @@ void check_price(CaseRunner& runner, const Played& played, const CollectiveProbl
   if (price.depth != any) {
     check.within(upto(price.depth), played.counters.depth, "the longest chain",
                  "of messages that wait for each other has", "message", "messages",
-                 price.why_depth);
+                 price.depth_cause ? price.depth_cause(played) : price.why_depth);
   }
   if (price.reach != any) check_reach(runner, played, p, price);
   if (price.room) {
@@ -218,9 +218,10 @@ void check_price(CaseRunner& runner, const Played& played, const CollectiveProbl
     failure.cause = "too_slow";
     failure.seen = text(played.counters.makespan_s * 1e6, " µs");
     failure.expected = text("at most ", price.seconds * 1e6, " µs");
-    failure.message = text("the result and the bytes are right, but the call took ", failure.seen,
-                           " of virtual time where ", price.shape, " takes ", failure.expected,
-                           "; likely cause: ", price.why_time);
+    failure.message =
+        text("the result and the bytes are right, but the call took ", failure.seen,
+             " of virtual time where ", price.shape, " takes ", failure.expected,
+             "; likely cause: ", price.time_cause ? price.time_cause(played) : price.why_time);
     runner.fail(played, failure);
   }
   note_par(runner, played, p);

@@ -70,6 +70,12 @@ std::string value_text(const CollectiveProblem& p, const Holding& held, double v
       static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) + above));
 }
 
+// True where a sum or a product of -0 lost its sign: it has one in whatever order ranks add.
+bool lost_its_sign(const CollectiveProblem& p, double seen, double right) {
+  const bool decides = p.op == ReduceOp::sum || p.op == ReduceOp::product;
+  return decides && seen == 0 && right == 0 && std::signbit(right) && !std::signbit(seen);
+}
+
 // The first element that is not what it must be: to the bit where nothing is added.
 std::optional<std::size_t> first_wrong(const CollectiveProblem& p, const Holding& held,
                                        std::span<const double> seen,
@@ -84,6 +90,7 @@ std::optional<std::size_t> first_wrong(const CollectiveProblem& p, const Holding
     const double right = held.after[e];
     const bool same = seen[e] == right || (std::isnan(seen[e]) && std::isnan(right));
     if (!same && !(std::fabs(seen[e] - right) <= held.tolerance[e])) return e;
+    if (lost_its_sign(p, seen[e], right)) return e;
   }
   if (seen.size() == held.after.size()) return std::nullopt;
   return std::min(seen.size(), held.after.size());
@@ -96,6 +103,11 @@ std::optional<Cause> cause_of_special(const CollectiveProblem& p, const Holding&
     return Cause{"not_kept",
                  "NaN and infinity are values like others: a run that has diverged must not look "
                  "healthy, so leave nothing out and replace nothing"};
+  }
+  if (held.reduced() && lost_its_sign(p, seen, right)) {
+    return Cause{"sign_of_zero",
+                 "every rank brings -0 here, and so does their sum have its sign, but 0 + -0 is 0: "
+                 "begin with a rank's own elements, not with zeros"};
   }
   if (seen == 0 && right == 0 && !is_integer(p.dtype)) {
     return Cause{"sign_of_zero",
@@ -115,6 +127,21 @@ std::optional<Cause> cause_of_special(const CollectiveProblem& p, const Holding&
   return std::nullopt;
 }
 
+// Blocks in the order of places that are counted from the root.
+std::optional<Cause> counted_from_root(const CollectiveProblem& p, const Holding& held,
+                                       std::span<const double> seen) {
+  if (p.root == 0 || held.reduced() || held.after.empty() || held.after.size() % p.ranks() != 0) {
+    return std::nullopt;
+  }
+  std::vector<double> turned = held.after;
+  const auto block = std::ssize(turned) / p.size();
+  std::ranges::rotate(turned, turned.begin() + p.root * block);
+  if (turned == held.after || !std::ranges::equal(seen, turned)) return std::nullopt;
+  return Cause{"counted_from_root",
+               text("the blocks are in the order of places counted from the root, ", p.root,
+                    "; block r belongs to rank r, whichever rank is the root")};
+}
+
 Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std::size_t call,
                int rank, std::size_t buffer, std::span<const double> seen, std::size_t at) {
   const auto place = static_cast<std::size_t>(rank);
@@ -132,7 +159,14 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
   if (at < seen.size() && at < held.after.size()) {
     if (auto cause = cause_of_special(p, held, seen[at], held.after[at])) return *std::move(cause);
   }
-  return likely_cause(calls, p.dtype, call, place, buffer, seen, at);
+  if (auto cause = counted_from_root(p, held, seen)) return *std::move(cause);
+  Cause cause = likely_cause(calls, p.dtype, call, place, buffer, seen, at);
+  if (cause.name == "scribbled" && p.death && p.death->at_request > 0) {
+    cause.sentence +=
+        "; a peer is lost here, and a call that puts it back at its end does not come that far: "
+        "never write to it";
+  }
+  return cause;
 }
 
 // Compares what ranks hold, buffer by buffer.

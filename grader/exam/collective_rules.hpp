@@ -128,6 +128,8 @@ struct Price {
   // Likely causes of too much; why_uneven: of a rank's some elements more or less where all ranks
   // together send what they should, which is a matter of efficiency.
   std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven, why_room;
+  // The same, where the messages that were sent tell which of several causes it is.
+  std::function<std::string(const Played&)> depth_cause{}, time_cause{};
 };
 
 // Requires a problem of the whole world with one call.

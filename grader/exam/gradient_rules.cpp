@@ -38,7 +38,7 @@ void check_presence(CaseRunner& runner, const Played& played, const GradientPlan
          plan.has_grad[i] ? "a gradient" : "no gradient",
          report.defined ? "a gradient" : "no gradient", where);
   }
-  const auto value = as_doubles(plan.dtype, report.value);
+  const auto value = as_doubles(plan.dtype_of(i), report.value);
   const bool whole = std::cmp_equal(value.size(), plan.sizes[i]);
   if (!whole || !std::all_of(value.begin(), value.end(), [](double v) { return v == 1.0; })) {
     fail(runner, played, "value_changed",
@@ -56,11 +56,12 @@ std::string text_of_shape(std::span<const std::int64_t> shape) {
 
 void check_type(CaseRunner& runner, const Played& played, const GradientPlan& plan, std::size_t i,
                 int rank, const GradientReport& report) {
-  if (report.dtype == plan.dtype) return;
+  const DType right = plan.dtype_of(i);
+  if (report.dtype == right) return;
   fail(runner, played, "type_changed",
        text("the gradient of parameter ", i, " on rank ", rank, " is now ", name_of(report.dtype),
-            "; keep it ", name_of(plan.dtype), ", the type of its parameter"),
-       std::string(name_of(plan.dtype)), std::string(name_of(report.dtype)),
+            "; keep it ", name_of(right), ", the type of its parameter"),
+       std::string(name_of(right)), std::string(name_of(report.dtype)),
        text("rank ", rank, ", parameter ", i));
 }
 
@@ -120,7 +121,7 @@ void ask_of(const Gradients& gradients, Situations& asked) {
   std::vector<double> all;
   bool scalar = false, cube = false;
   for (std::size_t i = 0; i < gradients.sizes.size(); ++i) {
-    const auto values = as_doubles(gradients.dtype, gradients.grads[i]);
+    const auto values = as_doubles(gradients.dtype_of(i), gradients.grads[i]);
     all.insert(all.end(), values.begin(), values.end());
     const Shape shape = shape_of_parameter(gradients.sizes[i]);
     scalar = scalar || shape.empty();
@@ -133,9 +134,11 @@ void ask_of(const Gradients& gradients, Situations& asked) {
 }
 
 std::int64_t GradientPlan::bytes() const {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) count += has_grad[i] ? sizes[i] : 0;
-  return count * static_cast<std::int64_t>(bytes_of(dtype));
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (has_grad[i]) bytes += sizes[i] * static_cast<std::int64_t>(bytes_of(dtype_of(i)));
+  }
+  return bytes;
 }
 
 std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt, int rank,
@@ -148,16 +151,16 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
     values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
   }
   make_odd(values, plan.held, i, rank);
-  return as_doubles(plan.dtype, to_bytes(plan.dtype, values));
+  return as_doubles(plan.dtype_of(i), to_bytes(plan.dtype_of(i), values));
 }
 
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale) {
-  Gradients gradients{plan.dtype, 0, plan.sizes, plan.has_grad,
-                      std::vector<Bytes>(plan.sizes.size())};
+  Gradients gradients{
+      plan.dtype, 0, plan.sizes, plan.has_grad, std::vector<Bytes>(plan.sizes.size()), plan.dtypes};
   gradients.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
   for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
     if (!plan.has_grad[i]) continue;
-    gradients.grads[i] = to_bytes(plan.dtype, drawn_gradient(plan, salt, rank, i, scale));
+    gradients.grads[i] = to_bytes(plan.dtype_of(i), drawn_gradient(plan, salt, rank, i, scale));
   }
   return gradients;
 }
@@ -173,7 +176,7 @@ void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan
     if (!report.defined) continue;
     check_type(runner, played, plan, i, rank, report);
     const auto where = text("rank ", rank, ", parameter ", i);
-    const auto seen = as_doubles(plan.dtype, report.grad);
+    const auto seen = as_doubles(plan.dtype_of(i), report.grad);
     if (const auto at = first_difference(seen, expected.values, expected.tolerance)) {
       Cause cause{"length", "the size of the gradient changed"};
       if (const auto odd = cause_by_finiteness(seen, expected.values, *at)) {
@@ -193,7 +196,8 @@ void check_gradient(CaseRunner& runner, const Played& played, const GradientPlan
                                   .where = text(where, ", element ", *at)}));
     }
     const Bytes& of_rank_0 = of_ranks.front()[i].grad;
-    if (report.grad != of_rank_0 && first_other_bits(seen, as_doubles(plan.dtype, of_rank_0))) {
+    if (report.grad != of_rank_0 &&
+        first_other_bits(seen, as_doubles(plan.dtype_of(i), of_rank_0))) {
       fail(runner, played, "bits_differ",
            text("parameter ", i, ": ranks 0 and ", rank,
                 " hold means that differ in their last bits; "

@@ -33,7 +33,9 @@ struct GradientPlan {
   std::vector<std::int64_t> sizes;
   std::vector<std::uint8_t> has_grad;
   Held held = Held::usual;
+  std::vector<DType> dtypes{};  // of each parameter, where they differ; else `dtype`
 
+  DType dtype_of(std::size_t i) const { return dtypes.empty() ? dtype : dtypes.at(i); }
   std::int64_t bytes() const;  // of the gradients there are
 };
 

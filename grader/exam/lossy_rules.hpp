@@ -3,6 +3,7 @@
 // what travelled, and when.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,7 +44,16 @@ struct Right {
   std::string allowed{};  // why there is a tolerance: "each share is rounded to 11 bits"
   std::vector<Mistake<Numbers>> mistakes{};  // usual ones, the likeliest first
   Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
+  // Of values that are not finite where the right ones are, if this mistake gives some.
+  std::optional<Cause> not_finite{};
 };
+
+// True if a floating-point type has no finite number of this size.
+bool is_too_large(double value, DType dtype);
+// The cause where a sum over the ranks is too large for the type and its mean is not.
+Cause overflowing_sum(int ranks, DType dtype);
+// The same, if it is so of these means.
+std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype);
 
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,

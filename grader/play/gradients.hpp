@@ -20,12 +20,15 @@ struct Gradients {
   std::vector<std::int64_t> sizes;     // elements of each parameter
   std::vector<std::uint8_t> has_grad;  // the same on every rank
   std::vector<Bytes> grads;            // this rank's; empty without gradient
+  std::vector<DType> dtypes{};         // of each parameter, where they differ; else `dtype`
+
+  DType dtype_of(std::size_t i) const { return dtypes.empty() ? dtype : dtypes.at(i); }
 };
 
 template <typename Archive>
 void fields(Archive& archive, Gradients& gradients) {
   archive(gradients.dtype, gradients.allocation_seed, gradients.sizes, gradients.has_grad,
-          gradients.grads);
+          gradients.grads, gradients.dtypes);
 }
 
 // Weights have two dimensions or three, biases one, a temperature none: the size decides.
@@ -64,9 +67,10 @@ class HeldParameters {
       Parameter& parameter = *owned_[i];
       parameter.name = text("parameter ", i);
       const Shape shape = shape_of_parameter(from.sizes[i]);
-      parameter.value = full(shape, 1.0, from.dtype, device, MemoryKind::parameters);
+      const DType dtype = from.dtype_of(i);
+      parameter.value = full(shape, 1.0, dtype, device, MemoryKind::parameters);
       if (!from.has_grad[i]) continue;
-      parameter.grad = empty(shape, from.dtype, device, MemoryKind::gradients);
+      parameter.grad = empty(shape, dtype, device, MemoryKind::gradients);
       write_bytes(parameter.grad, from.grads[i]);
     }
   }

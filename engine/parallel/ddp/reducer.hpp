@@ -34,7 +34,8 @@ class Reducer {
   // counts as zeros. Does not wait.
   virtual void on_gradient_ready(std::size_t index) = 0;
   // After the last gradient. Waits until every grad is reduced; the next pass may then begin.
-  //   Throws  ContractError naming a parameter whose gradient did not come; CommError
+  //   Throws  ContractError naming a parameter whose gradient did not come, before it waits for
+  //           any bucket: another rank may lack one of a bucket that was started here; CommError
   virtual void finalize() = 0;
 };
 

@@ -276,6 +276,18 @@ std::vector<MemoryQuestion> models_of_every_size() {
   return questions;
 }
 
+// For each recipe the most parameters whose total fits into 64 bits, and one more.
+std::vector<MemoryQuestion> edge_of_every_recipe() {
+  std::vector<MemoryQuestion> questions;
+  for (const MemoryQuestion& one : all_recipes(1, {}, 1)) {
+    const auto each = bytes_per_parameter(one.recipe);
+    const std::int64_t most = largest / std::accumulate(each.begin(), each.end(), 0);
+    questions.push_back({most, one.recipe, {}, 1});
+    questions.push_back({most + 1, one.recipe, {}, 1});
+  }
+  return questions;
+}
+
 }  // namespace
 
 Exam exam() {
@@ -312,15 +324,15 @@ Exam exam() {
        [](CaseRunner& runner) {
          ask(runner, contract, "random models", random_models(runner));
          ask(runner, contract, "models of every size", models_of_every_size());
+         ask(runner, contract, "counts beyond 2^53",
+             all_recipes((std::int64_t{1} << 58) + 1, {}, 1));
        }},
       {"a count that overflows 64 bits is refused; the largest that fits is not",
        [](CaseRunner& runner) {
-         const std::int64_t most = largest / 16;  // parameters that Adam's 16 bytes still allow
+         ask(runner, contract, "the edge of 64 bits, of every recipe", edge_of_every_recipe());
          const std::int64_t wrapping = (std::int64_t{1} << 62) + 4000;
          ask(runner, contract, "at the edge of 64 bits",
-             {{most, mixed, {}, 1},
-              {most + 1, mixed, {}, 1},
-              {largest, plain, {}, 1},
+             {{largest, plain, {}, 1},
               {0, plain, {0}, largest},
               {largest / 2, plain, {}, 1},  // each kind overflows by itself
               {wrapping, plain, {}, 1},     // and what is left of it looks like a count
@@ -329,7 +341,7 @@ Exam exam() {
               {0, plain, {largest / 8}, 2},
               {0, plain, {largest / 8}, 3},
               {0, plain, {largest / 2, largest / 2, 2}, 1},  // the sum over the layers
-              {most, mixed, {8}, 1}});                       // only the total
+              {largest / 16, mixed, {8}, 1}});               // only the total
        }},
       check_of_refusals(contract, "negative arguments are refused", {{1000, mixed, {10, 30}, 8}}),
   };

@@ -18,6 +18,7 @@ namespace {
 using plan::TimeEstimate;
 
 constexpr std::int64_t billion = 1'000'000'000;
+constexpr std::int64_t beyond_double = (std::int64_t{1} << 54) + 1;
 
 std::int64_t rounded_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -345,6 +346,7 @@ Exam exam() {
               measured(4, {10, 2, 3, 0.5, 1.0}), measured(8, {3, 32, 5, 0.5, 1.0}),
               measured(1, {1, 1, 1, 0.5, 1.0}), measured(5, {97, 7, 0, 0.5, 1.0}),
               measured(7, {30'000 * billion, 1, 1, 1e-6, 1.0}),
+              measured(1, {beyond_double, 1, 1, 1e-6, 1.0}),
               measured(3, {60 * billion, 5 * billion, 2, 0.5, 1.0}),
               measured(2, {10, 2, 3, 0, 1.0}), measured(2, {10, 2, 3, -0.0, 1.0}),
               measured(2, {10, 2, 3, 0x1p-1060, 1.0})});
@@ -366,7 +368,8 @@ Exam exam() {
        [](CaseRunner& runner) {
          ask(runner, contract, "runs of every size", runs_of_every_size(runner, TimeForm::counted));
          ask(runner, contract, "one token per update",
-             {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4})});
+             {counted(8, {billion, 20'000 * billion, 1}, {312e12, 0.4}),
+              counted(8, {billion, beyond_double, 1}, {312e12, 0.4})});
          ask(runner, contract, "billions of tokens per update",
              {counted(8, {billion, 20'000 * billion, 3 * billion}, {312e12, 0.4})});
        }},

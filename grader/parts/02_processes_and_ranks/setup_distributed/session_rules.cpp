@@ -71,6 +71,26 @@ std::string looked_elsewhere(const View& view) {
   return {};
 }
 
+// Says that a rank which is not to serve a store tried to, if so it did.
+std::string served_too(const View& view, const std::string& ended) {
+  if (view.rank == 0 || ended.find("cannot serve a store") == std::string::npos) return {};
+  return text(". Rank 0 alone serves a store, at MASTER_ADDR, whichever machines there are; rank ",
+              view.rank, " connects to it");
+}
+
+// Says which rank has no GPU if the world's ranks are counted, not those of a machine.
+std::string counts_by_rank(const View& view) {
+  for (int other = 0; other < view.size(); ++other) {
+    const int gpus = view.of(other).gpus;
+    if (gpus > other) continue;
+    const View there{{view.run, view.step, other}};
+    return text(". Rank ", other, " is number ", there.number("LOCAL_RANK"),
+                " of its machine, which has ", gpus, gpus == 1 ? " GPU" : " GPUs",
+                ": LOCAL_RANK says whether it has one, not RANK");
+  }
+  return {};
+}
+
 // Parts that may still be missing are not asked for.
 bool may_stop(const View& view) {
   return view.run.asks_for != Written::all && view.outcome().kind == Kind::not_written;
@@ -107,7 +127,7 @@ void check_group(CaseRunner& runner, const Played& played, const View& view) {
     fail(runner, played, view, "wrong_backend",
          text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
               right == Backend::nccl
-                  ? "every rank has a GPU of its own"
+                  ? text("every rank has a GPU of its own", counts_by_rank(view))
                   : "some rank has no GPU of its own, on this machine or another"),
          name_of(right), name_of(seen));
   }
@@ -130,7 +150,7 @@ void check_session(CaseRunner& runner, const Played& played, const View& view) {
     fail(runner, played, view, "not_set_up",
          text("all ranks arrived, the last at ", view.last_came_s(),
               " s, and there was time until ", view.deadline_s(), " s; but at ", view.outcome_s(),
-              " s ", words_of(report), looked_elsewhere(view)),
+              " s ", words_of(report), served_too(view, words_of(report)), looked_elsewhere(view)),
          "a session", words_of(report));
   }
   if (report.kind == Kind::has_session && (!report.has_store || !report.has_group)) {

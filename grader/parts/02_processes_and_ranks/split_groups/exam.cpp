@@ -70,6 +70,23 @@ std::string text_of(const Plan& plan, const Plan& beside) {
               plan->members.size(), " members");
 }
 
+// True if each pair of neighbours that is in the wrong order is in that of a difference of keys
+// that is cut to 32 bits, and there is one.
+bool far_apart(const Named& named, const std::vector<int>& members) {
+  bool found = false;
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const auto key = [&](std::size_t at) {
+      return std::int64_t{named[static_cast<std::size_t>(members[at])].key};
+    };
+    const std::int64_t apart = key(i) - key(i - 1);
+    if (apart > 0 || (apart == 0 && members[i - 1] < members[i])) continue;
+    const auto cut = static_cast<std::int32_t>(static_cast<std::uint32_t>(apart));
+    if (cut < 0 || apart == cut) return false;
+    found = true;
+  }
+  return found;
+}
+
 Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
   const auto key = [&](int r) { return std::int64_t{named[static_cast<std::size_t>(r)].key}; };
   const auto sorted_by = [&](const auto& number) {
@@ -92,6 +109,11 @@ Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
   if (sorted_by([&](int r) { return std::abs(key(r)); }) ||
       sorted_by([&](int r) { return static_cast<unsigned>(key(r)); })) {
     return {"negative_keys", "a negative key is smaller than 0 and comes first"};
+  }
+  if (far_apart(named, seen.members)) {
+    return {"difference_overflows",
+            "keys were compared by the sign of their difference, which does not fit into an int "
+            "where they are far apart; compare them with <"};
   }
   std::vector<int> caller_first = right.members;
   const auto caller = std::ranges::find(caller_first, rank);

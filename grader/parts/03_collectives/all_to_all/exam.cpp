@@ -1,5 +1,7 @@
 // The exam of all_to_all: every block reaches its owner and is sent once, and no rank waits for
 // another.
+#include <algorithm>
+
 #include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/case_runner.hpp"
@@ -81,6 +83,33 @@ std::vector<std::int64_t> counts(const CollectiveProblem& p, int rank) {
   return {sum(p.sends[static_cast<std::size_t>(rank)]), received};
 }
 
+// The rank to which all others send first, if there is one.
+std::optional<int> first_partner_of_all(const Played& played, int n) {
+  std::vector<const sim::MessageRecord*> first(static_cast<std::size_t>(n));
+  for (const auto& message : played.counters.messages) {
+    auto& known = first[static_cast<std::size_t>(message.src)];
+    if (known == nullptr || message.sent_s < known->sent_s) known = &message;
+  }
+  for (int partner = 0; partner < n && n > 2; ++partner) {
+    const auto begins = [&](const auto* message) {
+      return message != nullptr && (message->src == partner || message->dst == partner);
+    };
+    if (std::ranges::all_of(first, begins)) return partner;
+  }
+  return std::nullopt;
+}
+
+// Why equal blocks took longer than N-1 messages of their size.
+std::string why_late(const Played& played, int n) {
+  const auto partner = first_partner_of_all(played, n);
+  return text(partner ? text("all other ranks begin with rank ", *partner,
+                             ", which serves one of them at a time; ")
+                      : "",
+              "N-1 = ", n - 1, n == 2 ? " step is" : " steps are",
+              " enough if in each of them every rank has a partner to send to and one to receive "
+              "from, whatever N is");
+}
+
 Price price(const CollectiveProblem& p) {
   Price price;
   price.shape = "an all-to-all in which each block goes straight to its owner";
@@ -97,7 +126,7 @@ Price price(const CollectiveProblem& p) {
   price.why_bytes = "blocks are sent to ranks other than their owner, or more than once";
   if (all_equal(p)) {
     price.seconds = 1.1 * (p.size() - 1) * message_seconds(p, p.sends[0][0]);
-    price.why_time = "all ranks begin with the same partner, which serves one of them at a time";
+    price.time_cause = [n = p.size()](const Played& played) { return why_late(played, n); };
   }
   return price;
 }

@@ -107,6 +107,38 @@ std::string about_kind(const HangReport& report, const Diagnosis& right) {
   return comm::text_of(report);
 }
 
+// The ranks without which one cannot go on.
+std::vector<int> awaited_by(const HangReport& report, int rank) {
+  const auto& [doing, last, called] = report.ranks[static_cast<std::size_t>(rank)];
+  if (doing != Activity::waiting) return {};
+  if (last.kind == CallKind::send || last.kind == CallKind::recv) return {last.peer};
+  const auto group = static_cast<std::size_t>(last.group);
+  std::vector<int> missing = report.groups[group];
+  std::erase_if(missing, [&, number = last.number](int member) {
+    return report.ranks[static_cast<std::size_t>(member)].called[group] >= number;
+  });
+  return missing;
+}
+
+// A culprit and another rank that wait for each other, where one of them waits for more ranks.
+std::optional<std::string> unseen_pair(const HangReport& report, const Diagnosis& right) {
+  for (const int culprit : right.culprits) {
+    const auto mine = awaited_by(report, culprit);
+    for (const int other : mine) {
+      const auto theirs = awaited_by(report, other);
+      if (!holds(theirs, culprit) || mine.size() + theirs.size() < 3) continue;
+      const auto& [more, rank] =
+          mine.size() > 1 ? std::pair(mine, culprit) : std::pair(theirs, other);
+      return text("ranks ", culprit, " and ", other,
+                  " wait for each other, so a rank that "
+                  "computes cannot end it; rank ",
+                  rank, " waits for ", words_of(more),
+                  ": follow each of them, not the first alone");
+    }
+  }
+  return std::nullopt;
+}
+
 // The members of the group in whose collective the culprits are missing, or nothing.
 std::vector<int> group_of(const HangReport& report, const Diagnosis& right) {
   for (const auto& [doing, last, called] : report.ranks) {
@@ -176,6 +208,9 @@ HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers) {
 }
 
 Cause likely_cause(const HangReport& report, const Diagnosis& seen, const Diagnosis& right) {
+  if (seen.kind == HangKind::slow && right.kind != HangKind::slow) {
+    if (auto found = unseen_pair(report, right)) return {"kind", *std::move(found)};
+  }
   if (seen.kind != right.kind) return {"kind", about_kind(report, right)};
   if (seen.culprits != right.culprits) {
     if (!std::is_sorted(seen.culprits.begin(), seen.culprits.end())) {

@@ -65,6 +65,17 @@ std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
   const auto ranks = static_cast<std::size_t>(q.ranks);
   const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
   if (q.tail == Tail::pad) {
+    Indices once = order;
+    once.insert(
+        once.end(), order.begin(),
+        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), padded - order.size())));
+    if (once.size() < padded) {
+      all.push_back({{"padded_once",
+                      text("without padding the ranks get unequal numbers of samples: ",
+                           padded - order.size(), " are missing here, and the whole order has ",
+                           order.size(), ", so its head is appended several times")},
+                     strided(once, q, once.size())});
+    }
     all.push_back({{"no_padding",
                     "without padding the ranks get unequal numbers of samples, and those with more "
                     "wait forever in the last step's all-reduce"},

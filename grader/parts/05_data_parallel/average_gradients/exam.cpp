@@ -23,7 +23,7 @@ struct Problem {
   int size() const { return members.size(); }
   std::string description() const {
     return text(members.description(), ", ", counted(std::ssize(plan.sizes), "parameter"), " of ",
-                name_of(plan.dtype), name_of(plan.held));
+                plan.dtypes.empty() ? name_of(plan.dtype) : "several types", name_of(plan.held));
   }
 };
 
@@ -134,7 +134,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
       }
       expected.values.push_back(mean);
       // 1/N is rounded once, each product once, and N-1 additions in any order: (N+2)·eps·Σ|g|/N.
-      expected.tolerance.push_back((p.size() + 2) * epsilon_of(p.plan.dtype) * magnitude);
+      expected.tolerance.push_back((p.size() + 2) * epsilon_of(p.plan.dtype_of(i)) * magnitude);
     }
     expected.likely_cause = [&](std::span<const double> seen, int rank) {
       auto cause =
@@ -158,10 +158,13 @@ std::vector<Problem> smaller(const Problem& p) {
       Problem& one = offered.emplace_back(p);
       one.plan.sizes = {p.plan.sizes[i]};
       one.plan.has_grad = {p.plan.has_grad[i]};
+      one.plan.dtype = p.plan.dtype_of(i);
+      one.plan.dtypes.clear();
     }
     Problem& fewer = offered.emplace_back(p);
     fewer.plan.sizes.pop_back();
     fewer.plan.has_grad.pop_back();
+    if (!fewer.plan.dtypes.empty()) fewer.plan.dtypes.pop_back();
   }
   for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     if (p.plan.sizes[i] > 1) offered.emplace_back(p).plan.sizes[i] /= 2;
@@ -211,13 +214,18 @@ Exam exam() {
        [](CaseRunner& runner) {
          for (const int n : rank_counts) judge(runner, contract, usual(n, runner.draw()));
        }},
-      {"float64, bfloat16 and float16 gradients are averaged and keep their type",
+      {"float64, bfloat16 and float16 gradients are averaged and keep their type, also side by "
+       "side",
        [](CaseRunner& runner) {
          for (const DType dtype : every_gradient_dtype) {
            Problem p = usual(3, runner.draw());
            p.plan.dtype = dtype;
            judge(runner, contract, p);
          }
+         Problem mixed = usual(3, runner.draw());
+         mixed.plan.dtypes = {DType::float32, DType::bfloat16, DType::float64,
+                              DType::float32, DType::float16,  DType::bfloat16};
+         judge(runner, contract, mixed);
        }},
       {"a parameter without a gradient stays without one; an empty parameter does no harm",
        [](CaseRunner& runner) {

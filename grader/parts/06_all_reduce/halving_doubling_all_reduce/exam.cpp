@@ -1,12 +1,29 @@
 // The exam of halving_doubling_all_reduce: the reduction everywhere, with the steps of a tree and
 // the bytes of a ring.
+#include <algorithm>
 #include <bit>
 
 #include "grader/exam/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::halving_doubling_all_reduce {
 namespace {
+
+// Why the chain of messages is too long: a ring's is 2(N-1).
+std::string why_deep(const Played& played, int n) {
+  const auto to_the_right = [n](const auto& message) {
+    return (message.src + 1) % n == message.dst;
+  };
+  if (n > 2 && std::ranges::all_of(played.counters.messages, to_the_right)) {
+    return text("each of the ", n,
+                " ranks sends to the next one only: a ring, of 2(N-1) steps; "
+                "where N is no power of two, the ranks beyond P give their data to others first, "
+                "and P ranks halve and double");
+  }
+  return "ranks take turns or wait for every pair, although all pairs can exchange at the same "
+         "time";
+}
 
 Price price(const CollectiveProblem& p) {
   Price price;
@@ -23,8 +40,7 @@ Price price(const CollectiveProblem& p) {
   price.why_bytes =
       "whole buffers travel, or the same half in every step, although each step should send half "
       "as much as the one before";
-  price.why_depth =
-      "ranks take turns or wait for every pair, although all pairs can exchange at the same time";
+  price.depth_cause = [n = p.size()](const Played& played) { return why_deep(played, n); };
   return price;
 }
 

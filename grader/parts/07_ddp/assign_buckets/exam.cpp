@@ -150,6 +150,17 @@ std::string limits_at_difference(const BucketQuestion& question, const BucketPla
               bytes >= limit ? ", which closes it" : ", and nothing closes it");
 }
 
+// The cause where all buckets are right, but not their order.
+std::optional<Cause> wrong_order(BucketPlan seen, BucketPlan right) {
+  std::ranges::sort(seen.buckets);
+  std::ranges::sort(right.buckets);
+  if (seen.buckets != right.buckets) return std::nullopt;
+  return Cause{"other_order",
+               "each bucket holds what it should, but they come in another order: first those that "
+               "a limit closed, as they were closed; then those that nothing closed, in the order "
+               "of their first members, whatever their kind"};
+}
+
 std::optional<Failure> wrong(MistakeFinder<AssignBuckets>& mistakes,
                              std::span<const BucketQuestion> asked, const BucketPlan& seen) {
   const BucketPlan right = right_plan(asked.back());
@@ -157,6 +168,7 @@ std::optional<Failure> wrong(MistakeFinder<AssignBuckets>& mistakes,
   std::vector<BucketPlan> given = earlier_answers(asked, right_plan);
   Fault fault{difference(seen, right),
               {"other_plan", limits_at_difference(asked.back(), seen, right)}};
+  if (auto order = wrong_order(seen, right)) fault.cause = *std::move(order);
   fault = fault_of_form(asked.back(), seen).value_or(fault);
   given.push_back(seen);
   const auto known =

@@ -1,6 +1,8 @@
 // The case format of bucketed_reducer, shared by adapter and exam.
 #pragma once
 
+#include <limits>
+
 #include "grader/play/bucket_plan.hpp"
 #include "grader/play/driven_play.hpp"
 #include "grader/play/part.hpp"
@@ -18,6 +20,9 @@ struct ReducerCase {
   // A second reducer, of parameters of its own, is driven by the same events, with gradients that
   // are twice as large.
   bool twin = false;
+  // In the passes after so many, the hook starts nothing: what it returns notes that it is waited
+  // for. Such a pass is unfinished, so that the reduction of a started bucket may never end.
+  std::uint64_t passes = std::numeric_limits<std::uint64_t>::max();
 };
 
 // A bucket as the hook was given it.
@@ -34,12 +39,13 @@ struct ReducerReport {
   DrivenReport driven;
   std::vector<GradientReports> twin;  // the same of the second reducer's parameters
   std::vector<StartedBucket> started;
-  std::uint64_t places_left = 0;  // parameters that have a grad_place when no reducer is left
+  std::uint64_t places_left = 0;        // parameters that have a grad_place when no reducer is left
+  std::vector<std::uint64_t> waited{};  // the buckets of an unfinished pass that were waited for
 };
 
 template <typename Archive>
 void fields(Archive& archive, ReducerCase& c) {
-  archive(c.group, c.peer, c.parameters, c.plans, c.share, c.afterwards, c.twin);
+  archive(c.group, c.peer, c.parameters, c.plans, c.share, c.afterwards, c.twin, c.passes);
 }
 template <typename Archive>
 void fields(Archive& archive, StartedBucket& bucket) {
@@ -48,7 +54,7 @@ void fields(Archive& archive, StartedBucket& bucket) {
 }
 template <typename Archive>
 void fields(Archive& archive, ReducerReport& report) {
-  archive(report.driven, report.twin, report.started, report.places_left);
+  archive(report.driven, report.twin, report.started, report.places_left, report.waited);
 }
 
 }  // namespace lockstep::grader

@@ -58,6 +58,7 @@ ReducerCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   ReducerCase one{.plans = p.plans, .share = p.script.share_of(p.members.size())};
   one.afterwards = p.script.afterwards;
   one.twin = p.twin;
+  if (p.script.end != DrivenScript::End::finished) one.passes = p.script.passes.size();
   one.parameters.dtype = p.script.dtype;
   one.parameters.sizes = p.script.sizes;
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
@@ -158,7 +159,8 @@ void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p
         p.script.end == DrivenScript::End::unfinished
             ? "finalize, when all gradients but one are still to come"
             : text("finalize, when only the gradient of parameter ", p.script.missing,
-                   ", which has no elements, is still to come");
+                   p.script.sizes[p.script.missing] == 0 ? ", which has no elements, is" : " is",
+                   " still to come");
     if (early.front().kind != Ending::Kind::threw_expected) {
       runner.fail(played, wrong_ending(early.front(), "ContractError", asked));
     }
@@ -173,13 +175,15 @@ void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p
     };
     bool named = false;
     for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= !came[i] && is_named(i);
-    if (named) continue;
-    runner.fail(played, {.cause = "missing_not_named",
-                         .message = text("finalize throws on rank ", rank,
-                                         ", but its message names no parameter whose gradient did "
-                                         "not come: '",
-                                         early.front().what, "'"),
-                         .where = text("rank ", rank)});
+    if (!named) {
+      runner.fail(played, {.cause = "missing_not_named",
+                           .message = text("finalize throws on rank ", rank,
+                                           ", but its message names no parameter whose gradient "
+                                           "did not come: '",
+                                           early.front().what, "'"),
+                           .where = text("rank ", rank)});
+    }
+    require_no_wait(runner, played, rank, reports[static_cast<std::size_t>(rank)].waited);
   }
 }
 
@@ -261,6 +265,9 @@ void unfinished_passes(CaseRunner& runner) {
   p.script.sizes[3] = 0;
   p.script.missing = 3;
   p.plans = {{{{3, 2}, {5, 4}, {1, 0}}}};  // so that no bucket is ever full
+  judge(runner, contract_with(compare_refusals), p);
+  p.script.missing = 0;
+  p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};  // two buckets are started
   judge(runner, contract_with(compare_refusals), p);
 }
 

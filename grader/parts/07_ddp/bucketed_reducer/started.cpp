@@ -146,4 +146,20 @@ void check_elements(CaseRunner& runner, const Played& played, const DrivenRun& r
   }
 }
 
+void require_no_wait(CaseRunner& runner, const Played& played, int rank,
+                     const std::vector<std::uint64_t>& waited) {
+  if (waited.empty()) return;
+  runner.fail(played,
+              because({"waits_before_it_looks",
+                       "finalize looks for gradients that did not come after its waits; another "
+                       "rank may lack one of a bucket that was started here, and then the wait "
+                       "never ends: look first"},
+                      {.message = text("a gradient did not come on rank ", rank,
+                                       ", and finalize waited for bucket ", waited.front(),
+                                       " before it threw"),
+                       .expected = "no wait() for a bucket of this pass",
+                       .seen = text("a wait() for bucket ", waited.front()),
+                       .where = text("rank ", rank)}));
+}
+
 }  // namespace lockstep::grader::bucketed_reducer

@@ -20,4 +20,9 @@ void check_elements(CaseRunner& runner, const Played& played, const DrivenRun& r
                     const collectives::BucketPlan& plan,
                     const std::vector<std::vector<StartedBucket>>& started);
 
+// finalize waited for none of the buckets of an unfinished pass: one may be a bucket that another
+// rank never starts.
+void require_no_wait(CaseRunner& runner, const Played& played, int rank,
+                     const std::vector<std::uint64_t>& waited);
+
 }  // namespace lockstep::grader::bucketed_reducer

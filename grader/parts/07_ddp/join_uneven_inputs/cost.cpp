@@ -29,10 +29,10 @@ BytesOfCase bytes_of_case(const Played& played) {
 void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& p) {
   const std::int64_t ranks = p.ranks(), steps = p.most(0);
   const std::int64_t model = elements * static_cast<std::int64_t>(bytes_of(p.dtype));
-  // A pass says of its loss and of lacking gradients what takes 16 bytes; who is live and who was
-  // last may take 8 a rank each time.
+  // A pass says of its loss and of lacking gradients what takes 16 bytes, and the wrapper says 8 at
+  // the start; who is live and who was last may take 8 a rank each time.
   const std::int64_t least = steps * (model + 16) + 8;
-  const std::int64_t most = steps * (model + 16) + (steps + 2) * 8 * ranks;
+  const std::int64_t most = steps * (model + 16) + 8 + (steps + 2) * 8 * ranks;
   const auto [sent, seen, small] = bytes_of_case(played);
   const auto of_epoch = [&](std::string_view what, std::int64_t has, std::int64_t needs) {
     return text("the result is right, but ", grouped(has), " bytes are ", what, " in ", steps,
@@ -48,11 +48,16 @@ void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& 
                          .seen = text(grouped(seen), " bytes")}));
   }
   if (seen > most) {
+    const bool one_pass_more = seen >= (steps + 1) * (model + 16);
     runner.fail(
         played,
-        because({"reduced_too_often",
-                 "a step is one count and one reduced pass, on each rank; after a count of 0 "
-                 "there is nothing to shadow"},
+        because(one_pass_more
+                    ? Cause{"reduced_too_often",
+                            "a step is one count and one reduced pass, on each rank; after a count "
+                            "of 0 there is nothing to shadow"}
+                    : Cause{"counts_too_large",
+                            "who has batches, and who was last, takes an all-reduce of at most 8 "
+                            "bytes per rank of the group, once in each call"},
                 wasteful("reduced_too_often", static_cast<double>(seen), static_cast<double>(most),
                          "in collectives", of_epoch("reduced", seen, most))));
   }

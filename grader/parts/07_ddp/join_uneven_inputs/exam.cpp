@@ -200,9 +200,10 @@ void check_end(CaseRunner& runner, const Played& played, const Problem& p,
                      .where = text("rank ", rank)}));
       }
       if (mine.last == p.last(epoch)) continue;
+      const char* whom = p.most(epoch) == 0 ? "no rank had a batch; among all ranks of the group"
+                                            : "among the ranks that had a batch in the last step";
       runner.fail(played,
-                  because({"wrong_last",
-                           "among the ranks that had a batch in the last step, it is the largest"},
+                  because({"wrong_last", text(whom, ", it is the largest")},
                           {.message = text("the parameters are right, but end_join",
                                            in_epoch(p, epoch), " returned ", mine.last, " on rank ",
                                            rank, " where rank ", last, " was last to join"),

@@ -343,6 +343,13 @@ auto ServersService::take_push(const WorkerCall& call, double now) -> Answer {
   if (!computed || !near(call.values, drawn(2, gradients_)) || pushes_ == steps_) {
     Cause cause{"other_gradient", "push the gradient as it was computed; the server scales it"};
     std::string message = text("in ", step(), ", something else than the gradient was pushed");
+    if (computed && pulls_before_push_ > 1 && near(call.values, drawn(1, pulls_))) {
+      cause = {"pulls_ahead",
+               "there was a second pull() before the push: it wrote over the gradient, which is "
+               "where the pulled parameters were, and the next gradient would be computed at "
+               "parameters from before this push; pull, compute and push in each step"};
+      message = text("in ", step(), ", parameters were pushed, and not the gradient");
+    }
     if (!computed) {
       cause = {"pushes_twice", "each gradient is pushed once"};
       message = pushes_ > 0 ? text("after push ", pushes_, ", there was another without a gradient")

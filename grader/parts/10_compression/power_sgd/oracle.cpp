@@ -6,68 +6,10 @@
 
 #include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/10_compression/power_sgd/grid.hpp"
 
 namespace lockstep::grader::power_sgd {
 namespace {
-
-// Row by row.
-struct Grid {
-  std::int64_t rows = 0, columns = 0;
-  Numbers values{};
-  double& at(std::int64_t i, std::int64_t j) {
-    return values[static_cast<std::size_t>(i * columns + j)];
-  }
-  double at(std::int64_t i, std::int64_t j) const {
-    return values[static_cast<std::size_t>(i * columns + j)];
-  }
-};
-
-Grid zero_grid(std::int64_t rows, std::int64_t columns) {
-  return {rows, columns, Numbers(static_cast<std::size_t>(rows * columns))};
-}
-
-Grid grid_in(const Numbers& flat, std::int64_t at, std::int64_t rows, std::int64_t columns) {
-  const auto begin = flat.begin() + static_cast<std::ptrdiff_t>(at);
-  return {rows, columns, Numbers(begin, begin + static_cast<std::ptrdiff_t>(rows * columns))};
-}
-
-void put(Numbers& flat, std::int64_t at, const Grid& grid) {
-  std::ranges::copy(grid.values, flat.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-Grid turned(const Grid& a) {
-  Grid t = zero_grid(a.columns, a.rows);
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    for (std::int64_t j = 0; j < a.columns; ++j) t.at(j, i) = a.at(i, j);
-  }
-  return t;
-}
-
-Grid product(const Grid& a, const Grid& b) {
-  Grid c = zero_grid(a.rows, b.columns);
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    for (std::int64_t k = 0; k < a.columns; ++k) {
-      for (std::int64_t j = 0; j < b.columns; ++j) c.at(i, j) += a.at(i, k) * b.at(k, j);
-    }
-  }
-  return c;
-}
-
-// Gram and Schmidt's columns, each freed of those before it twice.
-Grid orthonormal(Grid a) {
-  for (std::int64_t j = 0; j < a.columns; ++j) {
-    for (std::int64_t round = 0; round < 2 * j; ++round) {
-      const std::int64_t before = round % j;
-      double along = 0;
-      for (std::int64_t i = 0; i < a.rows; ++i) along += a.at(i, before) * a.at(i, j);
-      for (std::int64_t i = 0; i < a.rows; ++i) a.at(i, j) -= along * a.at(i, before);
-    }
-    double squares = 0;
-    for (std::int64_t i = 0; i < a.rows; ++i) squares += a.at(i, j) * a.at(i, j);
-    for (std::int64_t i = 0; i < a.rows && squares != 0; ++i) a.at(i, j) /= std::sqrt(squares);
-  }
-  return a;
-}
 
 // The Q that matrix number `index` begins a call with.
 Grid first_q(const MatrixSlice& place, std::size_t index, const Numbers& kept, std::int64_t count,
@@ -167,6 +109,18 @@ Grid with_own_p(const std::vector<Numbers>& whole, std::size_t rank, const Matri
   }
   return product(own, turned(q_sum));
 }
+// The mean of P whose columns each rank made orthonormal for itself, and the Q that belongs to it.
+Grid with_mean_of_own_ps(const std::vector<Numbers>& whole, const MatrixSlice& place,
+                         const Grid& mean, const Grid& q) {
+  Grid p = zero_grid(place.rows, place.rank);
+  for (const Numbers& one : whole) {
+    const Grid own = orthonormal(product(grid_in(one, place.at, place.rows, place.columns), q));
+    for (std::size_t i = 0; i < p.values.size(); ++i) {
+      p.values[i] += own.values[i] / static_cast<double>(whole.size());
+    }
+  }
+  return product(p, turned(product(turned(mean), p)));
+}
 Grid with_own_q(const Numbers& mine, const MatrixSlice& place, const Grid& mean, const Grid& q) {
   const Grid p = orthonormal(product(mean, q));
   return product(p, turned(product(turned(grid_in(mine, place.at, place.rows, place.columns)), p)));
@@ -217,6 +171,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const LossySeen& seen, std::size_t cal
         {{"not_reduced", text("it is rank ", r, "'s own gradient")}, seen.gradients[call][r]});
   }
   if (n > 1) {
+    usual.push_back(
+        {{"p_orthonormal_too_early",
+          "each rank made the columns of its own P orthonormal, and the mean of those P went on: "
+          "average P first, and make the columns of the mean orthonormal"},
+         made_of(plan, qs, mean, 1, [&](const MatrixSlice& place, const Grid& g, const Grid& q) {
+           return with_mean_of_own_ps(all.whole, place, g, q);
+         })});
     const auto scaled = [&](double of_plain, double of_matrices) {
       return made_of(plan, qs, mean, of_plain,
                      [&](const MatrixSlice& one, const Grid& g, const Grid& q) {
@@ -276,6 +237,27 @@ double tolerance_of(const Problem& p, const Numbers& values) {
   return (p.dtype == DType::float64 ? 1e6 : 2e4) * epsilon_of(p.dtype) * norm(values);
 }
 
+// True if the sum over the ranks of P, of Q, or of what is not compressed, is too large for the
+// type.
+bool sums_overflow(const Plan& plan, const std::vector<Grid>& qs, const Numbers& mean, double ranks,
+                   DType dtype) {
+  const auto too_large = [&](const Numbers& values) {
+    return std::ranges::any_of(values,
+                               [&](double value) { return is_too_large(value * ranks, dtype); });
+  };
+  std::size_t matrix = 0;
+  for (const MatrixSlice& place : plan.places) {
+    const Grid grid = grid_in(mean, place.at, place.rows, place.columns);
+    if (place.rank == 0) {
+      if (too_large(grid.values)) return true;
+      continue;
+    }
+    const Grid p = product(grid, qs[matrix++]);
+    if (too_large(p.values) || too_large(product(turned(grid), orthonormal(p)).values)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Plan plan_of(const PowerSgdSettings& settings) {
@@ -311,6 +293,9 @@ Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
   right.allowed = text("products of ", name_of(p.dtype), " round");
   right.mistakes = mistakes_of(seen, call, plan, qs, all, right.values);
   add_other_seeds(right.mistakes, seen, call, p, plan, mean);
+  if (sums_overflow(plan, qs, mean, seen.ranks(), p.dtype)) {
+    right.not_finite = overflowing_sum(seen.ranks(), p.dtype);
+  }
   right.otherwise = {"other_values",
                      "Q is not the one of the pass before, or another one on each rank; or the "
                      "wrong gradients are compressed, or taken from the wrong place"};

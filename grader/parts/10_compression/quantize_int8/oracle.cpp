@@ -38,6 +38,7 @@ struct Quantizer {
   Scope scope = Scope::chunk;
   double top = 127;  // the code of the largest magnitude
   Overflow overflow = Overflow::clamps;
+  double least = 0x1p-126;  // no scale is smaller; 0: a float32 may be subnormal
 };
 
 double wrapped(double code) {
@@ -55,8 +56,9 @@ Coded coded(const Numbers& values, const Chunks& chunks, const Quantizer& quanti
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto [begin, end] = shared.around(static_cast<std::int64_t>(k));
     if (quantizer.scope == Scope::tensor) begin = 0, end = std::ssize(values);
-    const double scale = std::max(largest_in(values, begin, end) / quantizer.top, 0x1p-126);
-    const double quotient = values[k] / scale;
+    double scale = std::max(largest_in(values, begin, end) / quantizer.top, quantizer.least);
+    if (scale < 0x1p-126) scale = static_cast<float>(scale);
+    const double quotient = scale == 0 ? 0 : values[k] / scale;
     const double code =
         quantizer.rounding == Rounding::nearest ? std::nearbyint(quotient) : std::trunc(quotient);
     made.codes[k] =
@@ -144,6 +146,11 @@ std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& grad
         "a code of 128 does not fit 8 bits and became -128, so that the largest elements change "
         "their sign; divide by 127"},
        travelled(gradients, chunks, {.top = 128, .overflow = Overflow::wraps})},
+      {{"scale_below_normal",
+        "a scale is below 2^-126: where all elements are tiny, the largest of them divided by 127 "
+        "is below the smallest normal float32, and has lost digits; such a chunk has the scale "
+        "2^-126"},
+       travelled(gradients, chunks, {.least = 0})},
       {{"not_quantised",
         "it is the exact sum: the elements were not rounded to codes, or not brought back"},
        sum_of(gradients)}};

@@ -151,6 +151,8 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   }
   right.allowed = text("sums of ", name_of(p.dtype), " round");
   right.mistakes = mistakes_of(p, seen, call, mean);
+  right.not_finite = overflowing_sum(right.values, seen.ranks(), p.dtype);
+  if (!right.not_finite) right.not_finite = overflowing_sum(mean, seen.ranks(), p.dtype);
   right.otherwise = {"other_places",
                      "the ranks draw different places, or the sums are put back where they do not "
                      "belong; all ranks draw random_entries(n, k, step_seed), in ascending order"};

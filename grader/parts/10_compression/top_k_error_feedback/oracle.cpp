@@ -33,6 +33,22 @@ std::vector<bool> largest(const Numbers& values, std::int64_t k, Ties ties = Tie
   return travels;
 }
 
+// The first k places whose magnitudes reach the k-th largest one, though larger ones may follow.
+std::vector<bool> first_that_reach(const Numbers& values, std::int64_t k) {
+  const auto among = largest(values, k);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (among[i]) least = std::min(least, magnitude(values[i]));
+  }
+  std::vector<bool> travels(values.size());
+  for (std::size_t i = 0; i < values.size() && k > 0; ++i) {
+    if (magnitude(values[i]) < least) continue;
+    travels[i] = true;
+    --k;
+  }
+  return travels;
+}
+
 Numbers only(const Numbers& values, const std::vector<bool>& travels) {
   Numbers kept(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = travels[i] ? values[i] : 0;
@@ -160,6 +176,22 @@ std::vector<Mistake<Numbers>> mistakes_of_results(const LossySeen& seen, std::si
        mean_of(waiting, [&](const Numbers& one) {
          return only(one, largest(one, k, Ties::higher_place));
        })});
+  usual.push_back(
+      {{"pushed_out",
+        "an entry that equals the k-th largest magnitude travels in place of a larger "
+        "one behind it: take all larger ones first, and of equal ones the lower places"},
+       mean_of(waiting, [&](const Numbers& one) { return only(one, first_that_reach(one, k)); })});
+  if (asked.dtype == DType::float64) {
+    usual.push_back(
+        {{"compared_in_float32",
+          "magnitudes were compared in float32, where different ones of float64 are equal; compare "
+          "them in the type of the gradients"},
+         mean_of(waiting, [&](const Numbers& one) {
+           Numbers rounded = one;
+           for (double& value : rounded) value = static_cast<double>(static_cast<float>(value));
+           return only(one, largest(rounded, k));
+         })});
+  }
   if (n > 1) {
     usual.push_back({{"last_wins",
                       "several ranks sent an entry of one place, and only the last one's is there; "
@@ -206,6 +238,7 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked)
   });
   right.allowed = text("sums of ", name_of(asked.dtype), " round");
   right.mistakes = mistakes_of_results(seen, call, waiting, right.values, asked);
+  right.not_finite = overflowing_sum(right.values, seen.ranks(), asked.dtype);
   right.otherwise = {"other_entries",
                      "other entries travel than the largest of gradient plus residual, or they are "
                      "added at the wrong places"};
@@ -253,9 +286,23 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Sp
       {{"difference",
         "what travels was subtracted, and infinity minus infinity is NaN; write a zero there"},
        rounded(added(mine, scaled(sent, -1)))}};
-  right.otherwise = {"other_residual",
-                     "it is neither what was there nor what is left; on each rank, it must hold "
-                     "what this rank has not sent"};
+  // A rest of rounding where nothing may be left.
+  const auto is_rest = [&](std::size_t i, double left) {
+    return std::isnan(left) || std::fabs(left) <= 4 * epsilon_of(asked.dtype) * std::fabs(mine[i]);
+  };
+  const Numbers& left = seen.states[call][r];
+  bool subtracted = left.size() == mine.size();
+  for (std::size_t i = 0; i < mine.size() && subtracted; ++i) {
+    subtracted = travels[i] ? is_rest(i, left[i]) : left[i] == right.values[i];
+  }
+  right.otherwise =
+      subtracted
+          ? Cause{"difference",
+                  "only where an entry travels is something left, a rounding of it: what travels "
+                  "was subtracted after it was scaled; write a zero there"}
+          : Cause{"other_residual",
+                  "it is neither what was there nor what is left; on each rank, it must hold what "
+                  "this rank has not sent"};
   return right;
 }
 

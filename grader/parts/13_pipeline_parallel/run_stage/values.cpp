@@ -66,11 +66,12 @@ Cause sign_lost() {
 Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
                          const std::vector<std::vector<double>>& seen) {
   const auto m = expected.weights.size();
-  std::vector<double> twice, positive, once_each(m, 1), equal(m, 1.0 / static_cast<double>(m)),
-      none(m, 0), last(m, 0), first(m, 0);
+  std::vector<double> twice, positive, clamped, once_each(m, 1),
+      equal(m, 1.0 / static_cast<double>(m)), none(m, 0), last(m, 0), first(m, 0);
   for (const double weight : expected.weights) {
     twice.push_back(weight * weight);
     positive.push_back(std::fabs(weight));
+    clamped.push_back(std::max(weight, 0.0));
   }
   last.back() = expected.weights.back();
   first.front() = expected.weights.front();
@@ -89,6 +90,10 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
             "each weight entered twice; scale the loss or its gradient, not both"};
   }
   if (is(positive)) return sign_lost();
+  if (is(clamped)) {
+    return {"negative_left_out",
+            "micro-batches with a negative weight count as 0; a weight may be any number"};
+  }
   if (is(equal)) {
     return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
   }

@@ -4,8 +4,6 @@
 // parameter and token. The contract of both stands in engine/plan/training_time.hpp.
 #include "engine/plan/training_time.hpp"
 
-#include <cmath>
-
 #include "engine/base/error.hpp"
 #include "engine/base/exact.hpp"
 
@@ -19,12 +17,12 @@ TimeEstimate training_time(const MeasuredRun& run, int ranks) {
                  "training_time: steps of ", run.step_s, " s at an efficiency of ", run.efficiency,
                  "; time is not negative, efficiency is in (0, 1]");
   // >>> your code
-  // ceil of quotients that are far below 2^53.
-  const double share = std::ceil(static_cast<double>(run.samples) / ranks);
-  const double steps = std::ceil(share / static_cast<double>(run.batch_size));
-  const double updates = steps * static_cast<double>(run.epochs);
-  const double seconds = updates * (run.step_s / run.efficiency);
-  return {static_cast<std::int64_t>(updates), seconds, seconds * ranks};
+  // The time in double; what is counted, beyond 2^53 as well.
+  const auto up = [](std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); };
+  const std::int64_t steps = up(up(run.samples, ranks), run.batch_size);
+  const double steps_s = static_cast<double>(steps) * (run.step_s / run.efficiency);
+  const double seconds = steps_s * static_cast<double>(run.epochs);
+  return {exact_product(steps, run.epochs), seconds, seconds * ranks};
   // <<< your code
 }
 
@@ -39,9 +37,8 @@ TimeEstimate training_time(const CountedRun& run, const Accelerator& device, int
   // FLOP by FLOP/s, in units of 10^12.
   const double work = 6e-12 * static_cast<double>(run.tokens) * static_cast<double>(run.parameters);
   const double pace = ranks * device.utilisation * device.peak_flops_per_s * 1e-12;
-  const double updates =
-      std::ceil(static_cast<double>(run.tokens) / static_cast<double>(run.batch_tokens));
-  return {static_cast<std::int64_t>(updates), work / pace, work / pace * ranks};
+  const std::int64_t updates = (run.tokens - 1) / run.batch_tokens + 1;
+  return {updates, work / pace, work / pace * ranks};
   // <<< your code
 }
 
