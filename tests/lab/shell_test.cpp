@@ -83,7 +83,7 @@ TEST_CASE("lab run, train, sim --help: a program that is not built yet is built 
       "chmod +x \"$2/bin/$3\"");
   const auto lab = [&](const std::string& words) {
     return run_command({"sh", "-c", "PATH=" + top.string() + ":$PATH ./lab " + words}, top,
-                       patient);
+                       lockstep::test::patient);
   };
   CHECK_THAT(lab("run --help").output, test::contains("usage: ./lab COMMAND") &&
                                            test::contains("./lab start sets the lab up"));
