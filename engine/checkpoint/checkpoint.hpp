@@ -79,7 +79,8 @@ std::filesystem::path save(const std::filesystem::path& folder, nn::Module& mode
 // The checkpoints in `folder`, by step; none when it is not there.
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& folder);
 std::optional<std::filesystem::path> latest_in(const std::filesystem::path& folder);
-// What is wrong with a checkpoint, as far as its headers and sizes tell; empty when it is whole.
+// Says what is wrong with a checkpoint, as far as its headers and sizes tell; empty when it is
+// whole.
 std::string damage_of(const std::filesystem::path& checkpoint);
 // The newest one beside `checkpoint` that is older and whole, for a person who has lost this one.
 std::optional<std::filesystem::path> whole_before(const std::filesystem::path& checkpoint);

@@ -11,8 +11,8 @@ std::string kind_of(DType dtype, const Shape& shape) {
   return text(name_of(dtype), " ", text_of(shape));
 }
 
-// What stands before the model's names in all names of the file; empty where nothing does, or where
-// the file is of another model.
+// Finds what stands before the model's names in all names of the file; empty where nothing does, or
+// where the file is of another model.
 std::string prefix_in(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
   if (model.empty()) return "";
   const std::string end = "." + model.front().name;
@@ -60,7 +60,8 @@ std::string told_of_dtype(const SafetensorsFile& file, DType dtype) {
          in_python(file, "k: v.float()");
 }
 
-// What made the model of the file, where the file says it; its first tensors where it does not.
+// Tells what made the model of the file, where the file says it; its first tensors where it does
+// not.
 std::string told_of_model(const SafetensorsFile& file) {
   std::string list;
   if (file.metadata().contains("model")) {
@@ -79,7 +80,7 @@ std::string told_of_model(const SafetensorsFile& file) {
               ": pass the options that make such a model");
 }
 
-// What to do about a file that does not fit.
+// Says what to do about a file that does not fit.
 std::string advice_on(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
   if (const std::string prefix = prefix_in(file, model); !prefix.empty()) {
     return told_of_prefix(file, prefix);

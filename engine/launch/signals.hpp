@@ -62,7 +62,7 @@ class Signals : public BlockedSignals {
   }
 };
 
-// What a scheduler sends to a rank that shall save and stop: SIGTERM, as scancel and torchrun do,
+// A scheduler sends these to a rank that shall save and stop: SIGTERM, as scancel and torchrun do,
 // and SIGUSR1, as sbatch --signal=USR1@60 does. SIGINT still ends it at once.
 class StopSignals : public BlockedSignals {
  public:

@@ -20,7 +20,7 @@ std::string composed(const std::string& text);
 
 std::string lower_case(std::string bytes);  // A to Z only
 
-// Of "STUDENT" or "STUDENT/EXERCISE": the slash between the two, or npos. In "Kumar s/o Raman" it
+// Finds the slash in "STUDENT/EXERCISE"; npos for "STUDENT". In "Kumar s/o Raman" it
 // is part of the name: no exercise has a blank.
 std::size_t slash_before_exercise(const std::string& text);
 

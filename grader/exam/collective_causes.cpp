@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/base/units.hpp"
 #include "engine/comm/worlds/sim/sim_group.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -189,6 +190,12 @@ std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::s
   return std::nullopt;
 }
 
+// Takes the core's advice for cycles from a deadlock's message, where the exam knows better.
+void drop_hint(Failure& found) {
+  const auto hint = found.message.find("; all of them");
+  if (hint != std::string::npos) found.message.resize(hint);
+}
+
 }  // namespace
 
 Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t call, std::size_t rank,
@@ -238,6 +245,37 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
             text("the value seen is ", origin, belongs(origin_of(calls, call, held.after[at])))};
   }
   return {"value", "no rank's input contains the value seen"};
+}
+
+void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
+                       const std::vector<Scene>& calls) {
+  if (found.verdict != Verdict::deadlock || calls.empty()) return;
+  const auto brings = [&](int rank) {
+    const auto& buffers = calls.front().ranks[static_cast<std::size_t>(rank)];
+    return std::ranges::any_of(buffers, [](const Holding& held) { return !held.before.empty(); });
+  };
+  for (int rank = 0; rank < p.size(); ++rank) {
+    if (brings(rank) != (rank == p.root)) return;
+  }
+  const int root = p.members.ranks[static_cast<std::size_t>(p.root)];
+  const auto in_root = std::ranges::find(found.ranks, root);
+  if (in_root == found.ranks.end() || found.ranks.size() < 2) return;
+  const int sender = in_root == found.ranks.begin() ? found.ranks.back() : *(in_root - 1);
+  const std::string sends = text("rank ", sender, " waits in send to rank ", root, " ");
+  if (found.message.find(sends) == std::string::npos) return;
+  drop_hint(found);
+  found = because(
+      {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
+                                 ", which has everything from the beginning and receives nothing")},
+      std::move(found));
+}
+
+void tell_empty_chunks(Failure& found, const CollectiveProblem& p) {
+  if (found.verdict != Verdict::deadlock || p.count >= p.size()) return;
+  drop_hint(found);
+  found.message += text("; with ", counted(p.count, "element"), " in ", p.size(),
+                        " chunks some are empty, and an empty tensor sends no message: "
+                        "in a step whose send or receive is empty, the other one may not be");
 }
 
 }  // namespace lockstep::grader

@@ -11,4 +11,9 @@ namespace lockstep::grader {
 Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t call, std::size_t rank,
                    std::size_t buffer, std::span<const double> seen, std::size_t at);
 
+// Names the rank that sends to a root which has everything at first: it is wrong, and not those
+// that wait for each other.
+void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
+                       const std::vector<Scene>& calls);
+
 }  // namespace lockstep::grader

@@ -264,15 +264,12 @@ std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p) {
   if (p.schedule_seed != 0) offer([](CollectiveProblem& q) { q.schedule_seed = 0; });
   // An element for each rank stays, where there was one: with fewer, some ranks have nothing to
   // send, and the case shows another algorithm than the one that failed.
-  const std::int64_t least = std::min<std::int64_t>(p.count, p.size());
-  for (std::int64_t count = std::max<std::int64_t>(least, 1);
-       plain && p.elements == Elements::given && count < p.count;
+  const std::int64_t least = std::max<std::int64_t>(std::min<std::int64_t>(p.count, p.size()), 1);
+  for (std::int64_t count = least; plain && p.elements == Elements::given && count < p.count;
        count += std::max<std::int64_t>(1, count / 2)) {
     offer([&](CollectiveProblem& q) { q.count = count; });
   }
-  if (plain && p.count > std::max<std::int64_t>(least, 1)) {
-    offer([](CollectiveProblem& q) { --q.count; });
-  }
+  if (plain && p.count > least) offer([](CollectiveProblem& q) { --q.count; });
   return offered;
 }
 

@@ -336,37 +336,6 @@ CaseSetup setup_of(const CollectiveProblem& p, const std::string& what,
   return setup;
 }
 
-// Takes the core's advice for cycles from a deadlock's message, where the exam knows better.
-void drop_hint(Failure& found) {
-  const auto hint = found.message.find("; all of them");
-  if (hint != std::string::npos) found.message.resize(hint);
-}
-
-// Names the rank that sends to a root which has everything at first: it is wrong, and not those
-// that wait for each other.
-void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
-                       const std::vector<Scene>& calls) {
-  if (found.verdict != Verdict::deadlock || calls.empty()) return;
-  const auto brings = [&](int rank) {
-    const auto& buffers = calls.front().ranks[static_cast<std::size_t>(rank)];
-    return std::ranges::any_of(buffers, [](const Holding& held) { return !held.before.empty(); });
-  };
-  for (int rank = 0; rank < p.size(); ++rank) {
-    if (brings(rank) != (rank == p.root)) return;
-  }
-  const int root = p.members.ranks[static_cast<std::size_t>(p.root)];
-  const auto in_root = std::ranges::find(found.ranks, root);
-  if (in_root == found.ranks.end() || found.ranks.size() < 2) return;
-  const int sender = in_root == found.ranks.begin() ? found.ranks.back() : *(in_root - 1);
-  const std::string sends = text("rank ", sender, " waits in send to rank ", root, " ");
-  if (found.message.find(sends) == std::string::npos) return;
-  drop_hint(found);
-  found = because(
-      {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
-                                 ", which has everything from the beginning and receives nothing")},
-      std::move(found));
-}
-
 // A view of a tensor that is too long or too short throws in the part; but what it is is a wrong
 // place, and not a breakdown.
 std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
@@ -405,14 +374,6 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
   for (int rank = 0; rank < p.size(); ++rank) comparison.rank(rank);
   if (bytes_peak != nullptr) *bytes_peak = comparison.bytes_peak();
   return played;
-}
-
-void tell_empty_chunks(Failure& found, const CollectiveProblem& p) {
-  if (found.verdict != Verdict::deadlock || p.count >= p.size()) return;
-  drop_hint(found);
-  found.message += text("; with ", counted(p.count, "element"), " in ", p.size(),
-                        " chunks some are empty, and an empty tensor sends no message: "
-                        "in a step whose send or receive is empty, the other one may not be");
 }
 
 int tree_depth(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }

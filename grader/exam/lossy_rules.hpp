@@ -44,7 +44,7 @@ struct Right {
   std::string allowed{};  // why there is a tolerance: "each share is rounded to 11 bits"
   std::vector<Mistake<Numbers>> mistakes{};  // usual ones, the likeliest first
   Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
-  // Of values that are not finite where the right ones are, if this mistake gives some.
+  // The cause of values that are not finite where the right ones are, if this mistake gives some.
   std::optional<Cause> not_finite{};
 };
 

@@ -70,8 +70,7 @@ std::string text_of(const Plan& plan, const Plan& beside) {
               plan->members.size(), " members");
 }
 
-// True if each pair of neighbours that is in the wrong order is in that of a difference of keys
-// that is cut to 32 bits, and there is one.
+// True if neighbours are in the wrong order, and each such pair in that of a key's cut difference.
 bool far_apart(const Named& named, const std::vector<int>& members) {
   bool found = false;
   for (std::size_t i = 1; i < members.size(); ++i) {
