@@ -194,7 +194,7 @@ TEST_CASE("train gpt: what cannot be is one sentence and exit code 2") {
   refused({"--momentum", "0.5"}, "--optimizer sgd");
   refused({"--resume"}, "--checkpoint FOLDER");
   refused({"--resume", "--checkpoint", "empty"}, "there is no checkpoint in 'empty'");
-  refused({"--sequence", "2000"}, "shorter sequences");
+  refused({"--sequence", "2000"}, "pass a smaller --sequence");
   refused({"--export", "gone/a.safetensors"}, "does not exist");
   refused({"--checkpoint="}, "--checkpoint is empty");
   refused({"--resume", "--init", "a", "--checkpoint", "b"}, "pass only one");
