@@ -6,7 +6,10 @@
 #include "engine/sim/hosts/player.hpp"
 
 namespace lockstep::sim {
-int serve_cases(const std::function<Bytes(PlayerCase&)>&) { return 0; }
+int serve_cases(const std::function<Bytes(PlayerCase&)>&,
+                std::vector<std::uint64_t> (*)(const std::exception&)) {
+  return 0;
+}
 }  // namespace lockstep::sim
 
 namespace lockstep::data {
