@@ -69,5 +69,5 @@ TEST_CASE("lab submit: nothing to hand in, or nowhere to write it, is wrong usag
   tree.lab({"begin"});
   const auto nowhere = tree.lab({"submit", "--out", "no/such/folder/s.zip"});
   CHECK(nowhere.exit_code == 2);
-  CHECK_THAT(nowhere.output, contains("pass a different file with --out"));
+  CHECK_THAT(nowhere.output, contains("--out: the folder no/such/folder does not exist"));
 }
