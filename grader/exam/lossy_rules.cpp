@@ -330,10 +330,16 @@ void check_wire(CaseRunner& runner, const Played& played, const LossySeen& seen,
 
 namespace {
 
-// The signals that a read of memory that is gone can end in. A division by zero is none of them.
-bool may_dangle(const std::string& message) {
+bool says(const Failure& found, std::string_view what) {
+  return found.message.find(what) != std::string::npos;
+}
+
+// A use of memory that is gone can end in these signals (a division by zero is none of them), in a
+// handle that holds nothing, or in an overwritten line to the lab.
+bool may_dangle(const Failure& found) {
+  if (found.cause == "undefined_tensor" || says(found, " that is not a frame")) return true;
   return std::ranges::any_of(std::array{"SIGSEGV", "SIGBUS", "SIGABRT"}, [&](const char* signal) {
-    return message.find(text(" crashed: ", signal)) != std::string::npos;
+    return says(found, text(" crashed: ", signal));
   });
 }
 
@@ -341,18 +347,20 @@ bool may_dangle(const std::string& message) {
 
 void explain_crash(Failure& found, int calls, const LossyNotes& notes) {
   tell_wrong_size(found);
-  const bool by_signal = found.message.find(" crashed: ") != std::string::npos;
-  if (found.verdict != Verdict::crash || !by_signal || found.ranks.size() != 1) return;
+  const bool told_where = says(found, " crashed: ") || may_dangle(found);
+  if (found.verdict != Verdict::crash || !told_where || found.ranks.size() != 1) return;
   for (int call = 1; call <= calls; ++call) {
     const auto& told = notes.told(static_cast<std::uint32_t>(call), found.ranks.front());
     if (told.size() != 2) continue;  // called and returned, but not waited for
-    found.where += text(", in wait()", calls > 1 ? text(" of call ", call) : "");
-    if (!may_dangle(found.message)) return;
+    found.where += text(found.where.empty() ? "" : ", ", "in wait()",
+                        calls > 1 ? text(" of call ", call) : "");
+    if (!may_dangle(found)) return;
     const Cause cause{found.cause,
                       "it crashed in wait(), when the function had returned: what is given to "
                       "`then` runs there, and a reference to a local variable, as [&] captures it, "
                       "is dangling by then; capture by value what it needs"};
-    found = because(cause, std::move(found));
+    found.message.resize(std::min(found.message.size(), found.message.find("; was fd 3 ")));
+    found = because_instead(cause, std::move(found));
     return;
   }
 }

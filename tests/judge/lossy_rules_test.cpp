@@ -7,8 +7,8 @@ using namespace lockstep::grader;
 
 namespace {
 
-// Rank 0 has returned from its first call, and crashes before its wait() is over.
-Failure crashed_in_the_wait(const std::string& signal) {
+// Rank 0 has returned from its first call, and breaks down before its wait() is over.
+Failure broken_in_the_wait(const std::string& message, const std::string& cause = "crash") {
   LossyNotes notes({.steps = 1, .reports = 3});
   for (const auto kind : {LossyNote::Kind::called, LossyNote::Kind::returned}) {
     sim::Request request;
@@ -17,11 +17,15 @@ Failure crashed_in_the_wait(const std::string& signal) {
   }
   Failure found;
   found.verdict = Verdict::crash;
-  found.cause = "crash";
-  found.message = "rank 0 crashed: " + signal + ": of some kind";
+  found.cause = cause;
+  found.message = message;
   found.ranks = {0};
   explain_crash(found, 1, notes);
   return found;
+}
+
+Failure crashed_in_the_wait(const std::string& signal) {
+  return broken_in_the_wait("rank 0 crashed: " + signal + ": of some kind");
 }
 
 }  // namespace
@@ -33,6 +37,23 @@ TEST_CASE("a crash in wait(): only a signal of wrong memory is told as a danglin
   for (const char* signal : {"SIGFPE", "SIGILL"}) {
     const Failure found = crashed_in_the_wait(signal);
     CHECK(found.message == text("rank 0 crashed: ", signal, ": of some kind"));
-    CHECK(found.where == ", in wait()");
+    CHECK(found.where == "in wait()");
   }
+}
+
+TEST_CASE(
+    "a handle without a tensor, or a spoilt line, in wait() is told as a dangling reference") {
+  const Failure undefined = broken_in_the_wait(
+      "rank 0 threw: copy_: the tensor that is read is undefined; likely cause: a handle is used "
+      "before a tensor is in it",
+      "undefined_tensor");
+  CHECK_THAT(undefined.message, test::contains("is dangling by then"));
+  CHECK_THAT(undefined.message, !test::contains("a handle is used before"));
+  const Failure spoilt = broken_in_the_wait(
+      "rank 0 broke its connection to the lab: it sent something that is not a frame (a length of "
+      "7); was fd 3 written to, memory overwritten, or a std::thread started?");
+  CHECK_THAT(spoilt.message, test::contains("(a length of 7); likely cause: it crashed in wait()"));
+  CHECK_THAT(spoilt.message, !test::contains("fd 3"));
+  const Failure other = broken_in_the_wait("rank 0 threw: narrow: of some kind");
+  CHECK(other.message == "rank 0 threw: narrow: of some kind");
 }
