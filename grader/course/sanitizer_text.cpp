@@ -21,7 +21,9 @@ std::string meaning_of(const std::string& kind) {
       {"heap-use-after-free", "in freed memory: a span or pointer outlived its target"},
       {"stack-use-after-return", "in a local variable of a function that has returned"},
       {"stack-use-after-scope", "in a local variable whose block has ended"},
-      {"stack-overflow", "beyond the end of the stack: infinite recursion"},
+      {"stack-overflow",
+       "beyond the end of the stack: infinite recursion, or a reference to a variable of a "
+       "function that has returned"},
       {"attempting", "by freeing memory twice"},
       {"alloc-dealloc-mismatch",
        "by freeing memory with a function that does not match its allocation"},
