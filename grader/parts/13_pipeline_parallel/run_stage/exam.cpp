@@ -59,10 +59,12 @@ Contract contract_of(CaseRunner& runner, Compare compared = compare) {
           .compare = std::move(compared),
           .ask_of = ask_of,
           .smaller = smaller,
-          .services = [&runner](const Problem& p, std::uint64_t salt) {
-            return std::tuple(
-                PassService(p, salt, [&runner](int rank) { return runner.memory_bytes(rank); }));
-          }};
+          .services =
+              [&runner](const Problem& p, std::uint64_t salt) {
+                return std::tuple(PassService(
+                    p, salt, [&runner](int rank) { return runner.memory_bytes(rank); }));
+              },
+          .explain = explain};
 }
 
 Plan plan_of(Schedule schedule, int stages, int chunks, int micro_batches) {
@@ -171,7 +173,8 @@ Failure too_much_kept(int stage, const std::string& seen, int most) {
   failure.verdict = Verdict::efficiency;
   return because({"tensors_kept",
                   "what was received is kept after its pass, or what was sent after it has "
-                  "arrived; a plan bounds the memory of a stage only if both are let go"},
+                  "arrived, or receives are posted more than one action ahead; a plan bounds the "
+                  "memory of a stage only if both are let go"},
                  failure);
 }
 

@@ -42,4 +42,7 @@ class PassService final : public TypedService<PassCall> {
   std::vector<Ran> stages_;
 };
 
+// Names the cause of a usual slip in what the core or the engine found.
+void explain(Failure& found, const Problem& p, const PassService& passes);
+
 }  // namespace lockstep::grader::run_stage

@@ -63,6 +63,21 @@ Cause sign_lost() {
   return {"sign_lost", "a negative weight counts as a positive one; a weight may be any number"};
 }
 
+// Every gradient is 1/m of the right one, up to the rounding of that quotient.
+bool is_divided_by_m(const Problem& p, const Expected& expected, int stage,
+                     const std::vector<std::vector<double>>& seen) {
+  const auto m = static_cast<double>(expected.weights.size());
+  const auto right = expected.gradients(p, stage, expected.weights);
+  const double allowed = epsilon_of(p.dtype) * 1e3;
+  return m > 1 && std::ranges::equal(seen, right, [&](const auto& one, const auto& all) {
+           const auto size = [](double x) { return std::fabs(x); };
+           const double largest = std::ranges::max(all, {}, size);
+           return std::ranges::equal(one, all, [&](double x, double whole) {
+             return std::fabs(x * m - whole) <= allowed * std::fabs(largest);
+           });
+         });
+}
+
 Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
                          const std::vector<std::vector<double>>& seen) {
   const auto m = expected.weights.size();
@@ -96,6 +111,11 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
   }
   if (is(equal)) {
     return {"equal_weights", "each micro-batch counts as 1/m; their weights differ here"};
+  }
+  if (is_divided_by_m(p, expected, stage, seen)) {
+    return {"divided_twice",
+            "it is exactly 1/m of the right one: the weights are divided already, so do not divide "
+            "by the number of micro-batches once more"};
   }
   if (m > 1 && (is(last) || is(first))) {
     return {"one_micro_batch", "the gradient of a single micro-batch is there, not their sum"};
@@ -224,6 +244,25 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     check_order(runner, played, p, stage, ran.passes);
     check_loss(runner, played, p, expected, stage, reports[static_cast<std::size_t>(stage)].loss);
     if (trains) check_gradients(runner, played, p, expected, stage, ran.gradients);
+  }
+}
+
+void explain(Failure& found, const Problem& p, const PassService&) {
+  const auto says = [&](std::string_view what) {
+    return found.message.find(what) != std::string::npos;
+  };
+  if (found.verdict == Verdict::in_flight && says("isend (engine/parallel/pipeline/outbox.cpp")) {
+    found = because({found.cause, "call outbox.finish() before returning: it waits for the sends"},
+                    std::move(found));
+  }
+  const std::string loss = p.loss_axes == 0 ? " []" : " [1]";
+  const bool of_loss = says(loss + " cannot take ") || says(loss + ";");
+  if (found.cause == "shapes_differ" && p.plan.chunks > 1 && of_loss) {
+    found = because_instead(
+        {found.cause,
+         "an output is taken for a loss, or a loss for an output: only the last chunk of the last "
+         "stage is the last part of the model, not each chunk of that stage"},
+        std::move(found));
   }
 }
 
