@@ -283,6 +283,45 @@ std::vector<OptimizerProblem> smaller_trainings(const OptimizerProblem& p) {
   return offered;
 }
 
+// True if the part itself refused: its own check says where it is.
+bool is_refusal(const Failure& found) {
+  const std::size_t check = found.message.rfind(" [");
+  return found.verdict == Verdict::crash && check != std::string::npos &&
+         found.message.find("distributed_optimizer.cpp:", check) != std::string::npos &&
+         found.message.find("thrown from", check) == std::string::npos;
+}
+
+// Says of a call that the part refused why it is no misuse.
+void explain(Failure& found, const OptimizerProblem& p, const TrainingService& events) {
+  if (!is_refusal(found) || found.ranks.size() != 1) return;
+  if (!p.members.contain(found.ranks.front())) return;
+  const auto& notes = events.notes(p.members.group_rank(found.ranks.front()));
+  Kind before = Kind::zero_grad;  // the last call of these two
+  bool passed = false;            // since then
+  for (std::size_t k = 0; k + 1 < notes.size(); ++k) {
+    const Kind kind = notes[k].scripted.event.kind;
+    if (kind == Kind::gradient) passed = true;
+    if (kind != Kind::synchronize && kind != Kind::step && kind != Kind::skipped_step) continue;
+    before = kind;
+    passed = false;
+  }
+  const Kind last = notes.empty() ? Kind::done : notes.back().scripted.event.kind;
+  const bool is_step = last == Kind::step || last == Kind::skipped_step;
+  if (before == Kind::synchronize && passed && (is_step || last == Kind::synchronize)) {
+    found.message +=
+        "; here a backward pass came after the last synchronize(), so this is no misuse: its hook "
+        "sets synchronized_ to false, and its gradients are reduced in turn";
+  }
+  const bool follows_a_step = before == Kind::step || before == Kind::skipped_step;
+  if (!follows_a_step || passed || !is_step) return;
+  found.message += last == Kind::skipped_step
+                       ? "; here a step() under skip_synchronize() follows another step() without "
+                         "a new backward pass, which is allowed: nothing is in flight, and it "
+                         "updates with the gradients as they are"
+                       : "; here a step() follows another without a backward pass, which is no "
+                         "misuse: it reduces the same gradients once more";
+}
+
 OptimizerContract contract_with(decltype(OptimizerContract::compare) compare) {
   return {
       .case_of = case_of_optimizer,
@@ -293,7 +332,8 @@ OptimizerContract contract_with(decltype(OptimizerContract::compare) compare) {
       .services =
           [](const OptimizerProblem& p, std::uint64_t salt) {
             return std::tuple(TrainingService(p.training, p.members, salt));
-          }};
+          },
+      .explain = explain};
 }
 
 }  // namespace
