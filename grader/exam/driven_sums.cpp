@@ -101,7 +101,8 @@ class Guess {
                wrong.pass > 0 ? ", so it is this rank's own gradient: what is counted in a "
                                 "pass must be set back for the next"
                               : ", so it is this rank's own gradient: every bucket is "
-                                "started as soon as it is full, the last one too")};
+                                "started as soon as it is full, the last one too, and one gradient "
+                                "may complete several")};
     }
     if (is_share) {
       return Cause{

@@ -115,6 +115,16 @@ void explain_buffer(Failure& found, const Found& in, const Started& one) {
 void explain_found(Failure& found, const DrivenScript& script, const Members& members,
                    const std::vector<collectives::BucketPlan>& plans, const ScriptService& events) {
   const Found in{script, members, plans, events};
+  // Its orders of gradients differ by rank: another rank has started what this one never did.
+  const bool never_started =
+      found.message.find("returned without calling it") != std::string::npos &&
+      script.end == DrivenScript::End::finished;
+  if (found.verdict == Verdict::deadlock && never_started) {
+    say_cause(found,
+              "a full bucket was never started: one gradient may complete several buckets, so "
+              "start each one whose turn it is, until one is not full");
+    return;
+  }
   std::vector<Started> all;
   for (const sim::FoundCall& call : found.calls) {
     if (auto one = in.started(call)) all.push_back(std::move(*one));
