@@ -296,9 +296,12 @@ Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
   if (sums_overflow(plan, qs, mean, seen.ranks(), p.dtype)) {
     right.not_finite = overflowing_sum(seen.ranks(), p.dtype);
   }
-  right.otherwise = {"other_values",
-                     "Q is not the one of the pass before, or another one on each rank; or the "
-                     "wrong gradients are compressed, or taken from the wrong place"};
+  const bool first = call < static_cast<std::size_t>(p.settings.buckets);
+  right.otherwise = {
+      "other_values",
+      text(first ? "Q is another one on each rank"
+                 : "Q is not the one of the pass before, or another one on each rank",
+           "; or the wrong gradients are compressed, or taken from the wrong place")};
   return right;
 }
 

@@ -23,10 +23,10 @@ class WritesState final : public comm::Pending {
     }
     const Tensor& qs = kept_.qs;
     const bool whole = qs.defined() && qs.numel() == q_count_;
-    LOCKSTEP_CHECK(whole, wrong_size_left, "state.qs has ",
-                   qs.defined() ? qs.numel() : std::int64_t{0},
-                   " elements after the Work was waited for, where all Q of the bucket have ",
-                   q_count_, "; the next pass begins with them");
+    LOCKSTEP_CHECK(
+        whole, wrong_size_left, "state.qs has ", qs.defined() ? qs.numel() : std::int64_t{0},
+        " elements after the Work was waited for, where all Q of the bucket have ", q_count_,
+        "; each matrix has rank min(n, m, r), and the next pass begins with them");
     shown_.narrow(count, q_count_).copy_(kept_.qs);
   }
 
