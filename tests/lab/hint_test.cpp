@@ -64,7 +64,8 @@ TEST_CASE("hint: without a failure the rungs come one after the other, then the 
 TEST_CASE("hint: the pseudo-code comes after another check, not as the next key") {
   Standing standing = failed_with("unknown");
   standing.last->judged_at = 4;
-  standing.hints = {{"for wrong_answer", 4}, {"1", 5}, {"2", 6}};
+  standing.hints[next_hint(task(), Task{}, ring(), standing).rung] = 4;
+  standing.hints.insert({{"1", 5}, {"2", 6}});
   const ShownHint early = next_hint(task(), Task{}, ring(), standing);
   CHECK(early.rung.empty());
   CHECK_THAT(early.words, !contains("## Hint 3") && contains("./lab hint ring --rung 3"));
@@ -89,6 +90,7 @@ TEST_CASE("hint: what went wrong last comes first, once, with what the check had
 
 TEST_CASE("hint: a new failure of the same cause has its hint again, the same failure has not") {
   Standing standing = failed_with("tail_lost");
+  standing.last->judged_at = 2;
   for (const char* rung : {"1", "2"}) standing.hints[rung] = 1;  // 3, the pseudo-code, is next
   standing.hints[next_hint(task(), Task{}, ring(), standing).rung] = 1;
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "3");
