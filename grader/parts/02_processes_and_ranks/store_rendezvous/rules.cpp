@@ -176,6 +176,13 @@ void check_all_came(CaseRunner& runner, const Played& played, const View& view) 
          text("all addresses, or RanksMissing with ", list_of_ranks(late)),
          report.missing.empty() ? "no rank" : list_of_ranks(report.missing));
   }
+  if (!late.empty() && report.kind != Kind::returned) {
+    fail(runner, played, view, "names_nobody",
+         text(list_of_ranks(late), " came after the deadline, at ", last_s,
+              " s, and before the error was thrown; the error names no rank: \"", report.what,
+              "\". If no key is missing any more, nothing is wrong"),
+         text("all addresses, or RanksMissing with ", list_of_ranks(late)), report.what);
+  }
   if (report.kind != Kind::returned) {
     fail(runner, played, view, "gave_up",
          text("all ranks arrived, the last at ", last_s, " s, and there was time until ",
