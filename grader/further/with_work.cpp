@@ -61,7 +61,7 @@ const std::string* any_typed(const std::vector<std::string>& options, const Argu
   return found == options.end() ? nullptr : &*found;
 }
 
-// Whose the parts of a program are.
+// Sorts the parts of a program: the student's own, unused ones, and those of the reference.
 class Sorting {
  public:
   //   always, run   as in linked_with_work

@@ -57,7 +57,7 @@ TEST_CASE("machine code: what headers, texts and names hold is none") {
   CHECK(sentence_on("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
         "nothing");
   CHECK(sentence_on("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
-  CHECK(sentence_on("# 1 \"/work/engine/x.hpp\" 1\nasm(\"\");\n# 2 \"" + part_file +
+  CHECK(sentence_on("# 1 \"/lab/engine/x.hpp\" 1\nasm(\"\");\n# 2 \"" + part_file +
                     "\" 2\nint a;\n") == "nothing");
   CHECK(sentence_on("[[nodiscard]] int f(); [[maybe_unused]] int g;\n") == "nothing");
 }

@@ -21,7 +21,6 @@ namespace lockstep::zero {
 
 // The state of which a rank keeps a shard only. The names are those of DeepSpeed's stages and of
 // PyTorch's strategies.
-// PyTorch's strategies.
 enum class Sharding : std::uint8_t {
   no_shard,       // nothing: gradients are averaged, as by DDP
   zero_1,         // the optimizer's state; gradients are reduced when backward is over
