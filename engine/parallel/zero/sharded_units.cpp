@@ -48,6 +48,8 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
                            ShardGroups groups, const ShardingOptions& options)
     : device_(device),
       dtype_(spec.dtype),
+      weights_(options.weights.value_or(spec.dtype)),
+      wire_(options.reduce.value_or(spec.dtype)),
       groups_(groups),
       keeps_(options.sharding != Sharding::full_shard &&
              options.sharding != Sharding::shard_grad_op),
@@ -73,8 +75,10 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch});
   alone_ = without_reductions(plan_);
   now_ = &plan_;
+  nn::ModelSpec of_weights = spec;
+  of_weights.dtype = weights_;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto made = nn::make_units(spec, device_, seed, {i, 1});
+    const auto made = nn::make_units(of_weights, device_, seed, {i, 1});
     std::map<std::string, Tensor> values;
     for (const Parameter* parameter : made->parameters()) {
       values[parameter->name] = parameter->value;
@@ -120,11 +124,14 @@ void ShardedUnits::fill(const ValueOf& value) {
 void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
   const int rank = groups_.shards.rank();
   if (!unit.shard.defined()) {
-    const std::int64_t count = keeps_ ? unit.cut.padded() : unit.cut.shard;
-    const Tensor made = zeros({count}, dtype_, device_, MemoryKind::parameters);
-    if (keeps_) unit.values = made;
-    unit.shard = keeps_ ? made.narrow(rank * unit.cut.shard, unit.cut.shard) : made;
-    if (keeps_) bind(unit);
+    if (keeps_) {
+      unit.values = zeros({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
+      bind(unit);
+    }
+    // Masters beside whole parameters are state of the optimizer, as ZeRO counts them.
+    const MemoryKind kind = keeps_ ? MemoryKind::optimizer_state : MemoryKind::parameters;
+    unit.shard = keeps_ && !keeps_masters() ? own_range(unit)
+                                            : zeros({unit.cut.shard}, weights_, device_, kind);
     const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       unit.owned[k].parameter.value =
@@ -132,8 +139,8 @@ void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
     }
   }
   if (keeps_) {
-    for (Parameter* parameter : unit.parameters) parameter->value.copy_(value(parameter->name));
-    return;
+    for (Parameter* parameter : unit.parameters) parameter->value.convert_(value(parameter->name));
+    if (!keeps_masters()) return;
   }
   for (const Owned& owned : unit.owned) {
     const Tensor whole = value(owned.parameter.name).view({-1});
@@ -183,7 +190,13 @@ void ShardedUnits::begin_evaluation() {
 }
 
 void ShardedUnits::end_backward() { carry_out(now_->after_backward); }
-void ShardedUnits::end_update() { carry_out(plan_.after_update); }
+
+void ShardedUnits::end_update() {
+  for (const auto& unit : units_) {
+    if (keeps_ && keeps_masters() && !unit->empty()) own_range(*unit).convert_(unit->shard);
+  }
+  carry_out(plan_.after_update);
+}
 
 void ShardedUnits::before_forward(std::size_t unit) {
   const bool training = pass_ == Pass::training;
@@ -228,12 +241,20 @@ void ShardedUnits::carry_out(const Actions& actions) {
   }
 }
 
+// This rank's part of what is gathered.
+Tensor ShardedUnits::own_range(const Unit& unit) const {
+  return unit.values.narrow(groups_.shards.rank() * unit.cut.shard, unit.cut.shard);
+}
+
 void ShardedUnits::gather(Unit& unit) {
   if (keeps_ && groups_.shards.size() == 1) return;
   if (!unit.values.defined()) {
     unit.values = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
   }
-  unit.gathering = groups_.shards.all_gather_async(unit.shard, unit.values);
+  const bool rounds = !keeps_ && keeps_masters();
+  if (rounds) own_range(unit).convert_(unit.shard);
+  const Tensor own = rounds || keeps_ ? own_range(unit) : unit.shard;
+  unit.gathering = groups_.shards.all_gather_async(own, unit.values);
 }
 
 void ShardedUnits::bind(Unit& unit) {
@@ -261,14 +282,14 @@ void ShardedUnits::copy_out(Unit& unit) {
 }
 
 void ShardedUnits::copy_in(Unit& unit) {
-  unit.gradients = zeros({unit.cut.padded()}, dtype_, device_, MemoryKind::gradients);
+  unit.gradients = zeros({unit.cut.padded()}, wire_, device_, MemoryKind::gradients);
   for (std::size_t rank = 0; rank < unit.cut.ranks.size(); ++rank) {
     const Tensor of_rank =
         unit.gradients.narrow(static_cast<std::int64_t>(rank) * unit.cut.shard, unit.cut.shard);
     for (const auto& [p, begin, end, offset] : unit.cut.ranks[rank]) {
       if (!unit.parameters[p]->grad.defined()) continue;
       const Tensor whole = unit.parameters[p]->grad.view({-1});
-      of_rank.narrow(offset, end - begin).copy_(whole.narrow(begin, end - begin));
+      of_rank.narrow(offset, end - begin).convert_(whole.narrow(begin, end - begin));
     }
   }
   for (Parameter* parameter : unit.parameters) parameter->grad = {};
@@ -299,10 +320,15 @@ void ShardedUnits::reduce(Unit& unit) {
       parameter->grad_place.fill_(0);
     }
   }
+  if (unit.gradients.dtype() != wire_) {
+    const Tensor made = std::exchange(unit.gradients, {});
+    for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
+    unit.gradients = made.to(wire_);
+  }
   if (ranks() > 1) unit.gradients.scale_(1.0 / ranks());
   const std::int64_t first = groups_.shards.rank() * unit.cut.shard;
   unit.incoming = in_place_ ? unit.gradients.narrow(first, unit.cut.shard)
-                            : empty({unit.cut.shard}, dtype_, device_, MemoryKind::gradients);
+                            : empty({unit.cut.shard}, wire_, device_, MemoryKind::gradients);
   if (groups_.shards.size() > 1) {
     unit.reducing =
         groups_.shards.reduce_scatter_async(unit.gradients, unit.incoming, ReduceOp::sum);
@@ -318,6 +344,7 @@ void ShardedUnits::end_reduction(Unit& unit) {
     comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
     await(work);
   }
+  if (wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
   if (unit.sum.defined()) {
     unit.sum.reduce_(unit.incoming, ReduceOp::sum);
   } else {
@@ -345,8 +372,11 @@ void ShardedUnits::await(comm::Work& work) {
 std::int64_t ShardedUnits::bytes_planned() const {
   std::vector<std::int64_t> counts;
   for (const auto& unit : units_) counts.push_back(unit->cut.padded());
-  const auto width = static_cast<std::int64_t>(bytes_of(dtype_));
-  return elements_sent(plan_, counts, groups_.shards.size()) * width;
+  const int ranks = groups_.shards.size();
+  const std::int64_t gathered = elements_sent(alone_, counts, ranks);
+  const std::int64_t reduced = elements_sent(plan_, counts, ranks) - gathered;
+  return gathered * static_cast<std::int64_t>(bytes_of(dtype_)) +
+         reduced * static_cast<std::int64_t>(bytes_of(wire_));
 }
 
 }  // namespace lockstep::zero
