@@ -54,7 +54,8 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
   const int k = none ? 1 : options.shard_ranks > 0 ? options.shard_ranks : ranks;
   Unheard shards(k), copies(ranks / k);
   zero::ShardedUnits units(recipe.model, recipe.seed, device,
-                           {shards, copies.size() > 1 ? &copies : nullptr}, options.sharding);
+                           {shards, copies.size() > 1 ? &copies : nullptr},
+                           with_types(options.sharding, recipe.precision));
   const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.
