@@ -94,9 +94,9 @@ constexpr Sharding all_shardings[] = {Sharding::no_shard, Sharding::zero_1, Shar
 // Relative to the magnitudes: a share is rounded when it is converted and when it is divided, and a
 // sum by each of N - 1 additions.
 double roundings(DType wire, int ranks) {
-  const double last_place = wire == DType::bfloat16  ? 0x1p-9
-                            : wire == DType::float16 ? 0x1p-12
-                                                     : 0x1p-25;
+  const double last_place = wire == DType::bfloat16  ? 0x1p-8
+                            : wire == DType::float16 ? 0x1p-11
+                                                     : 0x1p-24;
   return (ranks + 1) * last_place * 1.01;
 }
 
