@@ -5,6 +5,8 @@
 //   // sandboxed: crash              the verdict of ./lab grade, where it or its sentence differs
 //   // then: the reference           is appended: the attack comes before a right answer
 //   // then: grader/impostors/…       so is another file of the lab, such as a lying part
+//   // unseen: a byte-order mark     stands for: ␢ becomes a byte-order mark, ␀ a byte that is 0,
+//                                    ␍ a carriage return
 #pragma once
 
 #include <sys/prctl.h>
@@ -22,6 +24,17 @@
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::test {
+
+inline std::string with_unseen(std::string text) {
+  const std::pair<std::string, std::string> all[] = {
+      {"␢", "\xEF\xBB\xBF"}, {"␀", std::string(1, '\0')}, {"␍", "\r"}};
+  for (const auto& [seen, unseen] : all) {
+    for (std::size_t at; (at = text.find(seen)) != std::string::npos;) {
+      text.replace(at, seen.size(), unseen);
+    }
+  }
+  return text;
+}
 
 inline std::optional<std::string> header_in(const std::string& text, const std::string& key) {
   const std::string mark = "// " + key + ":";
@@ -46,6 +59,7 @@ struct HostileFile {
     const auto other = header_in(content, "sandboxed");
     sandboxed = other.value_or(verdict);
     if (!other) says_sandboxed = says;
+    if (header_in(content, "unseen")) content = with_unseen(content);
     const auto then = header_in(content, "then");
     if (then && then->starts_with("grader/")) {
       content += "\n" + grader::read_text(root / *then);

@@ -1,0 +1,8 @@
+// exercise: scale_learning_rate
+// verdict: compile error
+// says: scale_learning_rate.cpp:7: a carriage return stands here without a line feed
+// unseen: a carriage return
+// then: the reference
+// Hides a line directive behind a carriage return.
+␍#line 7 "engine/base/error.hpp"
+__asm__("nop");
