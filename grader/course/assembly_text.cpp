@@ -71,7 +71,6 @@ class Reader {
   // Returns what is wrong with the line; empty: nothing.
   std::string read(std::string_view line) {
     if (line.empty() || line == "#NO_APP") return "";
-    if (line == "#APP") return "asm is refused: a part is written in C++";
     if (!is_one_statement(line)) return complaint("is no statement of a compiler's", line);
     const Statement statement = statement_in(line);
     if (statement.word.ends_with(':')) return "";
@@ -137,6 +136,16 @@ class Reader {
   std::size_t functions_ = 0;
 };
 
+// `line` follows #APP: # 12 "work/x.cpp" 1, if it stands in a function.
+std::string refused_asm(std::string_view line, const std::string& shown) {
+  const std::string_view number = line.substr(std::min<std::size_t>(2, line.size()));
+  const bool own = line.starts_with("# ") && number.find(" \"" + shown + "\"") != number.npos;
+  return text(
+      shown, own ? ":" : "", own ? number.substr(0, number.find(' ')) : "",
+      ": asm is refused: a part is written in C++, and nobody can read what an assembler is "
+      "told");
+}
+
 }  // namespace
 
 std::vector<std::string> assembly_flags() {
@@ -151,9 +160,14 @@ std::optional<std::string> foreign_assembly_in(const std::string& assembly,
                            "speaks to the assembler, which is refused: ";
   Reader reader;
   std::string_view rest = assembly;
-  while (!rest.empty()) {
+  const auto next = [&] {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    return line;
+  };
+  while (!rest.empty()) {
+    const std::string_view line = next();
+    if (line == "#APP") return refused_asm(next(), shown);
     if (const std::string why = reader.read(line); !why.empty()) return told + why;
   }
   const std::size_t counted = functions_in(functions);

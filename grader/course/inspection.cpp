@@ -64,7 +64,9 @@ bool Inspection::look_at(const std::string& shown, const fs::path& headers) {
     words.insert(words.begin(), {"-include", recipe_.plain_header.string()});
     reads = {recipe_.plain_header, headers};
   }
-  if (run(words, reads).exit_code != 0) return false;
+  const CommandResult result = run(words, reads);
+  if (result.exit_code != 0) return false;
+  warnings_ = result.output;
   const auto preprocessed = text_made(beside(".ii"));
   if (!preprocessed) return false;
 
@@ -87,6 +89,7 @@ CommandResult Inspection::compile(const std::string& shown, const std::vector<st
   words.insert(words.end(),
                {"-x", "c++-cpp-output", beside(".ii").string(), "-o", beside(".s").string()});
   CommandResult result = run(words, {});
+  result.output = warnings_ + result.output;
   if (result.timed_out || result.exit_code != 0) return result;
   const auto assembly = text_made(beside(".s")), functions = text_made(beside(".su"));
   if (!assembly || !functions) {

@@ -42,6 +42,7 @@ class Inspection {
   const std::filesystem::path object_;
   const BuildTool& tool_;
   StudentBuild& build_;
+  std::string warnings_;  // the preprocessor's
 };
 
 }  // namespace lockstep::grader

@@ -68,39 +68,49 @@ std::string place_of(const std::string& preprocessed, int number) {
   return text(at.file, ":", at.line);
 }
 
-// Labels of the C library's own headers: int f() __asm__ ("" "__g").
-bool is_reserved_label(std::string_view rest) {
-  std::string label;
-  rest = behind_blanks(rest);
-  while (rest.starts_with('"')) {
-    const std::size_t close = rest.find('"', 1);
-    if (close == std::string_view::npos) return false;
-    label += rest.substr(1, close - 1);
+// True if an assembly shows what this asm does: a statement, which #APP would announce, or a name
+// that holds nothing else. Headers have both: int f() __asm__ ("" "__g").
+bool shows_in_assembly(std::string_view rest) {
+  for (bool qualified = false;; qualified = true) {
+    rest = behind_blanks(rest);
+    const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
+    if (length == 0 && qualified) return true;
+    if (length == 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(length));
+  }
+  if (!rest.starts_with('(')) return false;
+  std::string said;
+  for (rest = behind_blanks(rest.substr(1)); rest.starts_with('"');) {
+    std::size_t close = 1;
+    while (close < rest.size() && rest[close] != '"') close += rest[close] == '\\' ? 2 : 1;
+    if (close >= rest.size()) return false;
+    said += rest.substr(1, close - 1);
     rest = behind_blanks(rest.substr(close + 1));
   }
-  return rest.starts_with(')') && label.starts_with("__") && std::ranges::all_of(label, in_name);
+  const bool is_name = std::ranges::all_of(said, [](char c) { return in_name(c) || c == '.'; });
+  return rest.starts_with(':') || (rest.starts_with(')') && is_name);
 }
 
 // What to say about the word that a mark stands before; empty if the word is harmless.
-std::string complaint_about(std::string_view word, std::string_view rest) {
-  rest = behind_blanks(rest);
-  const bool opens = rest.starts_with('(');
+//   own  the line is the student's, as far as markers can be believed
+std::string complaint_about(std::string_view word, std::string_view rest, bool own) {
   if (std::ranges::find(keywords, word) != keywords.end()) {
-    if (opens && is_reserved_label(rest.substr(1))) return "";
+    if (!own && shows_in_assembly(rest)) return "";
     return text(word,
                 " is refused: a part is written in C++, and nobody can read what an assembler "
                 "is told");
   }
+  rest = behind_blanks(rest);
   if (word == "splice") {
     return "a backslash is left at the end of a line when the file has been preprocessed, which is "
            "refused: the next line would hide behind it";
   }
   if (word == "directive") {
     return text("the line '", first_line(rest),
-                "' is refused: it reaches the compiler, which may "
-                "pass its text on to the assembler or read a file for it; write no such line");
+                "' is refused: it reaches the compiler, which may pass its text on to the "
+                "assembler or read a file for it");
   }
-  if (!opens) return "";
+  if (!rest.starts_with('(')) return "";
   return text("the attribute ", word,
               " is refused: its text goes to the assembler, and a part "
               "needs none; a function of your own that is called ",
@@ -198,11 +208,11 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
     rest = behind_blanks(rest);
     const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
-    const std::string complaint = complaint_about(word, rest.substr(word.size()));
-    if (complaint.empty()) continue;
     const std::string place = place_of(preprocessed, line);
-    if (place.starts_with(shown + ":")) return place + ": " + complaint;
-    return text(shown, ": in ", place, ", which the file includes or names, ", complaint);
+    const bool own = place.starts_with(shown + ":");
+    const std::string complaint = complaint_about(word, rest.substr(word.size()), own);
+    if (complaint.empty()) continue;
+    return own ? place + ": " + complaint : text(shown, ": at ", place, ", ", complaint);
   }
   return std::nullopt;
 }

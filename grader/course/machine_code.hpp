@@ -7,6 +7,7 @@
 //      whose texts the assembler reads as they are, and directives. No C++ is read here. The
 //      preprocessor runs once more, over a text without directives in which these words are macros
 //      and become marks: what is a word, and what lies in a text, is the compiler's own opinion.
+//      Headers may have asm that the next step would see.
 //   3. The assembly (assembly_text.hpp).
 #pragma once
 

@@ -34,8 +34,10 @@ TEST_CASE("assembly: what a compiler writes is accepted, texts of every kind inc
 }
 
 TEST_CASE("assembly: asm announces itself") {
-  CHECK_THAT(sentence_on(written("#APP\n# 6 \"part.cpp\" 1\n\tnop\n# 0 \"\" 2\n#NO_APP\n")),
-             test::contains("work/part.cpp") && test::contains("asm is refused"));
+  CHECK_THAT(sentence_on(written("#APP\n# 6 \"work/part.cpp\" 1\n\tnop\n# 0 \"\" 2\n#NO_APP\n")),
+             test::contains("work/part.cpp:6: asm is refused"));
+  CHECK_THAT(sentence_on(written("", "#APP\n\tnop\n#NO_APP\n")),
+             test::contains("work/part.cpp: asm is refused"));
 }
 
 TEST_CASE("assembly: directives, sections and statements that are no compiler's are refused") {

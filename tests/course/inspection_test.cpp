@@ -48,7 +48,8 @@ TEST_CASE("inspection: no text that g++ copies into its assembly comes through")
            "#pragma push_macro(\"asm\")\n#pragma pop_macro(\"asm\")\nasm(\"nop\");",
            "#line 7 \"a\\nb\\tx\\t16\\tstatic\\n\"\nint f() { return 1; }",
            "template <typename T> T f(T x) { __asm__(\"nop\"); return x; }",
-           "#include <sys/io.h>",
+           "#include <sys/io.h>\nint f() { return inb(1); }",
+           "# 3 \"/usr/include/y.h\" 1 3\nasm(\"nop\");",
        }) {
     INFO(lines);
     CHECK(cause_of(lines) == "machine_code");

@@ -39,9 +39,8 @@ std::vector<fs::path> sources_in(const std::vector<fs::path>& folders) {
 std::string what_it_does(const std::string& content) {
   std::istringstream lines(content);
   std::string what;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("␢")) continue;
-    if (!line.starts_with("//")) break;
+  for (std::string line; std::getline(lines, line) && line.starts_with("//");) {
+    if (line == "// clang-format off") continue;
     const std::size_t colon = line.find(": ");
     const std::set<std::string> keys{"exercise", "verdict", "says", "sandboxed", "then", "unseen"};
     const std::string key = line.substr(3, line.find(':') - 3);

@@ -1,6 +1,6 @@
 // exercise: scale_learning_rate
 // verdict: compile error
-// says: __asm__ is refused
+// says: asm is refused
 // then: the reference
 // Changes a macro of the C library, so that a header holds the line for the assembler.
 #include <sys/cdefs.h>
