@@ -14,36 +14,37 @@ namespace {
 
 // What comes of a part with these lines before it, built as a class's hand-ins are, but in the
 // open.
-std::string cause_of(const std::string& lines) {
+std::string cause_with(const std::string& lines) {
   const test::Scratch scratch;
   Exercise exercise;
   exercise.name = "toy";
   exercise.lesson = "06_x";
   exercise.header = "toy.hpp";
   exercise.symbols = {"lockstep::toy(int)"};
-  const Places places{scratch.path(), scratch.path() / "build"};
-  write_text(places.recipe(exercise),
+  const Places here{scratch.path(), scratch.path() / "build"};
+  write_text(here.recipe(exercise),
              std::string("compiler ") + LOCKSTEP_CXX +
                  "\ncompile_flag -std=c++20\ncompile_flag -O1\ncompile_flag -g1\nlink_flag -r\n");
   const std::string source = lines + "\nnamespace lockstep { int toy(int x) { return x + 22; } }\n";
-  write_text(places.work(exercise), source);
-  const StudentBuild build = build_player(places, exercise, places.work(exercise), source,
-                                          scratch.path() / "player", openly(places));
+  write_text(here.work(exercise), source);
+  const StudentBuild build = build_player(here, exercise, here.work(exercise), source,
+                                          scratch.path() / "player", openly(here));
   return build.cause.empty() ? "built" : build.cause;
 }
 
-const std::string byte = "\\n\\t.byte 144\\n#\"";  // a line for the assembler, in a text that ends
+const std::string a_byte =
+    "\\n\\t.byte 144\\n#\"";  // a line for the assembler, in a text that ends
 
 }  // namespace
 
 TEST_CASE("inspection: no text that g++ copies into its assembly comes through") {
-  for (const std::string& lines : {
-           "#ident \"\\\"" + byte,
-           "#define TEXT \"\\\"" + byte + "\n%:sccs TEXT",
-           "[[gnu::section(true ? \".data" + byte + " : \"\")]] int a = 1;",
-           "int f() asm(\"__f" + byte + "); int (*g)() = f;",
-           "static int f() __attribute__((weakref(\"x" + byte + "))); int (*g)() = f;",
-           "#define EMPTY\n%\\EMPTY\n:ident \"\\\"" + byte,
+  for (const std::string& lines : std::vector<std::string>{
+           "#ident \"\\\"" + a_byte,
+           "#define TEXT \"\\\"" + a_byte + "\n%:sccs TEXT",
+           "[[gnu::section(true ? \".data" + a_byte + " : \"\")]] int a = 1;",
+           "int f() asm(\"__f" + a_byte + "); int (*g)() = f;",
+           "static int f() __attribute__((weakref(\"x" + a_byte + "))); int (*g)() = f;",
+           "#define EMPTY\n%\\EMPTY\n:ident \"\\\"" + a_byte,
            "#define HASH #\nHASH undef asm\nasm(\"nop\");",
            "#pragma push_macro(\"asm\")\n#pragma pop_macro(\"asm\")\nasm(\"nop\");",
            "#line 7 \"a\\nb\\tx\\t16\\tstatic\\n\"\nint f() { return 1; }",
@@ -52,7 +53,7 @@ TEST_CASE("inspection: no text that g++ copies into its assembly comes through")
            "# 3 \"/usr/include/y.h\" 1 3\nasm(\"nop\");",
        }) {
     INFO(lines);
-    CHECK(cause_of(lines) == "machine_code");
+    CHECK(cause_with(lines) == "machine_code");
   }
 }
 
@@ -73,6 +74,6 @@ TEST_CASE("inspection: what C++ for this course may hold is built") {
            "thread_local int a = 1; int größe() { return ++a; }",
        }) {
     INFO(lines);
-    CHECK(cause_of(lines) == "built");
+    CHECK(cause_with(lines) == "built");
   }
 }

@@ -13,7 +13,7 @@ using namespace lockstep::grader;
 namespace {
 
 const std::string part_file = "work/05_x/part.cpp";
-const std::string mark = "mark_1_2";
+const std::string drawn_mark = "mark_1_2";
 
 // As g++ -E begins, with a header that renames a function.
 std::string as_preprocessed(const std::string& own) {
@@ -22,10 +22,10 @@ std::string as_preprocessed(const std::string& own) {
          "# 0 \"<command-line>\" 2\n# 1 \"" + part_file + "\"\n" + own;
 }
 
-std::string sentence_on(const std::string& own) {
+std::string found_in(const std::string& own) {
   const test::Scratch scratch;
   const std::string text = as_preprocessed(own);
-  const MarkedText marked = marked_text(text, mark);
+  const MarkedText marked = marked_text(text, drawn_mark);
   write_text(scratch.path() / "marked.cpp", marked.text);
   std::vector<std::string> argv{LOCKSTEP_CXX, "-std=c++20", "-undef", "-w",   "-P",
                                 "-E",         "marked.cpp", "-o",     "marks"};
@@ -33,19 +33,18 @@ std::string sentence_on(const std::string& own) {
   const auto result = run_command(argv, scratch.path(), test::patient);
   if (result.exit_code != 0) return "the preprocessor fails: " + result.output;
   const std::string marks = read_text(scratch.path() / "marks");
-  return machine_code_in(text, marks, mark, part_file).value_or("nothing");
+  return machine_code_in(text, marks, drawn_mark, part_file).value_or("nothing");
 }
 
 }  // namespace
 
 TEST_CASE("machine code: each spelling of asm is found, with its line") {
-  CHECK_THAT(sentence_on("int a;\nasm(\"nop\");\n"),
-             test::contains(part_file + ":2: asm is refused"));
-  CHECK_THAT(sentence_on("__asm (\"nop\");\n"), test::contains(part_file + ":1: __asm is refused"));
-  CHECK_THAT(sentence_on("# 40 \"" + part_file + "\"\nvoid f() { __asm__ volatile (\"\"); }\n"),
+  CHECK_THAT(found_in("int a;\nasm(\"nop\");\n"), test::contains(part_file + ":2: asm is refused"));
+  CHECK_THAT(found_in("__asm (\"nop\");\n"), test::contains(part_file + ":1: __asm is refused"));
+  CHECK_THAT(found_in("# 40 \"" + part_file + "\"\nvoid f() { __asm__ volatile (\"\"); }\n"),
              test::contains(part_file + ":40: __asm__ is refused"));
-  CHECK_THAT(sentence_on("int a = 1'000; asm(\"\");"), test::contains("asm is refused"));
-  CHECK_THAT(sentence_on("[[x::y(0x1e+R\"(\")]] int a;\nasm(\"\"); auto s = \")\";\n"),
+  CHECK_THAT(found_in("int a = 1'000; asm(\"\");"), test::contains("asm is refused"));
+  CHECK_THAT(found_in("[[x::y(0x1e+R\"(\")]] int a;\nasm(\"\"); auto s = \")\";\n"),
              test::contains("asm is refused"));
 }
 
@@ -56,14 +55,14 @@ TEST_CASE("machine code: asm in a header is found if its text could hide in the 
         "void f() { asm volatile(\"cpuid\\n\\t\"); }",
         "void f(int x) { asm(\"a b\" : : \"r\"(x)); }"}) {
     INFO(harmless);
-    CHECK(sentence_on(header + harmless + "\n") == "nothing");
+    CHECK(found_in(header + harmless + "\n") == "nothing");
   }
   for (const std::string refused :
        {"int h() __asm__(\"\" \"g\\n\\t.byte 144\");", "int h() __asm__(\"g;nop\");",
         "int h() __asm__((\"g\"));", "int h() __asm__(R\"(g)\");", "int h() asm(\"\\\"\");"}) {
     INFO(refused);
     CHECK_THAT(
-        sentence_on(header + refused + "\n"),
+        found_in(header + refused + "\n"),
         test::contains(part_file + ": at /usr/include/y.h:3, ") && test::contains("is refused"));
   }
 }
@@ -72,37 +71,36 @@ TEST_CASE("machine code: attributes whose texts the assembler reads are found") 
   for (const std::string name : {"section", "__section__", "alias", "weakref", "ifunc", "symver",
                                  "fentry_name", "__fentry_section__"}) {
     INFO(name);
-    CHECK_THAT(sentence_on("[[gnu::" + name + "(\"x\")]] int a;\n"),
-               test::contains("the attribute "));
-    CHECK_THAT(sentence_on("int a __attribute__ ((unused, " + name + "\n(\"x\")));\n"),
+    CHECK_THAT(found_in("[[gnu::" + name + "(\"x\")]] int a;\n"), test::contains("the attribute "));
+    CHECK_THAT(found_in("int a __attribute__ ((unused, " + name + "\n(\"x\")));\n"),
                test::contains("the attribute "));
   }
-  CHECK_THAT(sentence_on("[[gnu::aligned(x[y[0]]), gnu::section(1 ? \"a\" : \"b\")]] int a;\n"),
+  CHECK_THAT(found_in("[[gnu::aligned(x[y[0]]), gnu::section(1 ? \"a\" : \"b\")]] int a;\n"),
              test::contains(part_file + ":1: the attribute section is refused"));
-  CHECK_THAT(sentence_on("<:<: using gnu : section(\"x\") :>:> int a;\n"),
+  CHECK_THAT(found_in("<:<: using gnu : section(\"x\") :>:> int a;\n"),
              test::contains("the attribute "));
-  CHECK(sentence_on("int section, alias; bool f() { return section < alias; }\n") == "nothing");
+  CHECK(found_in("int section, alias; bool f() { return section < alias; }\n") == "nothing");
 }
 
 TEST_CASE("machine code: a directive that the preprocessor leaves is found") {
-  CHECK_THAT(sentence_on("int a;\n#ident \"x\"\n"),
+  CHECK_THAT(found_in("int a;\n#ident \"x\"\n"),
              test::contains(part_file + ":2: the line '#ident"));
-  CHECK_THAT(sentence_on("%:sccs \"x\"\n"), test::contains("sccs"));
-  CHECK_THAT(sentence_on("#pragma GCC pch_preprocess \"x.gch\"\n"), test::contains("is refused"));
-  CHECK_THAT(sentence_on("# 7 \"a\\nb\"\n"), test::contains("is refused"));
-  CHECK_THAT(sentence_on("%\\\n:ident \"x\"\n"), test::contains("a backslash is left"));
+  CHECK_THAT(found_in("%:sccs \"x\"\n"), test::contains("sccs"));
+  CHECK_THAT(found_in("#pragma GCC pch_preprocess \"x.gch\"\n"), test::contains("is refused"));
+  CHECK_THAT(found_in("# 7 \"a\\nb\"\n"), test::contains("is refused"));
+  CHECK_THAT(found_in("%\\\n:ident \"x\"\n"), test::contains("a backslash is left"));
   // A directive would otherwise take the marks away.
-  CHECK_THAT(sentence_on(" #undef asm\nasm(\"nop\");\n"), test::contains("is refused"));
-  CHECK_THAT(sentence_on("#pragma GCC poison x\n#pragma pop_macro(\"asm\")\nasm(\"nop\");\n"),
+  CHECK_THAT(found_in(" #undef asm\nasm(\"nop\");\n"), test::contains("is refused"));
+  CHECK_THAT(found_in("#pragma GCC poison x\n#pragma pop_macro(\"asm\")\nasm(\"nop\");\n"),
              test::contains("asm is refused"));
 }
 
 TEST_CASE("machine code: what texts and names hold is none") {
-  CHECK(sentence_on("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
+  CHECK(found_in("const char* a = \"asm(\\\"\\\")\"; char b = '\"'; int asmuch, my_asm;\n") ==
         "nothing");
-  CHECK(sentence_on("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
-  CHECK(sentence_on("auto s = R\"(\n# a heading\n#ident \"x\"\n a \\\n)\";\n") == "nothing");
-  CHECK(sentence_on("[[nodiscard]] int f(); [[maybe_unused]] int g;\n#pragma GCC unroll 4\n") ==
+  CHECK(found_in("auto s = R\"(asm(\"\"))\"; int c = 1'0;\n") == "nothing");
+  CHECK(found_in("auto s = R\"(\n# a heading\n#ident \"x\"\n a \\\n)\";\n") == "nothing");
+  CHECK(found_in("[[nodiscard]] int f(); [[maybe_unused]] int g;\n#pragma GCC unroll 4\n") ==
         "nothing");
 }
 
