@@ -30,8 +30,8 @@ bool is_one_of(std::string_view name, const auto& all) {
 }
 
 bool in_section_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ||
+         c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 
 // A statement of the assembler, as compilers write one a line.

@@ -52,21 +52,29 @@ bool is_usual_directive(std::string_view line) {
   return line.starts_with("#pragma ") && line.find("pch_preprocess") == std::string_view::npos;
 }
 
-// Where the preprocessed text says that its line `number` stands: "work/x.cpp:12".
-std::string place_of(const std::string& preprocessed, int number) {
-  std::string_view rest = preprocessed;
-  Marker at;
-  for (int i = 1; i < number && !rest.empty(); ++i) {
-    const std::string_view line = first_line(rest);
-    if (const auto marker = marker_in(line)) {
-      at = *marker;
-    } else {
-      ++at.line;
+// Says where lines of the preprocessed text stand, each behind the one before: "work/x.cpp:12".
+class Reading {
+ public:
+  explicit Reading(std::string_view preprocessed) : rest_(preprocessed) {}
+
+  std::string place_of(int number) {
+    for (; line_ < number && !rest_.empty(); ++line_) {
+      const std::string_view line = first_line(rest_);
+      if (const auto marker = marker_in(line)) {
+        at_ = *marker;
+      } else {
+        ++at_.line;
+      }
+      rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
     }
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    return text(at_.file, ":", at_.line);
   }
-  return text(at.file, ":", at.line);
-}
+
+ private:
+  std::string_view rest_;
+  int line_ = 1;
+  Marker at_;
+};
 
 // True if an assembly shows what this asm does: a statement, which #APP would announce, or a name
 // that holds nothing else. Headers have both: int f() __asm__ ("" "__g").
@@ -197,6 +205,7 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
                                            const std::string& marks, const std::string& mark,
                                            const std::string& shown) {
   const std::string before = mark + " ";
+  Reading reading(preprocessed);
   for (std::size_t at = marks.find(before); at != std::string::npos;
        at = marks.find(before, at + 1)) {
     std::string_view rest = std::string_view(marks).substr(at + before.size());
@@ -208,7 +217,7 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
     rest = behind_blanks(rest);
     const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
-    const std::string place = place_of(preprocessed, line);
+    const std::string place = reading.place_of(line);
     const bool own = place.starts_with(shown + ":");
     const std::string complaint = complaint_about(word, rest.substr(word.size()), own);
     if (complaint.empty()) continue;
