@@ -20,7 +20,7 @@ constexpr auto others = std::to_array<std::string_view>(
      ".hidden",  ".ident",       ".internal", ".lcomm", ".loc",  ".local", ".p2align", ".protected",
      ".section", ".set",         ".size",     ".text",  ".type", ".weak"});
 constexpr auto inside_functions =
-    std::to_array<std::string_view>({".align", ".loc", ".p2align", ".size", ".type"});
+    std::to_array<std::string_view>({".align", ".file", ".loc", ".p2align", ".size", ".type"});
 constexpr auto sections = std::to_array<std::string_view>(
     {".bss", ".data", ".debug_", ".eh_frame", ".fini_array", ".gcc_except_table", ".init_array",
      ".llvm_addrsig", ".note.", ".rodata", ".tbss", ".tdata", ".text"});
