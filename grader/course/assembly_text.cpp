@@ -23,7 +23,7 @@ constexpr auto inside_functions =
     std::to_array<std::string_view>({".align", ".file", ".loc", ".p2align", ".size", ".type"});
 constexpr auto sections = std::to_array<std::string_view>(
     {".bss", ".data", ".debug_", ".eh_frame", ".fini_array", ".gcc_except_table", ".init_array",
-     ".llvm_addrsig", ".note.", ".rodata", ".tbss", ".tdata", ".text"});
+     ".llvm_addrsig", ".noinit", ".note.", ".rodata", ".tbss", ".tdata", ".text"});
 
 bool is_one_of(std::string_view name, const auto& all) {
   return std::ranges::find(all, name) != all.end();

@@ -52,20 +52,24 @@ bool is_usual_directive(std::string_view line) {
   return line.starts_with("#pragma ") && line.find("pch_preprocess") == std::string_view::npos;
 }
 
-// Says where lines of the preprocessed text stand, each behind the one before: "work/x.cpp:12".
+// Goes through the preprocessed text, line by line.
 class Reading {
  public:
   explicit Reading(std::string_view preprocessed) : rest_(preprocessed) {}
 
-  std::string place_of(int number) {
+  std::string_view line() const { return first_line(rest_); }
+
+  // Goes on to the line of that number, unless it is behind already.
+  //   Returns  where the line stands: "work/x.cpp:12"
+  std::string go_to(int number) {
     for (; line_ < number && !rest_.empty(); ++line_) {
-      const std::string_view line = first_line(rest_);
-      if (const auto marker = marker_in(line)) {
+      const std::size_t length = line().size();
+      if (const auto marker = marker_in(line())) {
         at_ = *marker;
       } else {
         ++at_.line;
       }
-      rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
+      rest_.remove_prefix(std::min(length + 1, rest_.size()));
     }
     return text(at_.file, ":", at_.line);
   }
@@ -99,6 +103,12 @@ bool shows_in_assembly(std::string_view rest) {
   return rest.starts_with(':') || (rest.starts_with(')') && is_name);
 }
 
+std::string complaint_about_line(std::string_view line) {
+  return text("the line '", line,
+              "' is refused: it reaches the compiler, which may pass its text on to the assembler, "
+              "read a file for it, or join the next line to it");
+}
+
 // What to say about the word that a mark stands before; empty if the word is harmless.
 //   own  the line is the student's, as far as markers can be believed
 std::string complaint_about(std::string_view word, std::string_view rest, bool own) {
@@ -109,15 +119,6 @@ std::string complaint_about(std::string_view word, std::string_view rest, bool o
                 "is told");
   }
   rest = behind_blanks(rest);
-  if (word == "splice") {
-    return "a backslash is left at the end of a line when the file has been preprocessed, which is "
-           "refused: the next line would hide behind it";
-  }
-  if (word == "directive") {
-    return text("the line '", first_line(rest),
-                "' is refused: it reaches the compiler, which may pass its text on to the "
-                "assembler or read a file for it");
-  }
   if (!rest.starts_with('(')) return "";
   return text("the attribute ", word,
               " is refused: its text goes to the assembler, and a part "
@@ -169,13 +170,11 @@ std::optional<std::string> hidden_bytes_in(const std::string& source, const std:
 
 MarkedText marked_text(const std::string& preprocessed, const std::string& mark) {
   const std::string harmless = mark + "_", directive = mark + "_directive";
-  const std::string splice = mark + "_splice";
   MarkedText marked;
   const auto define = [&](std::string_view name, std::string_view word) {
     marked.words.push_back(text("-D", name, "=", mark, " __LINE__ ", word));
   };
   define(directive, "directive");
-  define(splice, "splice");
   for (const std::string_view word : keywords) define(word, word);
   for (const std::string_view word : attributes) {
     define(word, word);
@@ -193,7 +192,7 @@ MarkedText marked_text(const std::string& preprocessed, const std::string& mark)
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     if (line.ends_with('\\')) {
       line.remove_suffix(1);
-      marked.text += text(line, " ", splice, "\n");
+      marked.text += text(line, " ", directive, "\n");
     } else {
       marked.text += text(line, "\n");
     }
@@ -217,9 +216,11 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
     rest = behind_blanks(rest);
     const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
-    const std::string place = reading.place_of(line);
+    const std::string place = reading.go_to(line);
     const bool own = place.starts_with(shown + ":");
-    const std::string complaint = complaint_about(word, rest.substr(word.size()), own);
+    const std::string complaint = word == "directive"
+                                      ? complaint_about_line(reading.line())
+                                      : complaint_about(word, rest.substr(word.size()), own);
     if (complaint.empty()) continue;
     return own ? place + ": " + complaint : text(shown, ": at ", place, ", ", complaint);
   }
