@@ -127,7 +127,11 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
       }
       const bool empty = piece.begin == piece.end;
       return Fault{text("rank ", rank, " has the piece ", text_of(piece),
-                        empty ? ", which is empty" : ", which is no part of a parameter"),
+                        empty ? std::string(", which is empty")
+                        : piece.parameter < q.numels.size()
+                            ? text(", but parameter ", piece.parameter, " has elements 0 to ",
+                                   q.numels[piece.parameter] - 1)
+                            : text(", but there are parameters 0 to ", std::ssize(q.numels) - 1)),
                    {},
                    text_of(seen.ranks[rank]),
                    empty ? Cause{"empty_piece",
@@ -209,9 +213,13 @@ std::optional<Failure> wrong(MistakeFinder<FlatShardsPart>& mistakes,
                  {.message = fault->message, .expected = fault->expected, .seen = fault->seen});
 }
 
-// With half of the elements, without one of the parameters, with one rank less.
+// With half of the parameters, of the ranks or of the elements, or with one less.
 std::vector<Question> smaller(const Question& q) {
   std::vector<Question> offered;
+  if (const auto half = std::ssize(q.numels) / 2; half > 1) {
+    offered.push_back({{q.numels.begin(), q.numels.begin() + half}, q.ranks});
+    offered.push_back({{q.numels.begin() + half, q.numels.end()}, q.ranks});
+  }
   if (q.ranks > 2) offered.push_back({q.numels, q.ranks / 2});
   if (q.ranks > 1) offered.push_back({q.numels, q.ranks - 1});
   for (std::size_t p = 0; p < q.numels.size() && q.numels.size() > 1; ++p) {

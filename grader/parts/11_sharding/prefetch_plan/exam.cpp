@@ -77,12 +77,28 @@ bool waits_at_once(const Actions& plan) {
   return true;
 }
 
+// A wait for another unit than the one that runs next.
+std::optional<Action> early_wait(const Actions& plan) {
+  for (auto wait = plan.begin(); wait != plan.end(); ++wait) {
+    if (wait->act != Act::wait) continue;
+    const auto run =
+        std::find_if(wait, plan.end(), [](const Action& action) { return action.act == Act::run; });
+    if (run != plan.end() && run->unit != wait->unit) return *wait;
+  }
+  return std::nullopt;
+}
+
 // Why a list takes too long in which the pass `turn` begins later than it could.
 Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn) {
   if (q.limit > 1 && waits_at_once(plan)) {
     return {"no_prefetch",
             "every gather is waited for at once, so nothing runs meanwhile; gather units ahead, as "
             "many as there is room for"};
+  }
+  if (const auto wait = early_wait(plan)) {
+    return {"waited_early", text("unit ", wait->unit,
+                                 " is waited for while another unit could run; "
+                                 "wait for a unit right before it runs")};
   }
   const std::vector<int> order = turns(q);
   std::size_t next = q.direction == Direction::backward ? 1 : 0;
@@ -214,18 +230,40 @@ std::vector<Question> every_pass() {
   return questions;
 }
 
-// The same with costs: of a network that is quick, like the passes, or slow, and units of any size.
+// How long gathers and passes take, by the turn of a unit.
+enum class Costs : unsigned char {
+  alike,        // the network is as quick as the passes
+  quick,        // the network is quicker
+  slow,         // and slower
+  heavy_later,  // what runs in the second half takes long to gather: far ahead is early enough
+};
+
+void draw_costs(CaseRunner& runner, Costs costs, Question& q) {
+  const auto count = static_cast<std::size_t>(q.units);
+  q.gather_s.resize(count), q.run_s.resize(count), q.reduce_s.resize(count);
+  const std::vector<int> order = turns(q);
+  for (std::size_t turn = 0; turn < count; ++turn) {
+    const auto drawn = [&] { return static_cast<double>(runner.draw_between(20, 200)) / 100; };
+    const bool later = turn >= count / 2;
+    const double network = costs == Costs::quick                   ? 0.25
+                           : costs == Costs::slow                  ? 3
+                           : costs == Costs::heavy_later && !later ? 0.05
+                                                                   : 1;
+    const auto unit = static_cast<std::size_t>(order[turn]);
+    q.gather_s[unit] = drawn() * network;
+    q.run_s[unit] = drawn() * (costs == Costs::heavy_later && later ? 0.05 : 1);
+    q.reduce_s[unit] = drawn() * (costs == Costs::heavy_later ? 0.05 : network);
+  }
+}
+
+// Every pass with costs of one kind, in turn, and once more with units that are heavy later.
 std::vector<Question> priced_passes(CaseRunner& runner) {
-  std::vector<Question> questions = every_pass();
-  constexpr double network[] = {1, 0.25, 3};
-  for (std::size_t k = 0; k < questions.size(); ++k) {
-    Question& q = questions[k];
-    for (int unit = 0; unit < q.units; ++unit) {
-      const auto drawn = [&] { return static_cast<double>(runner.draw_between(20, 200)) / 100; };
-      q.gather_s.push_back(drawn() * network[k % std::size(network)]);
-      q.run_s.push_back(drawn());
-      q.reduce_s.push_back(drawn() * network[k % std::size(network)]);
-    }
+  constexpr Costs kinds[] = {Costs::alike, Costs::quick, Costs::slow};
+  std::vector<Question> questions;
+  std::size_t number = 0;
+  for (const Question& pass : every_pass()) {
+    draw_costs(runner, kinds[number++ % std::size(kinds)], questions.emplace_back(pass));
+    draw_costs(runner, Costs::heavy_later, questions.emplace_back(pass));
   }
   return questions;
 }
