@@ -217,7 +217,10 @@ std::vector<Question> every_pass(Direction direction) {
   std::vector<Question> questions{{direction, 5, 2}};
   for (const int units : every_rank_count) {
     for (const int limit : {2, 1, 3, 5, 7, units - 1, units, units + 1, INT_MAX}) {
-      if (limit >= 1 && (units <= 17 || limit <= 3 || limit == units)) {
+      const bool is_new = std::ranges::none_of(questions, [&](const Question& other) {
+        return other.units == units && other.limit == limit;
+      });
+      if (limit >= 1 && is_new && (units <= 17 || limit <= 3 || limit == units)) {
         questions.push_back({direction, units, limit});
       }
     }
