@@ -93,7 +93,7 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
   }
 }
 
-// What is asked of a rank that counts nothing: a refusal, or, without a group, no norm.
+// A rank that counts nothing has to refuse, or, without a group, returns no norm.
 void check_nothing(CaseRunner& runner, const Played& played, const Problem& p, int rank,
                    const ClipReport& report) {
   if (p.columns >= 0) {

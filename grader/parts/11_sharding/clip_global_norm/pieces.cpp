@@ -36,7 +36,7 @@ std::vector<double> drawn(const Problem& p, std::uint64_t salt, std::int64_t cou
   return values;
 }
 
-// What the tensor holds of them.
+// Values as the type of the tensors holds them.
 std::vector<double> rounded(const Problem& p, const std::vector<double>& values) {
   return as_doubles(p.dtype, to_bytes(p.dtype, values));
 }
@@ -210,7 +210,7 @@ Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen) {
 
 namespace {
 
-// What usual mistakes multiply a tensor by.
+// The factors by which usual mistakes multiply a tensor.
 std::vector<std::pair<Cause, std::function<double(const std::vector<double>& tensor)>>> scalings(
     const Call& call, int rank, List list) {
   const double norm = call.norm, most = call.max_norm;

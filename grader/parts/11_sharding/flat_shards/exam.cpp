@@ -80,7 +80,7 @@ Fault number_fault(std::span<const Question> asked, const std::string& what, std
           grouped(seen), known_or_likely(cause, WrongInteger{seen, right, earlier})};
 }
 
-// What is wrong with the totals and the starts.
+// The first fault in the totals and the starts.
 std::optional<Fault> fault_of_sizes(std::span<const Question> asked, const FlatShards& seen,
                                     const FlatShards& right) {
   if (seen.count != right.count) {

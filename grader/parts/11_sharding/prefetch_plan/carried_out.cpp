@@ -10,7 +10,7 @@ namespace {
 
 bool is_backward(const Question& q) { return q.direction == Direction::backward; }
 
-// What is there while a plan is walked through.
+// The state of all units while a plan is walked through.
 struct Walk {
   const Question& q;
   std::vector<int> order = turns(q);
