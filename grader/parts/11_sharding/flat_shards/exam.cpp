@@ -126,12 +126,13 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
         continue;
       }
       const bool empty = piece.begin == piece.end;
-      return Fault{text("rank ", rank, " has the piece ", text_of(piece),
-                        empty ? std::string(", which is empty")
-                        : piece.parameter < q.numels.size()
-                            ? text(", but parameter ", piece.parameter, " has elements 0 to ",
-                                   q.numels[piece.parameter] - 1)
-                            : text(", but there are parameters 0 to ", std::ssize(q.numels) - 1)),
+      const bool known = piece.parameter < q.numels.size();
+      const std::string why =
+          empty   ? std::string("which is empty")
+          : known ? text("but parameter ", piece.parameter, " has ",
+                         counted(q.numels[piece.parameter], "element"))
+                  : text("but there are ", counted(std::ssize(q.numels), "parameter"));
+      return Fault{text("rank ", rank, " has the piece ", text_of(piece), ", ", why),
                    {},
                    text_of(seen.ranks[rank]),
                    empty ? Cause{"empty_piece",
