@@ -100,17 +100,6 @@ Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn)
                                  " is waited for while another unit could run; "
                                  "wait for a unit right before it runs")};
   }
-  const std::vector<int> order = turns(q);
-  std::size_t next = q.direction == Direction::backward ? 1 : 0;
-  for (const Action& action : plan) {
-    if (action.act != Act::gather) continue;
-    if (action.unit != order[next]) {
-      return {"gathered_out_of_turn",
-              text("unit ", action.unit, " is gathered before unit ", order[next],
-                   ", which runs first; one queue carries out all gathers in their order")};
-    }
-    ++next;
-  }
   const int most = most_alive(q, plan).most, room = std::min(q.limit, q.units);
   if (most < room) {
     return {"too_few_ahead", text("no more than ", counted(most, "unit"), " are ever there, with ",
