@@ -6,11 +6,10 @@
 #include <functional>
 
 #include "engine/base/text.hpp"
-#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/parallel/zero/sharded_units.hpp"
-#include "engine/sim/hosts/fiber_host.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
+#include "tests/train/told_by_ranks.hpp"
 
 using namespace lockstep;
 using lockstep::test::contains;
@@ -104,18 +103,8 @@ TEST_CASE("zero faults: a rank that throws while a unit is gathered is heard by 
 TEST_CASE("zero faults: on the simulator, every rank ends with the rank and the unit") {
   constexpr int ranks = 4;
   const int shard_ranks = GENERATE(2, 4);
-  std::vector<std::string> messages(ranks);
-  sim::Options options;
-  options.ranks = ranks;
-  sim::Core core(options);
-  sim::run_fibers(core, [&](sim::FiberRank& self) {
-    try {
-      const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-      two_steps(*group, shard_ranks, [] { throw Error(reason); });
-    } catch (const Error& error) {
-      messages[static_cast<std::size_t>(self.rank)] = error.what();
-      throw;
-    }
+  const auto messages = test::told_by_ranks(ranks, [&](comm::ProcessGroup& group) {
+    two_steps(group, shard_ranks, [] { throw Error(reason); });
   });
   CAPTURE(shard_ranks, messages);
   CHECK(messages[3] == reason);
