@@ -165,7 +165,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
        .optimizer = optimizer_spec(arguments),
        .precision = train::precision_of(arguments)},
       train::batch_sizes(options, datasets.train->size(), ways.shares(arguments, ranks)),
-      {cluster.device.name, cluster.device.memory_bytes});
+      {cluster.device.name, cluster.device.memory_bytes, cluster.network.ranks_per_node});
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 

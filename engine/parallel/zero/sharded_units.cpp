@@ -5,27 +5,9 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/parallel/zero/sharded_unit.hpp"
 
 namespace lockstep::zero {
-
-struct ShardedUnits::Unit {
-  std::vector<Parameter*> parameters;  // of the model
-  std::vector<Shape> shapes;
-  FlatShards cut;
-  Tensor shard;      // [S], this rank's
-  Tensor values;     // [N·S] while they are there, or on their way
-  Tensor gradients;  // [N·S] from the unit's backward pass to its reduction
-  Tensor incoming;   // [S] while the reduction runs
-  Tensor sum;        // [S], reduced; since zero_grad
-  std::vector<Owned> owned;
-  comm::Work gathering, reducing;
-
-  bool empty() const { return cut.count == 0; }
-  Tensor part(const Tensor& flat, std::size_t parameter) const {
-    return flat.narrow(cut.starts[parameter], numel_of(shapes[parameter])).view(shapes[parameter]);
-  }
-};
-
 namespace {
 
 // The names of parameters that several units use. Made apart, each of these units has one.
@@ -38,8 +20,20 @@ std::map<std::string, int> uses_of(const nn::ModelSpec& spec, Device& device) {
   return uses;
 }
 
-void zero_padding(const Tensor& flat, const FlatShards& cut) {
-  if (cut.padded() > cut.count) flat.narrow(cut.count, cut.padded() - cut.count).fill_(0);
+using Values = std::map<std::string, Tensor>;  // whole, by name
+
+Values values_of(const std::vector<Parameter*>& parameters) {
+  Values values;
+  for (const Parameter* parameter : parameters) values[parameter->name] = parameter->value;
+  return values;
+}
+
+// As fill() calls it. `values` must outlive it.
+ShardedUnits::Put put_from(const Values& values) {
+  return [&values](const std::string& name, std::int64_t begin, const Tensor& into) {
+    const Tensor& whole = values.at(name);
+    into.copy_(whole.view({whole.numel()}).narrow(begin, into.numel()));
+  };
 }
 
 }  // namespace
@@ -79,18 +73,35 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   of_weights.dtype = weights_;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto made = nn::make_units(of_weights, device_, seed, {i, 1});
-    std::map<std::string, Tensor> values;
-    for (const Parameter* parameter : made->parameters()) {
-      values[parameter->name] = parameter->value;
-    }
+    const Values values = values_of(made->parameters());
     for (const auto& unit : units_) {
       const bool here = !unit->empty() && values.contains(unit->parameters.front()->name);
       if (here && !unit->shard.defined()) {
-        fill_unit(*unit, [&](const std::string& name) { return values.at(name); });
+        fill_unit(*unit, put_from(values));
       }
     }
   }
   model_->tell(this);
+}
+
+ShardedUnits::ShardedUnits(std::vector<std::vector<Parameter*>> units, DType dtype, Device& device,
+                           ShardGroups groups)
+    : device_(device),
+      dtype_(dtype),
+      weights_(dtype),
+      wire_(dtype),
+      groups_(groups),
+      keeps_(true),
+      cut_(Cut::flat),
+      in_place_(true),
+      plan_(unit_plan({Sharding::zero_1, static_cast<int>(units.size())})),
+      alone_(without_reductions(plan_)),
+      now_(&plan_) {
+  for (std::vector<Parameter*>& parameters : units) {
+    const Values values = values_of(parameters);
+    lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(parameters));
+    if (!units_.back()->empty()) fill_unit(*units_.back(), put_from(values));
+  }
 }
 
 ShardedUnits::~ShardedUnits() = default;
@@ -115,13 +126,21 @@ void ShardedUnits::lay_out(Unit& unit, std::vector<Parameter*> parameters) {
   }
 }
 
-void ShardedUnits::fill(const ValueOf& value) {
+void ShardedUnits::fill(const Put& put) {
   for (const auto& unit : units_) {
-    if (!unit->empty()) fill_unit(*unit, value);
+    if (!unit->empty()) fill_unit(*unit, put);
   }
 }
 
-void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
+// A whole parameter of the passes' type.
+void ShardedUnits::put_rounded(const Put& put, const Parameter& parameter) {
+  if (!keeps_masters()) return put(parameter.name, 0, parameter.value);
+  const Tensor wide = empty(parameter.value.shape(), weights_, device_);
+  put(parameter.name, 0, wide);
+  parameter.value.convert_(wide);
+}
+
+void ShardedUnits::fill_unit(Unit& unit, const Put& put) {
   const int rank = groups_.shards.rank();
   if (!unit.shard.defined()) {
     if (keeps_) {
@@ -139,12 +158,11 @@ void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
     }
   }
   if (keeps_) {
-    for (Parameter* parameter : unit.parameters) parameter->value.convert_(value(parameter->name));
+    for (Parameter* parameter : unit.parameters) put_rounded(put, *parameter);
     if (!keeps_masters()) return;
   }
   for (const Owned& owned : unit.owned) {
-    const Tensor whole = value(owned.parameter.name).view({-1});
-    owned.parameter.value.copy_(whole.narrow(owned.begin, owned.end - owned.begin));
+    put(owned.parameter.name, owned.begin, owned.parameter.value);
   }
 }
 
@@ -182,6 +200,8 @@ void ShardedUnits::zero_grad() {
 void ShardedUnits::begin(Reduces reduces) {
   pass_ = Pass::training;
   now_ = reduces == Reduces::yes ? &plan_ : &alone_;
+  if (model_) return;  // whose units make places when their backward passes begin
+  for (const auto& unit : units_) make_places(*unit);
 }
 
 void ShardedUnits::begin_evaluation() {
@@ -220,163 +240,34 @@ void ShardedUnits::carry_out(const Actions& actions) {
   for (const auto& [act, number] : actions) {
     Unit& unit = *units_[static_cast<std::size_t>(number)];
     if (unit.empty()) continue;
-    switch (act) {
-      case Act::gather:
-        gather(unit);
-        break;
-      case Act::wait:
-        await(unit.gathering);
-        bind(unit);
-        break;
-      case Act::free:
-        free(unit);
-        break;
-      case Act::reduce:
-        reduce(unit);
-        break;
-      case Act::reduced:
-        end_reduction(unit);
-        break;
+    try {
+      carry_out(act, unit);
+    } catch (const CommError& error) {
+      const bool reduces = act == Act::reduce || act == Act::reduced;
+      throw CommError(text("sharded state: ", groups_.shards.own_name(),
+                           reduces ? " reduces the gradients" : " gathers the parameters",
+                           " of unit ", number, " (", unit.parameters.front()->name, " to ",
+                           unit.parameters.back()->name, "): ", error.what()));
     }
   }
 }
 
-// This rank's part of what is gathered.
-Tensor ShardedUnits::own_range(const Unit& unit) const {
-  return unit.values.narrow(groups_.shards.rank() * unit.cut.shard, unit.cut.shard);
-}
-
-void ShardedUnits::gather(Unit& unit) {
-  if (keeps_ && groups_.shards.size() == 1) return;
-  if (!unit.values.defined()) {
-    unit.values = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
+void ShardedUnits::carry_out(Act act, Unit& unit) {
+  switch (act) {
+    case Act::gather:
+      return gather(unit);
+    case Act::wait:
+      await(unit.gathering);
+      return bind(unit);
+    case Act::run:  // in no plan: the model runs its units
+      return;
+    case Act::free:
+      return free(unit);
+    case Act::reduce:
+      return reduce(unit);
+    case Act::reduced:
+      return end_reduction(unit);
   }
-  const bool rounds = !keeps_ && keeps_masters();
-  if (rounds) own_range(unit).convert_(unit.shard);
-  const Tensor own = rounds || keeps_ ? own_range(unit) : unit.shard;
-  unit.gathering = groups_.shards.all_gather_async(own, unit.values);
-}
-
-void ShardedUnits::bind(Unit& unit) {
-  if (!unit.cut.in_order()) return copy_out(unit);
-  for (std::size_t p = 0; p < unit.parameters.size(); ++p) {
-    unit.parameters[p]->value = unit.part(unit.values, p);
-  }
-}
-
-// Each rank's rows of a parameter lie in that rank's part of what was gathered.
-void ShardedUnits::copy_out(Unit& unit) {
-  if (!unit.values.defined()) return;  // they are out
-  for (std::size_t p = 0; p < unit.parameters.size(); ++p) {
-    unit.parameters[p]->value = empty(unit.shapes[p], dtype_, device_, MemoryKind::parameters);
-  }
-  for (std::size_t rank = 0; rank < unit.cut.ranks.size(); ++rank) {
-    const Tensor of_rank =
-        unit.values.narrow(static_cast<std::int64_t>(rank) * unit.cut.shard, unit.cut.shard);
-    for (const auto& [p, begin, end, offset] : unit.cut.ranks[rank]) {
-      const Tensor whole = unit.parameters[p]->value.view({-1});
-      whole.narrow(begin, end - begin).copy_(of_rank.narrow(offset, end - begin));
-    }
-  }
-  unit.values = {};
-}
-
-void ShardedUnits::copy_in(Unit& unit) {
-  unit.gradients = zeros({unit.cut.padded()}, wire_, device_, MemoryKind::gradients);
-  for (std::size_t rank = 0; rank < unit.cut.ranks.size(); ++rank) {
-    const Tensor of_rank =
-        unit.gradients.narrow(static_cast<std::int64_t>(rank) * unit.cut.shard, unit.cut.shard);
-    for (const auto& [p, begin, end, offset] : unit.cut.ranks[rank]) {
-      if (!unit.parameters[p]->grad.defined()) continue;
-      const Tensor whole = unit.parameters[p]->grad.view({-1});
-      of_rank.narrow(offset, end - begin).convert_(whole.narrow(begin, end - begin));
-    }
-  }
-  for (Parameter* parameter : unit.parameters) parameter->grad = {};
-}
-
-void ShardedUnits::free(Unit& unit) {
-  for (Parameter* parameter : unit.parameters) parameter->value = {};
-  unit.values = {};
-}
-
-void ShardedUnits::make_places(Unit& unit) {
-  if (unit.empty() || unit.gradients.defined() || !unit.cut.in_order()) return;
-  unit.gradients = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::gradients);
-  zero_padding(unit.gradients, unit.cut);
-  for (std::size_t p = 0; p < unit.parameters.size(); ++p) {
-    unit.parameters[p]->grad_place = unit.part(unit.gradients, p);
-  }
-}
-
-int ShardedUnits::ranks() const {
-  return groups_.shards.size() * (groups_.copies != nullptr ? groups_.copies->size() : 1);
-}
-
-void ShardedUnits::reduce(Unit& unit) {
-  if (!unit.cut.in_order()) copy_in(unit);
-  for (Parameter* parameter : unit.parameters) {  // those that the loss did not need
-    if (parameter->grad_place.defined() && !parameter->grad.defined()) {
-      parameter->grad_place.fill_(0);
-    }
-  }
-  if (unit.gradients.dtype() != wire_) {
-    const Tensor made = std::exchange(unit.gradients, {});
-    for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
-    unit.gradients = made.to(wire_);
-  }
-  if (ranks() > 1) unit.gradients.scale_(1.0 / ranks());
-  const std::int64_t first = groups_.shards.rank() * unit.cut.shard;
-  unit.incoming = in_place_ ? unit.gradients.narrow(first, unit.cut.shard)
-                            : empty({unit.cut.shard}, wire_, device_, MemoryKind::gradients);
-  if (groups_.shards.size() > 1) {
-    unit.reducing =
-        groups_.shards.reduce_scatter_async(unit.gradients, unit.incoming, ReduceOp::sum);
-  } else if (groups_.copies != nullptr) {
-    unit.reducing = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
-  }
-}
-
-// The gradients of this rank's ranges; those of the whole unit go.
-void ShardedUnits::end_reduction(Unit& unit) {
-  await(unit.reducing);
-  if (groups_.shards.size() > 1 && groups_.copies != nullptr) {
-    comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
-    await(work);
-  }
-  if (wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
-  if (unit.sum.defined()) {
-    unit.sum.reduce_(unit.incoming, ReduceOp::sum);
-  } else {
-    unit.sum = unit.incoming;
-  }
-  unit.incoming = unit.gradients = {};
-  for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
-  const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(groups_.shards.rank())];
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
-    unit.owned[k].parameter.grad =
-        unit.sum.narrow(pieces[k].offset, pieces[k].end - pieces[k].begin);
-  }
-}
-
-// Waits, and notes how long the collective ran and how long this rank stood.
-void ShardedUnits::await(comm::Work& work) {
-  if (work.complete()) return;
-  const double began_s = groups_.shards.now_s();
-  work.wait();
-  const double waited_s = groups_.shards.now_s() - began_s;
-  communication_.exposed_s += waited_s;
-  communication_.total_s += work.ran_s().value_or(waited_s);
-}
-
-std::int64_t ShardedUnits::bytes_planned() const {
-  std::vector<std::int64_t> counts;
-  for (const auto& unit : units_) counts.push_back(unit->cut.padded());
-  const int ranks = groups_.shards.size();
-  const std::int64_t gathered = elements_sent(alone_, counts, ranks);
-  const std::int64_t reduced = elements_sent(plan_, counts, ranks) - gathered;
-  return gathered * static_cast<std::int64_t>(bytes_of(dtype_)) +
-         reduced * static_cast<std::int64_t>(bytes_of(wire_));
 }
 
 }  // namespace lockstep::zero
