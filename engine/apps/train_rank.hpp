@@ -17,8 +17,9 @@ struct RankWorld {
   Device& device;
   Strands& strands;  // for what runs beside the training
   std::vector<train::Observer*> observers{};
-  RankTrace* trace = nullptr;  // notes what is done when
-  int ranks_per_node = 0;      // 0: all are on one
+  RankTrace* trace = nullptr;        // notes what is done when
+  const HostMemory* host = nullptr;  // of the rank's device, where it is modelled
+  int ranks_per_node = 0;            // 0: all are on one
   // The world whose launcher is told that the others can do without this rank; null if none is
   // told.
   const launch::World* joined = nullptr;

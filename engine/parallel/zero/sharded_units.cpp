@@ -5,26 +5,9 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/parallel/zero/sharded_unit.hpp"
 
 namespace lockstep::zero {
-
-struct ShardedUnits::Unit {
-  std::vector<Parameter*> parameters;  // of the model
-  std::vector<Shape> shapes;
-  FlatShards cut;
-  Tensor shard;      // [S], this rank's
-  Tensor values;     // [N·S] while they are there, or on their way
-  Tensor gradients;  // [N·S] from the unit's backward pass to its reduction
-  Tensor incoming;   // [S] while the reduction runs
-  Tensor sum;        // [S], reduced; since zero_grad
-  std::vector<Owned> owned;
-  comm::Work gathering, reducing;
-
-  bool empty() const { return cut.count == 0; }
-  Tensor part(const Tensor& flat, std::size_t parameter) const {
-    return flat.narrow(cut.starts[parameter], numel_of(shapes[parameter])).view(shapes[parameter]);
-  }
-};
 
 namespace {
 
@@ -45,18 +28,25 @@ void zero_padding(const Tensor& flat, const FlatShards& cut) {
 }  // namespace
 
 ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device,
-                           ShardGroups groups, const ShardingOptions& options)
+                           ShardGroups groups, const ShardingOptions& options, HostLink* link)
     : device_(device),
       dtype_(spec.dtype),
       groups_(groups),
       keeps_(options.sharding != Sharding::full_shard &&
              options.sharding != Sharding::shard_grad_op),
       cut_(options.cut),
+      offload_(options.offload),
       in_place_(options.sharding == Sharding::zero_1 || groups.shards.size() == 1),
       model_(nn::make_units(spec, nowhere_, 0, {0, nn::unit_count(spec)})) {
   LOCKSTEP_CHECK(!keeps_ || cut_ == Cut::flat,
                  "sharded units: rows are cut of parameters that are gathered for passes; here "
                  "they are whole on every rank, so cut ranges of the flat tensor (Cut::flat)");
+  LOCKSTEP_CHECK(!keeps_ || offload_ != Offload::all,
+                 "sharded units: parameters are whole on every rank, so none of them can leave the "
+                 "device; offload the optimizer alone (Offload::optimizer)");
+  LOCKSTEP_CHECK((offload_ == Offload::nothing) == (link == nullptr),
+                 "sharded units: who offloads state says over which link, and nobody else does");
+  if (link != nullptr) host_.emplace(*link, groups_.shards);
   LOCKSTEP_CHECK(model_->buffers().empty(),
                  "sharded units: a model with buffers, which have no place in a shard yet");
   const auto uses = uses_of(spec, nowhere_);
@@ -70,7 +60,8 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   }
   const int count = static_cast<int>(units_.size());
   if (!shared.empty()) lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(shared));
-  plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch});
+  plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch,
+                     offload_ == Offload::all});
   alone_ = without_reductions(plan_);
   now_ = &plan_;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -121,24 +112,31 @@ void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
   const int rank = groups_.shards.rank();
   if (!unit.shard.defined()) {
     const std::int64_t count = keeps_ ? unit.cut.padded() : unit.cut.shard;
-    const Tensor made = zeros({count}, dtype_, device_, MemoryKind::parameters);
+    Device& home = offload_ == Offload::all ? host_->host() : device_;
+    const Tensor made = zeros({count}, dtype_, home, MemoryKind::parameters);
     if (keeps_) unit.values = made;
     unit.shard = keeps_ ? made.narrow(rank * unit.cut.shard, unit.cut.shard) : made;
+    unit.updated = unit.shard;
+    if (offload_ == Offload::optimizer) {
+      unit.updated = zeros({unit.cut.shard}, dtype_, host_->host(), MemoryKind::parameters);
+    }
     if (keeps_) bind(unit);
     const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       unit.owned[k].parameter.value =
-          unit.shard.narrow(pieces[k].offset, pieces[k].end - pieces[k].begin);
+          unit.updated.narrow(pieces[k].offset, pieces[k].end - pieces[k].begin);
     }
   }
   if (keeps_) {
     for (Parameter* parameter : unit.parameters) parameter->value.copy_(value(parameter->name));
+    if (host_) unit.updated.copy_(unit.shard);
     return;
   }
   for (const Owned& owned : unit.owned) {
     const Tensor whole = value(owned.parameter.name).view({-1});
     owned.parameter.value.copy_(whole.narrow(owned.begin, owned.end - owned.begin));
   }
+  if (!unit.updated.same_place(unit.shard)) unit.shard.copy_(unit.updated);
 }
 
 std::vector<ShardedUnits::Owned*> ShardedUnits::owned() {
@@ -165,6 +163,7 @@ std::vector<Tensor> ShardedUnits::gradients() const {
 
 void ShardedUnits::zero_grad() {
   communication_ = {};
+  if (host_) host_->reset();
   for (const auto& unit : units_) {
     unit->sum = unit->gradients = {};
     for (Owned& owned : unit->owned) owned.parameter.grad = {};
@@ -182,8 +181,23 @@ void ShardedUnits::begin_evaluation() {
   now_ = &plan_;
 }
 
-void ShardedUnits::end_backward() { carry_out(now_->after_backward); }
-void ShardedUnits::end_update() { carry_out(plan_.after_update); }
+void ShardedUnits::end_backward() {
+  carry_out(now_->after_backward);
+  if (host_) host_->settle();
+}
+
+// What a rank updated on the host comes up. Whole parameters must be there when the step is over;
+// any others are waited for when they are gathered.
+void ShardedUnits::end_update() {
+  if (offload_ == Offload::optimizer) {
+    for (const auto& unit : units_) {
+      if (!unit->empty()) unit->raising = host_->raise(unit->updated, unit->shard);
+    }
+  }
+  carry_out(plan_.after_update);
+  if (!keeps_ || !host_) return;
+  for (const auto& unit : units_) host_->await(unit->raising);
+}
 
 void ShardedUnits::before_forward(std::size_t unit) {
   const bool training = pass_ == Pass::training;
@@ -208,11 +222,15 @@ void ShardedUnits::carry_out(const Actions& actions) {
     Unit& unit = *units_[static_cast<std::size_t>(number)];
     if (unit.empty()) continue;
     switch (act) {
+      case Act::fetch:
+        fetch(unit);
+        break;
       case Act::gather:
         gather(unit);
         break;
       case Act::wait:
         await(unit.gathering);
+        unit.raised = {};
         bind(unit);
         break;
       case Act::free:
@@ -228,12 +246,19 @@ void ShardedUnits::carry_out(const Actions& actions) {
   }
 }
 
+void ShardedUnits::fetch(Unit& unit) {
+  unit.raised = empty({unit.cut.shard}, dtype_, device_, MemoryKind::parameters);
+  unit.raising = host_->raise(unit.shard, unit.raised);
+}
+
 void ShardedUnits::gather(Unit& unit) {
   if (keeps_ && groups_.shards.size() == 1) return;
   if (!unit.values.defined()) {
     unit.values = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
   }
-  unit.gathering = groups_.shards.all_gather_async(unit.shard, unit.values);
+  if (host_) host_->await(unit.raising);
+  const Tensor& mine = unit.raised.defined() ? unit.raised : unit.shard;
+  unit.gathering = groups_.shards.all_gather_async(mine, unit.values);
 }
 
 void ShardedUnits::bind(Unit& unit) {
@@ -318,7 +343,9 @@ void ShardedUnits::end_reduction(Unit& unit) {
     comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
     await(work);
   }
-  if (unit.sum.defined()) {
+  if (host_) {
+    host_->lower(unit.incoming, unit.sum);
+  } else if (unit.sum.defined()) {
     unit.sum.reduce_(unit.incoming, ReduceOp::sum);
   } else {
     unit.sum = unit.incoming;
@@ -342,11 +369,27 @@ void ShardedUnits::await(comm::Work& work) {
   communication_.total_s += work.ran_s().value_or(waited_s);
 }
 
-std::int64_t ShardedUnits::bytes_planned() const {
+// Of each unit, padding included.
+std::vector<std::int64_t> ShardedUnits::counts() const {
   std::vector<std::int64_t> counts;
   for (const auto& unit : units_) counts.push_back(unit->cut.padded());
+  return counts;
+}
+
+std::int64_t ShardedUnits::bytes_planned() const {
   const auto width = static_cast<std::int64_t>(bytes_of(dtype_));
-  return elements_sent(plan_, counts, groups_.shards.size()) * width;
+  return elements_sent(plan_, counts(), groups_.shards.size()) * width;
+}
+
+HostCopies ShardedUnits::copies() const { return host_ ? host_->copies() : HostCopies{}; }
+
+HostTraffic ShardedUnits::copies_planned() const {
+  if (!host_) return {};
+  const auto width = static_cast<std::int64_t>(bytes_of(dtype_));
+  std::int64_t shards = 0;
+  for (const auto& unit : units_) shards += unit->cut.shard;
+  const std::int64_t fetched = elements_fetched(plan_, counts(), groups_.shards.size());
+  return {shards * width, (offload_ == Offload::all ? fetched : shards) * width};
 }
 
 }  // namespace lockstep::zero

@@ -20,6 +20,7 @@
 //      where rows are cut; its padding is 0.
 //   2. Gradients are multiplied by 1/(N·R) before they are summed.
 //   3. A unit without elements takes part in no collective.
+//   4. What the optimizer updates lies on the host where state is offloaded (host_shards.hpp).
 // Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
 // the second reduction is waited for when the first is over.
 // Source: [ZERO20] §5, [ZGV23] §3
@@ -27,6 +28,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +37,7 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/model_spec.hpp"
 #include "engine/parallel/zero/flat_shards.hpp"
+#include "engine/parallel/zero/host_shards.hpp"
 #include "engine/parallel/zero/unit_plan.hpp"
 #include "engine/tensor/symbolic.hpp"
 
@@ -50,8 +53,9 @@ enum class Cut : std::uint8_t { flat, rows };
 
 struct ShardingOptions {
   Sharding sharding = Sharding::full_shard;
-  int prefetch = 1;     // as PlanOptions
-  Cut cut = Cut::flat;  // rows: only where parameters are gathered for passes
+  int prefetch = 1;                    // as PlanOptions
+  Cut cut = Cut::flat;                 // rows: only where parameters are gathered for passes
+  Offload offload = Offload::nothing;  // all: likewise
 };
 
 // The gradients of a pass are reduced, or stay whole and add up.
@@ -60,17 +64,19 @@ enum class Reduces : std::uint8_t { no, yes };
 class ShardedUnits final : public nn::UnitWatch {
  public:
   // Makes the units one by one, keeps this rank's shard of each, and frees the rest.
+  //   link     to the host where state is offloaded; must outlive the units
   //   Memory   of parameters: the shards, and one unit in whole
   //   Throws   ContractError when a unit has a buffer, which nobody would make equal
   ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device, ShardGroups groups,
-               const ShardingOptions& options);
+               const ShardingOptions& options, HostLink* link = nullptr);
   ~ShardedUnits() override;
 
   // The model. Its parameters have values during their unit's passes, and always where parameters
   // are not sharded. It communicates: all ranks run as many passes.
   nn::Chain& model() { return *model_; }
 
-  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard.
+  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard, on the
+  // host where it is offloaded.
   struct Owned {
     Parameter parameter;  // under the whole's name; `whole` is the whole's shape
     std::int64_t begin = 0, end = 0;
@@ -100,6 +106,10 @@ class ShardedUnits final : public nn::UnitWatch {
   const collectives::Communication& communication() const { return communication_; }
   // The bytes of a step, by the plan: a rank sends them in collectives of shards.
   std::int64_t bytes_planned() const;
+  // The same of copies to and from the host: those since the last zero_grad, and those of a step of
+  // one batch, by the plan. Zeros where nothing is offloaded.
+  HostCopies copies() const;
+  HostTraffic copies_planned() const;
 
   void before_forward(std::size_t unit) override;
   void after_forward(std::size_t unit) override;
@@ -113,6 +123,7 @@ class ShardedUnits final : public nn::UnitWatch {
   void lay_out(Unit& unit, std::vector<Parameter*> parameters);
   void fill_unit(Unit& unit, const ValueOf& value);
   void carry_out(const Actions& actions);
+  void fetch(Unit& unit);
   void gather(Unit& unit);
   void bind(Unit& unit);
   void copy_out(Unit& unit);
@@ -123,12 +134,14 @@ class ShardedUnits final : public nn::UnitWatch {
   void end_reduction(Unit& unit);
   void await(comm::Work& work);
   int ranks() const;
+  std::vector<std::int64_t> counts() const;
 
   Device& device_;
   DType dtype_;
   ShardGroups groups_;
   bool keeps_;
   Cut cut_;
+  Offload offload_;
   bool in_place_;           // gradients are whole until the update, and reduced where they are
   SymbolicDevice nowhere_;  // of parameters that have no value
   std::unique_ptr<nn::Chain> model_;
@@ -136,6 +149,7 @@ class ShardedUnits final : public nn::UnitWatch {
   const UnitPlan* now_;
   Pass pass_ = Pass::training;
   std::vector<std::unique_ptr<Unit>> units_;  // of the model, then the root where there is one
+  std::optional<HostShards> host_;            // where state is offloaded
   collectives::Communication communication_;
 };
 

@@ -12,16 +12,20 @@ bool gathers(Sharding sharding) {
   return sharding == Sharding::shard_grad_op || sharding == Sharding::full_shard;
 }
 
-// Gathers units of one pass in its order, each once, up to K ahead.
+// Gathers units of one pass in its order, each once, up to K ahead, and fetches them up to 1 + K
+// ahead where they lie on the host.
 class Ahead {
  public:
   Ahead(const UnitPlan& plan, std::vector<int> order, std::set<int> there)
-      : plan_(plan), order_(std::move(order)), there_(std::move(there)) {}
+      : plan_(plan), order_(std::move(order)), there_(there), fetched_(std::move(there)) {}
+
+  // The first fetches of the pass, which an earlier one carries out.
+  Actions first_fetches() { return fetches(0, static_cast<std::size_t>(plan_.prefetch)); }
 
   // The actions before the pass of the unit at `place` of the order.
   Actions before(std::size_t place) {
-    Actions actions;
     const std::size_t last = place + static_cast<std::size_t>(plan_.prefetch);
+    Actions actions = fetches(place, last + 1);
     for (std::size_t at = place; at <= last && at < order_.size(); ++at) {
       if (there_.insert(order_[at]).second) actions.push_back({Act::gather, order_[at]});
     }
@@ -30,9 +34,18 @@ class Ahead {
   }
 
  private:
+  Actions fetches(std::size_t first, std::size_t last) {
+    Actions actions;
+    for (std::size_t at = first; plan_.fetch && at <= last && at < order_.size(); ++at) {
+      if (fetched_.insert(order_[at]).second) actions.push_back({Act::fetch, order_[at]});
+    }
+    return actions;
+  }
+
   const UnitPlan& plan_;
   std::vector<int> order_;
-  std::set<int> there_;  // or on their way
+  std::set<int> there_;    // or on their way
+  std::set<int> fetched_;  // or there
 };
 
 std::vector<int> forward_order(int units) {
@@ -59,12 +72,14 @@ PassPlan gathered_forward(const UnitPlan& plan, const Keeps& keeps) {
   if (plan.root) {
     Actions& first = pass.before.front();
     first.insert(first.begin(), {Act::gather, plan.units});
+    if (plan.fetch) first.insert(first.begin(), {Act::fetch, plan.units});
     first.insert(first.end() - 1, {Act::wait, plan.units});
   }
   return pass;
 }
 
-PassPlan gathered_backward(const UnitPlan& plan, Sharding sharding) {
+// What the first gathers need is fetched in the last forward pass.
+PassPlan gathered_backward(UnitPlan& plan, Sharding sharding) {
   PassPlan pass = empty_pass(plan.units);
   std::vector<int> order = forward_order(plan.units);
   std::set<int> there(order.begin(), order.end());
@@ -72,6 +87,7 @@ PassPlan gathered_backward(const UnitPlan& plan, Sharding sharding) {
   if (sharding == Sharding::full_shard) there = {plan.units - 1};
   std::ranges::reverse(order);
   Ahead ahead(plan, order, there);
+  for (const Action& fetch : ahead.first_fetches()) plan.forward.before.back().push_back(fetch);
   for (std::size_t place = 0; place < order.size(); ++place) {
     const auto at = static_cast<std::size_t>(order[place]);
     pass.before[at] = ahead.before(place);
@@ -111,7 +127,13 @@ UnitPlan unit_plan(const PlanOptions& options) {
   LOCKSTEP_CHECK(options.units >= 1 && options.prefetch >= 0, "unit_plan: ", options.units,
                  " units, of which ", options.prefetch,
                  " are gathered ahead; a model has a unit, and none is gathered late");
-  UnitPlan plan{.units = options.units, .root = options.root, .prefetch = options.prefetch};
+  LOCKSTEP_CHECK(!options.fetch || gathers(options.sharding),
+                 "unit_plan: shards are fetched from the host, but parameters are whole on every "
+                 "rank; keep them on the device");
+  UnitPlan plan{.units = options.units,
+                .root = options.root,
+                .prefetch = options.prefetch,
+                .fetch = options.fetch};
   plan.forward = plan.backward = plan.evaluation = empty_pass(plan.units);
   if (gathers(options.sharding)) {
     const bool full = options.sharding == Sharding::full_shard;
@@ -148,7 +170,7 @@ namespace {
 struct Walk {
   const UnitPlan& plan;
   Sharding sharding;
-  std::set<int> alive{}, arrived{}, reducing{}, reduced{};
+  std::set<int> alive{}, arrived{}, fetched{}, reducing{}, reduced{};
   std::string found{};
 
   void fail(std::string what) {
@@ -167,7 +189,13 @@ struct Walk {
     const int unit = action.unit;
     const std::string where = text("unit ", unit, " ", when);
     switch (action.act) {
+      case Act::fetch:
+        if (!fetched.insert(unit).second) fail(where + " is fetched a second time");
+        break;
       case Act::gather:
+        if (plan.fetch && fetched.erase(unit) == 0) {
+          fail(where + " is gathered, though its shard is on the host");
+        }
         if (!alive.insert(unit).second) fail(where + " is gathered, though it is there");
         break;
       case Act::wait:
@@ -213,19 +241,24 @@ std::string broken(const UnitPlan& plan, Sharding sharding) {
   const int all = plan.units + (plan.root ? 1 : 0);
   if (std::ssize(walk.reduced) != all) walk.fail("not every unit's gradients are reduced");
   if (!walk.alive.empty()) walk.fail(text("unit ", *walk.alive.begin(), " is never freed"));
+  if (!walk.fetched.empty()) {
+    walk.fail(text("unit ", *walk.fetched.begin(), " is fetched, and never gathered"));
+  }
   Walk evaluation{plan, sharding};
   evaluation.pass(plan.evaluation, Walk::Way::forward, "evaluation");
   if (!evaluation.alive.empty()) evaluation.fail("an evaluation leaves units gathered");
   return walk.found.empty() ? evaluation.found : walk.found;
 }
 
-std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
-                           int ranks) {
-  std::int64_t sent = 0;
+namespace {
+
+// Elements of all shards that the actions of a step with these kinds concern.
+std::int64_t shards_of(const UnitPlan& plan, const std::set<Act>& acts,
+                       const std::vector<std::int64_t>& counts, int ranks) {
+  std::int64_t sum = 0;
   const auto add = [&](const Actions& actions) {
     for (const auto& [act, unit] : actions) {
-      if (act != Act::gather && act != Act::reduce) continue;
-      sent += counts.at(static_cast<std::size_t>(unit)) / ranks * (ranks - 1);
+      if (acts.contains(act)) sum += counts.at(static_cast<std::size_t>(unit)) / ranks;
     }
   };
   for (const PassPlan* pass : {&plan.forward, &plan.backward}) {
@@ -234,7 +267,19 @@ std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>
   }
   add(plan.after_backward);
   add(plan.after_update);
-  return sent;
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
+                           int ranks) {
+  return shards_of(plan, {Act::gather, Act::reduce}, counts, ranks) * (ranks - 1);
+}
+
+std::int64_t elements_fetched(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
+                              int ranks) {
+  return shards_of(plan, {Act::fetch}, counts, ranks);
 }
 
 }  // namespace lockstep::zero

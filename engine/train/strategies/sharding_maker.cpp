@@ -2,6 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/train/strategies/zero_memory.hpp"
+#include "engine/train/ways/zero.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -12,6 +13,15 @@ zero::Sharding sharding_of(const Arguments& arguments) {
   if (arguments.has("--fsdp no_shard")) return zero::Sharding::no_shard;
   if (arguments.has("--fsdp shard_grad_op")) return zero::Sharding::shard_grad_op;
   return zero::Sharding::full_shard;
+}
+
+zero::Offload offload_of(const Arguments& arguments) {
+  if (!arguments.given("offload")) return zero::Offload::nothing;
+  if (arguments.has("--offload optimizer")) return zero::Offload::optimizer;
+  if (gathers_parameters(arguments)) return zero::Offload::all;
+  throw UsageError(
+      "--offload all takes shards of parameters to the host, but here every rank computes with "
+      "whole parameters; pass --offload optimizer, or shard them with --fsdp full_shard");
 }
 
 }  // namespace
@@ -25,6 +35,7 @@ ZeroOptions zero_options(const Arguments& arguments) {
     return static_cast<int>(value);
   };
   options.sharding.prefetch = number("prefetch", 0);
+  options.sharding.offload = offload_of(arguments);
   if (arguments.has("--shards rows")) options.sharding.cut = zero::Cut::rows;
   const bool whole = arguments.has("--zero 1") || arguments.has("--accumulate-in whole");
   if (whole) options.accumulate = AccumulateIn::whole;
@@ -40,8 +51,10 @@ ZeroOptions zero_options(const Arguments& arguments) {
 }
 
 std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
-  return make_zero(making.group, making.device, making.recipe, making.clip_norm,
-                   zero_options(making.arguments));
+  ZeroOptions options = zero_options(making.arguments);
+  options.strands = making.strands;
+  options.host = making.host;
+  return make_zero(making.group, making.device, making.recipe, making.clip_norm, options);
 }
 
 void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {

@@ -10,6 +10,7 @@
 #include "engine/checkpoint/weights.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
+#include "engine/tensor/symbolic.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -17,6 +18,12 @@ namespace {
 using zero::Reduces;
 using zero::ShardedUnits;
 using zero::Sharding;
+
+// A host for a device that is on this machine, or that has no numbers.
+std::unique_ptr<Device> device_like(const Device& device) {
+  if (device.has_numbers()) return std::make_unique<CpuDevice>();
+  return std::make_unique<SymbolicDevice>();
+}
 
 // A range of a flattened tensor.
 Slice slice_of(const ShardedUnits::Owned& owned) {
@@ -43,9 +50,14 @@ class ZeroStrategy final : public Strategy {
       copies_ = replicas_.split(rank % k, rank);
     }
     comm::ProcessGroup& shards = shards_ ? *shards_ : replicas_;
-    units_ =
-        std::make_unique<ShardedUnits>(recipe.model, recipe.seed, device,
-                                       zero::ShardGroups{shards, copies_.get()}, options.sharding);
+    if (options.sharding.offload != zero::Offload::nothing) {
+      if (options.host == nullptr) own_host_ = device_like(device);
+      const HostMemory host = options.host != nullptr ? *options.host : HostMemory{*own_host_};
+      link_ = zero::make_host_link(host, options.strands, replicas_);
+    }
+    units_ = std::make_unique<ShardedUnits>(recipe.model, recipe.seed, device,
+                                            zero::ShardGroups{shards, copies_.get()},
+                                            options.sharding, link_.get());
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
       check_model(file);
@@ -60,6 +72,7 @@ class ZeroStrategy final : public Strategy {
   }
   comm::ProcessGroup& trainers() override { return trainers_; }
   Device& device() override { return device_; }
+  const Device* host() const override { return link_ ? &link_->host() : nullptr; }
   DType dtype() const override { return recipe_.model.dtype; }
   double rate() const override { return rate_; }
   Cost cost() const override { return cost_; }
@@ -91,6 +104,7 @@ class ZeroStrategy final : public Strategy {
     units_->end_update();
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
+    if (link_) cost_.host = units_->copies();
     return mean;
   }
 
@@ -158,7 +172,7 @@ class ZeroStrategy final : public Strategy {
     for (const checkpoint::TensorEntry& entry : saved.optimizer().tensors()) {
       const ShardedUnits::Owned* owned = find_owner(entry.name);
       if (owned == nullptr) continue;
-      const Tensor whole = saved.optimizer().load(entry, device_);
+      const Tensor whole = saved.optimizer().load(entry, link_ ? link_->host() : device_);
       const bool counter = whole.shape().empty();
       if (!counter && whole.numel() != numel_of(*owned->parameter.whole)) {
         throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", entry.name,
@@ -247,6 +261,8 @@ class ZeroStrategy final : public Strategy {
   double clip_norm_;
   double rate_ = 0;                                      // of the optimizer, when it was made
   std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks
+  std::unique_ptr<Device> own_host_;                     // where state is offloaded, and to none
+  std::unique_ptr<zero::HostLink> link_;                 // where state is offloaded
   std::unique_ptr<ShardedUnits> units_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   PhaseWatch* phases_ = nullptr;

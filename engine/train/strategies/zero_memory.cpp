@@ -45,16 +45,56 @@ void take_step(zero::ShardedUnits& units, const data::Batch& batch, std::int64_t
   }
 }
 
+MemoryPeaks peaks_of(const Device& device) {
+  MemoryPeaks seen;
+  for (std::size_t i = 0; i < memory_kinds; ++i) {
+    seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
+  }
+  seen.peak = device.bytes_peak();
+  return seen;
+}
+
+std::string text_of(const MemoryPeaks& most, MemoryKind kind) {
+  return bytes_text(most.bytes[static_cast<std::size_t>(kind)]);
+}
+
+// A host keeps what does not depend on the batch.
+void check_host(const ZeroOptions& options, const Recipe& recipe, int ranks,
+                const MemoryPeaks& most, const DeviceRoom& room) {
+  if (options.sharding.offload == zero::Offload::nothing) return;
+  if (!room.host_bytes) {
+    throw UsageError(
+        "--offload keeps state in the memory of the nodes' hosts, of which this cluster says "
+        "nothing; give its file a section [host], or pass another --cluster");
+  }
+  if (most.peak <= room.host_bytes(ranks)) return;
+  std::string advice = "more --ranks do not help, since each needs as much";
+  for (int more = 2 * ranks; more <= 1 << 16; more *= 2) {
+    if (memory_of_rank(options, recipe, more, 1, 1).host.peak > room.host_bytes(more)) continue;
+    advice = text("with --ranks ", more, " it fits");
+    break;
+  }
+  throw UsageError(text("the state that --offload takes to the host does not fit there: a rank's ",
+                        "share of the host has ", bytes_text(room.host_bytes(ranks)), " and needs ",
+                        bytes_text(most.peak), "; parameters ",
+                        text_of(most, MemoryKind::parameters), ", gradients ",
+                        text_of(most, MemoryKind::gradients), ", optimizer state ",
+                        text_of(most, MemoryKind::optimizer_state), "\n", advice));
+}
+
 }  // namespace
 
 ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
                              std::int64_t rows, std::int64_t batches) {
-  SymbolicDevice device;
+  SymbolicDevice device, host;
   const bool none = options.sharding.sharding == zero::Sharding::no_shard;
   const int k = none ? 1 : options.shard_ranks > 0 ? options.shard_ranks : ranks;
   Unheard shards(k), copies(ranks / k);
+  const bool offloads = options.sharding.offload != zero::Offload::nothing;
+  const auto link = offloads ? zero::make_host_link({host}, nullptr, shards) : nullptr;
   zero::ShardedUnits units(recipe.model, recipe.seed, device,
-                           {shards, copies.size() > 1 ? &copies : nullptr}, options.sharding);
+                           {shards, copies.size() > 1 ? &copies : nullptr}, options.sharding,
+                           link.get());
   const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.
@@ -64,12 +104,7 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
     optimizer->step();
     units.end_update();
   }
-  ShardedMemory seen;
-  for (std::size_t i = 0; i < memory_kinds; ++i) {
-    seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
-  }
-  seen.peak = device.bytes_peak();
-  return seen;
+  return {peaks_of(device), peaks_of(host)};
 }
 
 void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
@@ -80,17 +115,17 @@ void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
     const ShardedMemory seen = memory_of_rank(options, recipe, ranks, rows, batches);
     if (seen.peak > most.peak) most = seen;
   }
+  check_host(options, recipe, ranks, most.host, room);
   if (most.peak <= room.bytes) return;
-  const auto of = [&](MemoryKind kind) {
-    return bytes_text(most.bytes[static_cast<std::size_t>(kind)]);
-  };
+  const auto of = [&](MemoryKind kind) { return text_of(most, kind); };
   throw UsageError(text("the sharded model does not fit: a rank's ", room.name, " has ",
                         bytes_text(room.bytes), " and needs ", bytes_text(most.peak), ", ",
                         bytes_text(most.peak - room.bytes), " more; parameters up to ",
                         of(MemoryKind::parameters), ", gradients up to ", of(MemoryKind::gradients),
                         ", optimizer state ", of(MemoryKind::optimizer_state),
                         ", activations up to ", of(MemoryKind::activations),
-                        "\n--fsdp full_shard shards all but the last; ",
+                        "\n--fsdp full_shard shards all but the last; --offload takes state to the "
+                        "host's memory; ",
                         "--recompute computes activations again, --prefetch 0 gathers nothing "
                         "ahead, and more --ranks have smaller shards"));
 }

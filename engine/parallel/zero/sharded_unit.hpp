@@ -1,0 +1,32 @@
+// What a rank has of one unit, and what of it is on its way. Internal to engine/parallel/zero.
+//   N ranks, S elements of a rank's shard
+#pragma once
+
+#include <vector>
+
+#include "engine/comm/work.hpp"
+#include "engine/parallel/zero/sharded_units.hpp"
+
+namespace lockstep::zero {
+
+struct ShardedUnits::Unit {
+  std::vector<Parameter*> parameters;  // of the model
+  std::vector<Shape> shapes;
+  FlatShards cut;
+  Tensor shard;      // [S], this rank's; for passes
+  Tensor updated;    // [S], by the optimizer: the shard, or its copy on the host
+  Tensor raised;     // [S], of a shard on the host, until it is gathered
+  Tensor values;     // [N·S] while they are there, or on their way
+  Tensor gradients;  // [N·S] from the unit's backward pass to its reduction
+  Tensor incoming;   // [S] while the reduction runs
+  Tensor sum;        // [S], reduced; since zero_grad
+  std::vector<Owned> owned;
+  comm::Work raising, gathering, reducing;
+
+  bool empty() const { return cut.count == 0; }
+  Tensor part(const Tensor& flat, std::size_t parameter) const {
+    return flat.narrow(cut.starts[parameter], numel_of(shapes[parameter])).view(shapes[parameter]);
+  }
+};
+
+}  // namespace lockstep::zero
