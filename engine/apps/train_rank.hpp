@@ -17,9 +17,8 @@ struct RankWorld {
   Device& device;
   Strands& strands;  // for what runs beside the training
   std::vector<train::Observer*> observers{};
-  RankTrace* trace = nullptr;        // notes what is done when
-  const HostMemory* host = nullptr;  // of the rank's device, where it is modelled
-  int ranks_per_node = 0;            // 0: all are on one
+  RankTrace* trace = nullptr;  // notes what is done when
+  int ranks_per_node = 0;      // 0: all are on one
   // The world whose launcher is told that the others can do without this rank; null if none is
   // told.
   const launch::World* joined = nullptr;
@@ -27,6 +26,8 @@ struct RankWorld {
   const comm::NcclPairs* pairs = nullptr;
   // The signals that tell this rank to save and stop, where it is a process with checkpoints.
   launch::StopSignals* told = nullptr;
+  // The host of the rank's device, where it is modelled.
+  const HostMemory* host = nullptr;
 };
 
 struct Trained {

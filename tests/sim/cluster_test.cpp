@@ -144,7 +144,7 @@ TEST_CASE("a cluster's host is a section of its own, which the ranks of a node s
              test::contains("no key 'link_gap_s' in [host]"));
   for (const char* name : {"laptop", "a100", "h100", "v100"}) {
     REQUIRE(cluster_of(name).host);
-    CHECK(cluster_of(name).share_of_host(8).memory_bytes >= 2e9);
+    CHECK(cluster_of(name).share_of_host(8).memory_bytes >= 2'000'000'000);
   }
   CHECK_FALSE(cluster_of("ethernet").host);
 }

@@ -127,6 +127,29 @@ TEST_CASE("zero: what does not fit is refused before a step, by kind, and a shar
   CHECK_NOTHROW(check(Sharding::full_shard, 8));
 }
 
+TEST_CASE("zero: the copies that are counted before a run are those of its steps") {
+  const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+  for (const ZeroOptions& options : all_options()) {
+    if (options.sharding.offload == Offload::nothing) continue;
+    for (const std::int64_t accumulate : {1, 2}) {
+      CAPTURE(static_cast<int>(options.sharding.sharding), accumulate);
+      const HostTraffic told = train::copies_of_step(options, recipe.model, 4, accumulate);
+      CHECK(told.down > 0);
+      test::on_fibers(4, [&](comm::ProcessGroup& group) {
+        CpuDevice device;
+        const auto strategy = train::make_zero(group, device, recipe, 0.5, options);
+        Losses losses;
+        test::train_small(group, *strategy, "adamw",
+                          {.batch_size = 6, .accumulate = accumulate, .steps = 2}, {}, losses);
+        REQUIRE(strategy->cost().host);
+        const auto [down, up] = strategy->cost().host->bytes;
+        CHECK(down == told.down);
+        CHECK(up == told.up);
+      });
+    }
+  }
+}
+
 TEST_CASE(
     "zero: what the host cannot hold is refused before a step, with the ranks that would fit") {
   train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
@@ -138,7 +161,7 @@ TEST_CASE(
                         {"modelled card", std::int64_t{1} << 40, std::move(host_bytes)});
   };
   CHECK_NOTHROW(check([](int) { return std::int64_t{1} << 40; }));
-  CHECK_THROWS_WITH(check([](int) { return std::int64_t{10} << 20; }),
+  CHECK_THROWS_WITH(check([](int) { return std::int64_t{11} << 20; }),
                     contains("a rank's share of the host has") && contains("optimizer state") &&
                         contains("with --ranks 8 it fits"));
   CHECK_THROWS_WITH(check([](int ranks) { return (std::int64_t{10} << 20) / ranks; }),

@@ -245,7 +245,8 @@ TEST_CASE("offload: between steps the device has its shard of parameters, or not
 }
 
 TEST_CASE("offload: a copy takes its bytes over the link's rate, and hides behind backward") {
-  const nn::ModelSpec spec = small_gpt(nn::OutputHead::untied);
+  nn::ModelSpec spec = small_gpt(nn::OutputHead::untied);
+  spec.gpt.layers = 12;
   sim::DeviceModel card{.name = "card", .memory_bytes = std::int64_t{1} << 30};
   card.peak_flops_s.fill(1e6);
   card.memory_bandwidth_bytes_s = 1e12;
@@ -288,7 +289,7 @@ TEST_CASE("offload: a copy takes its bytes over the link's rate, and hides behin
     CHECK(std::abs(update_s - 7.0 * static_cast<double>(shards) / 1e6) < 1e-9);
     // What comes up for the first gathers of a step is waited for, and the last gradient down.
     CHECK(copies.exposed_s > start_s);
-    CHECK(copies.exposed_s < 0.6 * copies.total_s);
+    CHECK(copies.exposed_s < 0.25 * copies.total_s);
     const auto last = static_cast<double>(8 * shard_elements(spec, nn::unit_count(spec) - 1, 2));
     const auto units = static_cast<double>(nn::unit_count(spec));
     // Of `optimizer`, those that came up are the step's before.

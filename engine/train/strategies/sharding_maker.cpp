@@ -1,6 +1,7 @@
 #include "engine/train/strategies/sharding_maker.hpp"
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "engine/train/strategies/zero_memory.hpp"
 #include "engine/train/ways/zero.hpp"
 
@@ -67,6 +68,15 @@ int ShardingMaker::shares(const Arguments& arguments, int ranks) const {
 }
 
 std::string_view ShardingMaker::reduction() const { return "unit by unit"; }
+
+std::string ShardingMaker::note(const Arguments& arguments, const nn::ModelSpec& model) const {
+  const ZeroOptions options = zero_options(arguments);
+  if (options.sharding.offload == zero::Offload::nothing) return "";
+  const HostTraffic copies = copies_of_step(
+      options, model, static_cast<int>(arguments.integer("ranks", 1)), accumulate(arguments));
+  return text("a step copies ", bytes_text(copies.down), " of gradients down to the host and ",
+              bytes_text(copies.up), " of parameters up, a rank\n");
+}
 
 void ShardingMaker::check_memory(const Arguments& arguments, const Recipe& recipe,
                                  std::span<const std::int64_t> batches,

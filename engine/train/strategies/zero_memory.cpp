@@ -23,6 +23,18 @@ class Unheard final : public comm::ProcessGroup {
   comm::Work start_recv(Tensor, int, int, const comm::Where&) override { return {}; }
 };
 
+// The groups of rank 0.
+struct RankGroups {
+  RankGroups(const ZeroOptions& options, int ranks)
+      : shards(options.sharding.sharding == zero::Sharding::no_shard ? 1
+               : options.shard_ranks > 0                             ? options.shard_ranks
+                                                                     : ranks),
+        copies(ranks / shards.size()) {}
+  zero::ShardGroups both() { return {shards, copies.size() > 1 ? &copies : nullptr}; }
+
+  Unheard shards, copies;
+};
+
 data::Batch batch_of(const nn::ModelSpec& spec, std::int64_t rows, Device& device) {
   if (spec.kind == nn::ModelKind::gpt) {
     const Shape tokens{rows, spec.gpt.sequence};
@@ -87,13 +99,10 @@ void check_host(const ZeroOptions& options, const Recipe& recipe, int ranks,
 ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
                              std::int64_t rows, std::int64_t batches) {
   SymbolicDevice device, host;
-  const bool none = options.sharding.sharding == zero::Sharding::no_shard;
-  const int k = none ? 1 : options.shard_ranks > 0 ? options.shard_ranks : ranks;
-  Unheard shards(k), copies(ranks / k);
+  RankGroups groups(options, ranks);
   const bool offloads = options.sharding.offload != zero::Offload::nothing;
-  const auto link = offloads ? zero::make_host_link({host}, nullptr, shards) : nullptr;
-  zero::ShardedUnits units(recipe.model, recipe.seed, device,
-                           {shards, copies.size() > 1 ? &copies : nullptr}, options.sharding,
+  const auto link = offloads ? zero::make_host_link({host}, nullptr, groups.shards) : nullptr;
+  zero::ShardedUnits units(recipe.model, recipe.seed, device, groups.both(), options.sharding,
                            link.get());
   const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
@@ -105,6 +114,18 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
     units.end_update();
   }
   return {peaks_of(device), peaks_of(host)};
+}
+
+HostTraffic copies_of_step(const ZeroOptions& options, const nn::ModelSpec& model, int ranks,
+                           std::int64_t batches) {
+  SymbolicDevice device, host;
+  RankGroups groups(options, ranks);
+  const auto link = zero::make_host_link({host}, nullptr, groups.shards);
+  const zero::ShardedUnits units(model, 0, device, groups.both(), options.sharding, link.get());
+  const auto [down, up] = units.copies_planned();
+  const std::int64_t reductions = options.accumulate == AccumulateIn::shards ? batches : 1;
+  const bool gathers = options.sharding.offload == zero::Offload::all;
+  return {reductions * down, (gathers ? batches : 1) * up};
 }
 
 void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,

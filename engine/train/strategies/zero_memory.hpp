@@ -26,6 +26,10 @@ struct ShardedMemory : MemoryPeaks {
 ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
                              std::int64_t rows, std::int64_t batches);
 
+// The bytes that a rank copies in a step of `batches` batches, where it offloads state.
+HostTraffic copies_of_step(const ZeroOptions& options, const nn::ModelSpec& model, int ranks,
+                           std::int64_t batches);
+
 //   sizes   the samples of each size of batch that the run has
 //   Throws  UsageError with the bytes that are missing, by kind, on the device or on its host; of a
 //           host with the number of ranks whose shares would suffice
