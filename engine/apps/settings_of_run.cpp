@@ -27,8 +27,9 @@ std::string rounded(double number) {
 
 // Options whose value, typed or by default, changes what the following steps do. Ranks and batch
 // are told as the global batch; what must stay the same is refused, not told.
-constexpr std::array as_typed{"lr-schedule", "warmup", "lr-scaling",  "base-batch",
-                              "compress",    "async",  "all-reduce", "horovod"};
+constexpr std::array as_typed{"lr-schedule", "warmup",  "lr-scaling",  "base-batch",
+                              "compress",    "async",   "all-reduce",  "horovod",
+                              "dtype",       "masters", "reduce-dtype"};
 
 std::string value_of(const Arguments& arguments, const char* name) {
   const std::string& value = arguments.get(name);
@@ -58,8 +59,7 @@ checkpoint::Metadata settings_of(const Arguments& arguments, const RatesOfRun& r
       {steps_note, text(rates.steps)},
       {rate_note, shortest(rates.last)},
       {"--lr", shortest(optimizer.learning_rate())},
-      {"--weight-decay",
-       shortest(sgd ? optimizer.sgd.weight_decay : optimizer.adam.weight_decay)},
+      {"--weight-decay", shortest(sgd ? optimizer.sgd.weight_decay : optimizer.adam.weight_decay)},
       {"--clip", shortest(clip_norm(arguments))}};
   if (sgd) notes["--momentum"] = shortest(optimizer.sgd.momentum);
   for (const char* name : as_typed) {

@@ -7,6 +7,7 @@
 #include "engine/collectives/all_reduce.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/sim/model/cluster.hpp"
+#include "engine/train/precision.hpp"
 #include "engine/train/run_arguments.hpp"
 
 namespace lockstep::apps {
@@ -22,8 +23,16 @@ void what_to_train(Options& options) {
                  const std::string data = data_name(arguments);
                  return data != "synthetic" && data != "lessons" && !data.starts_with("text:");
                })
-      .choice("dtype", {"float32", "float64", "bfloat16"}, "float32",
-              "type of parameters, optimizer state and inputs");
+      .choice("dtype", {"float32", "float64", "bfloat16", "float16"}, "float32",
+              "type of parameters, optimizer state and inputs; with --masters, of passes alone")
+      .only_if(
+          {"dtype"},
+          "float16 needs --masters: a learning rate times a gradient is often below 2^-24, the "
+          "smallest number that it has",
+          [](const Arguments& arguments) {
+            return !arguments.has("--dtype float16") || arguments.flag("masters");
+          });
+  train::declare_precision(options);
 }
 
 void language_model(Options& options) {

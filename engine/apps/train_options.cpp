@@ -148,10 +148,7 @@ Datasets open_datasets(const Arguments& arguments) {
 
 nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& dataset) {
   nn::ModelSpec spec;
-  const std::string& dtype = arguments.get("dtype");
-  spec.dtype = dtype == "float64"    ? DType::float64
-               : dtype == "bfloat16" ? DType::bfloat16
-                                     : DType::float32;
+  spec.dtype = train::dtype_named(arguments.get("dtype")).value_or(DType::float32);
   if (!train::is_gpt(arguments)) {
     spec.widths = {dataset.inputs(), 256, 128, dataset.classes()};
     return spec;

@@ -200,7 +200,12 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
     if (tells) std::cout << told;
   }
   if (tells && arguments.given("export")) {
-    std::cout << "weights: " << arguments.get("export") << "\n";
+    std::cout << "weights: " << arguments.get("export")
+              << (arguments.flag("masters") ? " (float32)\n" : "\n");
+  }
+  if (const optim::LossScaler* scaler = strategy.loss_scaler(); tells && scaler != nullptr) {
+    std::cout << text("loss scale: ", scaler->scale(),
+                      "; steps skipped because gradients overflowed: ", scaler->skipped(), "\n");
   }
   if (tells && arguments.given("checkpoint")) {
     std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
@@ -219,6 +224,10 @@ void tell_stop(int signal, const std::string& folder, std::int64_t steps) {
                     " steps were taken, and saved in ", saved,
                     ": to continue, type the same command with --resume\n")
             << std::flush;
+}
+
+std::optional<optim::LossScalerState> state_of(const optim::LossScaler* scaler) {
+  return scaler != nullptr ? std::optional(scaler->state()) : std::nullopt;
 }
 
 std::int64_t parameters_of(const nn::ModelSpec& spec) {
@@ -245,7 +254,8 @@ Trained export_finished(const train::Making& making, train::Strategy& strategy,
   const Arguments& arguments = making.arguments;
   if (strategy.position().role == train::Role::train) {
     strategy.settle();
-    write_weights(arguments, strategy, making.recipe.model, name_of(making.recipe.optimizer.kind));
+    write_weights(arguments, strategy, making.recipe.saved_model(),
+                  name_of(making.recipe.optimizer.kind));
     strategy.end();
     if (reports(strategy)) {
       std::cout << text("the run had taken its ", counted(steps, "step"),
@@ -277,8 +287,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const optim::OptimizerSpec optimizer = optimizer_spec(arguments);
   const std::string_view of_kind = name_of(optimizer.kind);
   train::Recipe recipe{model_spec(arguments, *datasets.train), optimizer, options.seed};
+  recipe.precision = train::precision_of(arguments);
   if (arguments.given("init")) recipe.first_weights = arguments.get("init");
   const nn::ModelSpec& spec = recipe.model;
+  const nn::ModelSpec saved = recipe.saved_model();
   train::Making making{.arguments = arguments,
                        .group = *group,
                        .device = device,
@@ -289,7 +301,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   complete(making, world);
   const auto strategy = ways.make(making);
   const train::RankPosition position = strategy->position();
-  const Checkpoints checkpoints = make_checkpoints(arguments, spec, datasets, options.seed);
+  const Checkpoints checkpoints = make_checkpoints(arguments, saved, datasets, options.seed);
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::TrainState> earlier;
   if (arguments.flag("resume")) {
@@ -316,7 +328,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     if (world.told != nullptr) options.told_to_stop = [&] { return world.told->told(); };
     options.save = [&](const train::Position& at) {
       if (at.step == steps && arguments.given("export")) {
-        write_weights(arguments, *strategy, spec, of_kind);
+        write_weights(arguments, *strategy, saved, of_kind);
       }
       if (checkpoints.folder.empty()) return;
       const checkpoint::Contents contents = gather_contents(*strategy, of_kind);
@@ -329,6 +341,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                         .epoch = at.epoch,
                         .taken = at.taken,
                         .seed = options.seed,
+                        .loss_scaler = state_of(strategy->loss_scaler()),
                         .notes = std::move(notes)},
                        checkpoints.options);
     };
@@ -362,7 +375,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       counted(run.ranks, "rank"), ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
                       run.batch_size, " a rank, ", counted(run.steps, "step"), ", ", run.dtype,
-                      ", ", device.numbers() == Numbers::away ? run.device + ", " : std::string(),
+                      recipe.precision.masters ? " with float32 masters, " : ", ",
+                      device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
     std::cout << way.note(arguments, spec);
     if (earlier) {

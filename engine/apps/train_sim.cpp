@@ -195,7 +195,10 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
   const train::ChosenWays ways(arguments);
   ways.trainer().check_memory(
-      arguments, {spec, optimizer_spec(arguments)},
+      arguments,
+      {.model = spec,
+       .optimizer = optimizer_spec(arguments),
+       .precision = train::precision_of(arguments)},
       train::batch_sizes(options, datasets.train->size(), ways.shares(arguments, ranks)),
       room_of(cluster));
   const auto elements =

@@ -213,7 +213,7 @@ void Tape::backward(const Value& loss) {
   LOCKSTEP_CHECK(loss.tensor.defined() && loss.tensor.numel() == 1,
                  "backward: starts from one number, the loss; reduce the output to a mean first");
   check_walk(loss);
-  backward(loss, full(loss.tensor.shape(), 1.0, loss.tensor.dtype(), loss.tensor.device(),
+  backward(loss, full(loss.tensor.shape(), start_, loss.tensor.dtype(), loss.tensor.device(),
                       MemoryKind::activations));
 }
 

@@ -132,6 +132,9 @@ class Tape {
   //   Throws  ContractError when the tape was made for inference, was already spent, or when
   //           `loss` has more than one element or depends on no leaf
   void backward(const Value& loss);
+  // From now on, backward(loss) begins with this gradient of the loss, and not with 1: the loss is
+  // scaled without being another number for whoever reads it.
+  void start_from(double gradient) { start_ = gradient; }
   // The same from any output, given the gradient of something that was computed from it elsewhere.
   //   grad  of output's shape and dtype
   void backward(const Value& output, const Tensor& grad);
@@ -181,6 +184,7 @@ class Tape {
   void end_walk();
 
   GradMode mode_;
+  double start_ = 1;
   bool spent_ = false;
   std::vector<Node> nodes_;
   std::vector<Parameter*> leaves_;

@@ -56,6 +56,36 @@ class TimedHook final : public CommHook {
   Communication& seen_;
 };
 
+// Converts the mean back when it is there.
+class ConvertedPending final : public comm::Pending {
+ public:
+  ConvertedPending(comm::Work work, Tensor sent, Tensor flat)
+      : work_(std::move(work)), sent_(std::move(sent)), flat_(std::move(flat)) {}
+  void wait() override {
+    work_.wait();
+    flat_.convert_(sent_);
+    sent_ = {};
+  }
+  std::optional<double> ran_s() const override { return work_.ran_s(); }
+
+ private:
+  comm::Work work_;
+  Tensor sent_, flat_;
+};
+
+class ConvertingHook final : public CommHook {
+ public:
+  explicit ConvertingHook(DType wire) : wire_(wire) {}
+  comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
+    const Tensor sent = bucket.flat.to(wire_, MemoryKind::buffers);
+    comm::Work work = group.all_reduce_async(sent, ReduceOp::average);
+    return comm::Work(std::make_unique<ConvertedPending>(std::move(work), sent, bucket.flat));
+  }
+
+ private:
+  DType wire_;
+};
+
 }  // namespace
 
 std::optional<double> Communication::hidden() const {
@@ -76,6 +106,9 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen) 
 std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<PlainHook>(ReduceOp::sum); }
 std::unique_ptr<CommHook> make_average_hook() {
   return std::make_unique<PlainHook>(ReduceOp::average);
+}
+std::unique_ptr<CommHook> make_average_hook(DType wire) {
+  return std::make_unique<ConvertingHook>(wire);
 }
 
 }  // namespace lockstep::collectives

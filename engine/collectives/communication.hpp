@@ -25,5 +25,8 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
 // Hooks that compress nothing: the sum over the group, and the average.
 std::unique_ptr<CommHook> make_sum_hook();
 std::unique_ptr<CommHook> make_average_hook();
+// The average of gradients that travel as another type: each rank's are converted, multiplied by
+// 1/N and summed in that type, and the mean is converted back.
+std::unique_ptr<CommHook> make_average_hook(DType wire);
 
 }  // namespace lockstep::collectives

@@ -31,6 +31,10 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual std::string_view kind() const = 0;  // "sgd", "adam", "adamw"
   virtual void step() = 0;                    // one update from the gradients that are there
+  // The update of parameters()[index] alone. step() is one of each, so that whoever makes gradients
+  // of another form holds one at a time.
+  //   Throws  ContractError from an optimizer that needs them together
+  virtual void step_one(std::size_t index);
   virtual void zero_grad() = 0;  // makes every gradient undefined, as PyTorch's set_to_none
   virtual double learning_rate() const = 0;
   virtual void set_learning_rate(double rate) = 0;

@@ -29,22 +29,28 @@ ParameterWise::ParameterWise(std::vector<Parameter*> parameters, double learning
       counts_(counts),
       states_(parameters_.size()) {}
 
+void Optimizer::step_one(std::size_t) {
+  throw ContractError(text(kind(), " takes all gradients together; call step()"));
+}
+
 void ParameterWise::step() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Parameter& parameter = *parameters_[i];
-    if (!parameter.grad.defined()) continue;
-    State& state = states_[i];
-    if (state.updates == 0) {
-      std::vector<Tensor> tensors;  // all or none, whatever the memory says
-      for (std::size_t k = 0; k < tensor_names_.size(); ++k) {
-        tensors.push_back(zeros(parameter.value.shape(), parameter.value.dtype(),
-                                parameter.value.device(), MemoryKind::optimizer_state));
-      }
-      state.tensors = std::move(tensors);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) step_one(i);
+}
+
+void ParameterWise::step_one(std::size_t index) {
+  const Parameter& parameter = *parameters_[index];
+  if (!parameter.grad.defined()) return;
+  State& state = states_[index];
+  if (state.updates == 0) {
+    std::vector<Tensor> tensors;  // all or none, whatever the memory says
+    for (std::size_t k = 0; k < tensor_names_.size(); ++k) {
+      tensors.push_back(zeros(parameter.value.shape(), parameter.value.dtype(),
+                              parameter.value.device(), MemoryKind::optimizer_state));
     }
-    ++state.updates;
-    update(parameter, state);
+    state.tensors = std::move(tensors);
   }
+  ++state.updates;
+  update(parameter, state);
 }
 
 void ParameterWise::zero_grad() {

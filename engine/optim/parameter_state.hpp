@@ -13,6 +13,7 @@ namespace lockstep::optim {
 class ParameterWise : public Optimizer {
  public:
   void step() final;
+  void step_one(std::size_t index) final;
   void zero_grad() final;
   double learning_rate() const final { return learning_rate_; }
   void set_learning_rate(double rate) final { learning_rate_ = rate; }

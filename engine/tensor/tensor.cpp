@@ -229,6 +229,14 @@ void Tensor::copy_(const Tensor& source) const {
   device().charge(0, 2.0 * static_cast<double>(bytes()));
 }
 
+void Tensor::convert_(const Tensor& source) const {
+  LOCKSTEP_CHECK(source.numel() == numel_, "convert_: ", source.numel(), " elements into ", numel_,
+                 "; both tensors need as many");
+  if (source.dtype() == dtype()) return copy_(source);
+  device().kernels().convert(source, *this);
+  device().charge(0, static_cast<double>(source.bytes() + bytes()));
+}
+
 void Tensor::reduce_(const Tensor& operand, ReduceOp op) const {
   check_pair("reduce_", *this, operand);
   const std::int64_t apart =

@@ -69,6 +69,8 @@ class Tensor {
   // In place; const because they change elements, not this handle. Two tensors need equal numel and
   // dtype (ContractError names both otherwise); a value that the dtype cannot hold is refused.
   void copy_(const Tensor& source) const;
+  // The same from any dtype, each element converted as by to().
+  void convert_(const Tensor& source) const;
   void reduce_(const Tensor& operand, ReduceOp op) const;  // this = this op operand
   void fill_(double value) const;
   void scale_(double factor) const;  // floating-point only; halves in float32, rounded once

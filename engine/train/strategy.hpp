@@ -26,11 +26,13 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/nn/model_spec.hpp"
+#include "engine/optim/loss_scaler.hpp"
 #include "engine/optim/optimizer_spec.hpp"
 #include "engine/train/evaluate.hpp"
 #include "engine/train/observer.hpp"
 #include "engine/train/phases.hpp"
 #include "engine/train/pieces.hpp"
+#include "engine/train/precision.hpp"
 
 namespace lockstep::train {
 
@@ -77,6 +79,16 @@ struct Recipe {
   std::uint64_t seed = 0;  // of the first weights
   // A file of weights to begin with, instead of drawn ones.
   std::optional<std::filesystem::path> first_weights = std::nullopt;
+  // Types besides that of the model, which its passes have. A strategy that is made from a recipe
+  // with masters saves them as its weights, and reads first weights of their type.
+  Precision precision{};
+
+  // The model of the weights.
+  nn::ModelSpec saved_model() const {
+    nn::ModelSpec saved = model;
+    saved.dtype = precision.masters.value_or(model.dtype);
+    return saved;
+  }
 };
 
 class Strategy {
@@ -133,6 +145,9 @@ class Strategy {
   // serves reads its pieces.
   //   Throws  CheckpointError when it is of another model or optimizer
   virtual void restore(const checkpoint::SavedRun& saved) = 0;
+
+  // The scale of the loss, which a checkpoint keeps; none: losses are not scaled.
+  virtual const optim::LossScaler* loss_scaler() const { return nullptr; }
 
   // Reports the phases of each step to `watch` from now on. It must outlive the steps.
   virtual void set_phase_watch(PhaseWatch* watch) = 0;

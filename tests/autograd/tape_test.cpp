@@ -102,6 +102,18 @@ TEST_CASE_METHOD(Fixture, "tape: backward passes add up in grad") {
   CHECK(device.bytes_now(MemoryKind::gradients) == 8);
 }
 
+TEST_CASE_METHOD(Fixture,
+                 "tape: a walk that starts from 8 brings 8 times the gradients, of the same loss") {
+  Parameter a = parameter("a", {3}), b = parameter("b", {5});
+  Tape tape(GradMode::record);
+  tape.start_from(8);
+  const Value loss = product(tape, {tape.leaf(a), tape.leaf(b)});
+  tape.backward(loss);
+  CHECK(loss.tensor.item() == 15);
+  CHECK(a.grad.item() == 40);
+  CHECK(b.grad.item() == 24);
+}
+
 TEST_CASE_METHOD(Fixture, "tape: a gradient shared by two nodes is not changed under the other") {
   Parameter a = parameter("a", {3}), b = parameter("b", {4});
   Tape tape(GradMode::record);

@@ -46,6 +46,7 @@ train::Recipe recipe_of(const BarTask& task) {
                       .dropout = task.dropout,
                       .keep = task.keep};
   recipe.model.dtype = task.dtype;
+  recipe.precision = task.precision;
   recipe.optimizer = task.optimizer;
   recipe.seed = 7;
   return recipe;

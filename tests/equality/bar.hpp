@@ -21,6 +21,7 @@ struct BarTask {
   double clip_norm = 0;
   double dropout = 0;
   DType dtype = DType::float64;
+  train::Precision precision{};
   std::int64_t layers = 4;
   nn::OutputHead head = nn::OutputHead::tied;
   nn::Keep keep = nn::Keep::activations;

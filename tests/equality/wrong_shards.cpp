@@ -1,5 +1,7 @@
 #include "tests/equality/wrong_shards.hpp"
 
+#include <limits>
+
 #include "tests/equality/group_in_front.hpp"
 
 namespace lockstep::test {
@@ -15,7 +17,7 @@ class WrongGroup final : public GroupInFront {
     return GroupInFront::start(collective, where);
   }
   void run(const comm::Collective& collective, const comm::Where& where) override {
-    if (is_norm(collective)) return;
+    if (is_norm(collective) || is_overflow(collective)) return;
     spoil(collective);
     GroupInFront::run(collective, where);
   }
@@ -29,10 +31,23 @@ class WrongGroup final : public GroupInFront {
     return ++numbers_ % 2 == 1 && fault_ == WrongShard::local_norm;
   }
 
-  void spoil(const comm::Collective& collective) const {
+  // The maximum of what each rank has found in its gradients.
+  bool is_overflow(const comm::Collective& collective) const {
+    return fault_ == WrongShard::local_skip && collective.op == ReduceOp::max;
+  }
+
+  void spoil(const comm::Collective& collective) {
     if (collective.kind != comm::CollectiveKind::reduce_scatter) return;
     const Tensor& all = collective.input;
     const std::int64_t count = all.numel();
+    if (++reductions_ == 1 && rank() == 0) {
+      const bool every = fault_ == WrongShard::overflow_of_all;
+      const bool one =
+          every || fault_ == WrongShard::overflow_of_one || fault_ == WrongShard::local_skip;
+      for (int owner = every ? 0 : 1; one && owner < (every ? size() : 2); ++owner) {
+        all.narrow(owner * count / size(), 1).fill_(std::numeric_limits<double>::infinity());
+      }
+    }
     if (fault_ == WrongShard::leaking_padding) all.narrow(count - 1, 1).fill_(1);
     if (fault_ == WrongShard::averaged_twice) all.scale_(1.0 / size());
     if (fault_ == WrongShard::shifted) {
@@ -43,6 +58,7 @@ class WrongGroup final : public GroupInFront {
 
   WrongShard fault_;
   int numbers_ = 0;
+  int reductions_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,10 @@ enum class WrongShard : std::uint8_t {
   averaged_twice,   // the mean of a shard is divided by the ranks again
   shifted,          // a rank's range begins one element late
   local_norm,       // the sum of squares is this rank's own
+  // No mistake: in the first step, a gradient overflows in the shard of rank 1; in all shards.
+  overflow_of_one,
+  overflow_of_all,
+  local_skip,  // the former, and each rank decides by itself whether it skips the step
 };
 
 // In front of `inner`, which must outlive it. Of three ranks and the bar's model, each of whose

@@ -44,6 +44,22 @@ TEST_CASE("loss scaler: when every scale overflows it ends with a sentence, not 
   CHECK(scaler.scale() > 0);
 }
 
+TEST_CASE("loss scaler: it stops at its least scale, and a fixed one after 17 overflows in a row") {
+  LossScaler scaler({.initial_scale = 8, .least = 2});
+  scaler.update(Overflow::yes);
+  scaler.update(Overflow::yes);
+  CHECK(scaler.scale() == 2);
+  CHECK_THROWS_WITH(scaler.update(Overflow::yes),
+                    lockstep::test::contains("at every loss scale down to 2"));
+
+  LossScaler fixed({.initial_scale = 100, .interval = 1, .rule = optim::ScaleRule::fixed});
+  for (int k = 0; k < 33; ++k) fixed.update(k == 16 ? Overflow::no : Overflow::yes);
+  CHECK(fixed.scale() == 100);
+  CHECK(fixed.skipped() == 32);
+  CHECK_THROWS_WITH(fixed.update(Overflow::yes),
+                    lockstep::test::contains("in 17 steps in a row at the fixed loss scale 100"));
+}
+
 TEST_CASE_METHOD(OptimFixture, "loss scaler: gradients are divided by the scale, exactly") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     Parameter a = parameter({0, 0, 0}, dtype), none = parameter({0}, dtype);

@@ -1,5 +1,6 @@
 #include "engine/tensor/tensor.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,20 @@ TEST_CASE("to: every dtype becomes every other, in new storage of the same kind 
   CHECK(device.bytes_moved() - before == 4 + 2);
   CHECK_THROWS_WITH(full({2}, 300, DType::float32, device).to(DType::uint8),
                     contains("300 cannot be an element of type uint8"));
+}
+
+TEST_CASE("convert_: a tensor becomes another of any dtype, each element rounded once") {
+  CpuDevice device;
+  const Tensor wide = from_values(std::vector{1.0 / 3, -2.0, 1e6}, {3}, DType::float32, device);
+  const Tensor half = zeros({3}, DType::float16, device);
+  half.convert_(wide);
+  CHECK(half.item(0) == wide.to(DType::float16).item(0));
+  CHECK(half.item(1) == -2);
+  CHECK(std::isinf(half.item(2)));
+  const Tensor same = zeros({3}, DType::float32, device);
+  same.convert_(wide);
+  CHECK(same.item(0) == wide.item(0));
+  CHECK_THROWS_WITH(half.convert_(wide.narrow(0, 2)), contains("2 elements into 3"));
 }
 
 TEST_CASE("sole_owner: only the one handle that looks at the whole storage") {

@@ -37,7 +37,13 @@ inline void save_into(const std::filesystem::path& folder, train::Strategy& stra
   const auto contents = train::gather_contents(strategy.trainers(), strategy.position().reporter,
                                                strategy.pieces(), strategy.device(), optimizer);
   if (strategy.trainers().rank() != strategy.position().reporter) return;
-  checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
+  const optim::LossScaler* scaler = strategy.loss_scaler();
+  checkpoint::save(
+      folder, contents,
+      {.step = at.step,
+       .epoch = at.epoch,
+       .taken = at.taken,
+       .loss_scaler = scaler != nullptr ? std::optional(scaler->state()) : std::nullopt});
 }
 
 // Trains a small_recipe's model on 120 samples. With a folder, goes on from the latest checkpoint

@@ -10,6 +10,7 @@
 
 #include "engine/apps/train_command_line.hpp"
 #include "engine/base/error.hpp"
+#include "engine/train/precision.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -135,6 +136,45 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
   // What means the same with both is not refused.
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
+}
+
+TEST_CASE("ways: mixed precision is of ways with replicas or shards, and of 16-bit passes") {
+  const Words halves{"--dtype", "float16", "--masters"};
+  const std::vector<Words> take = {{},
+                                   {"--no-overlap"},
+                                   {"--zero", "1"},
+                                   {"--zero", "3"},
+                                   {"--fsdp", "no_shard"},
+                                   {"--reduce-dtype", "float32"},
+                                   {"--loss-scale", "1024"}};
+  for (const Words& way : take) CHECK(refusal(both(halves, way)) == "");
+  CHECK(refusal(both(both(halves, {"--fsdp", "full_shard"}), {"--reduce-dtype", "float32"})) == "");
+  for (const Words& way : std::vector<Words>{{"--horovod"}, {"--async"}, {"--pp", "2"}}) {
+    CHECK_THAT(refusal(both(halves, way)), contains("--masters keeps float32 weights"));
+    CHECK_THAT(refusal(both(way, {"--reduce-dtype", "bfloat16"})),
+               contains("which " + way.front()));
+  }
+  CHECK_THAT(refusal({"--dtype", "float16"}), contains("--dtype float16 needs --masters"));
+  CHECK_THAT(refusal({"--masters"}), contains("pass --dtype bfloat16 or float16, too"));
+  CHECK_THAT(refusal({"--dtype", "bfloat16", "--masters", "--loss-scale", "8"}),
+             contains("--loss-scale belongs to --dtype float16"));
+  CHECK_THAT(refusal(both(halves, {"--join", "live"})),
+             contains("lack the updates of the masters"));
+  CHECK_THAT(refusal({"--no-overlap", "--reduce-dtype", "float32"}), contains("needs DDP"));
+  CHECK_THAT(refusal({"--compress", "fp16", "--reduce-dtype", "bfloat16"}),
+             contains("both say what gradients travel as"));
+}
+
+TEST_CASE("ways: a loss scale is dynamic or fixed, and 1 at least") {
+  using Rule = train::LossScale::Rule;
+  const auto scale = [](const char* typed) { return train::loss_scale_named(typed); };
+  CHECK((scale("dynamic").rule == Rule::dynamic && scale("dynamic").first == 65536));
+  CHECK((scale("dynamic:1e3").rule == Rule::dynamic && scale("dynamic:1e3").first == 1000));
+  CHECK((scale("128").rule == Rule::fixed && scale("128").first == 128));
+  for (const char* typed : {"", "0.5", "-1", "inf", "1e99", "nan", "dynamic:", "64x", "static:1"}) {
+    CAPTURE(typed);
+    CHECK_THROWS_WITH(scale(typed), contains("is no scale; pass dynamic, dynamic:65536"));
+  }
 }
 
 TEST_CASE("ways: one that says nothing of its slot is refused beside the others in it") {

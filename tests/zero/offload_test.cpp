@@ -50,6 +50,7 @@ struct Case {
   Sharding sharding;
   Offload offload;
   Cut cut = Cut::flat;
+  DType passes = DType::float64;  // float32: with masters, which are float64
 };
 constexpr Case all_cases[] = {
     {Sharding::no_shard, Offload::optimizer},
@@ -59,15 +60,20 @@ constexpr Case all_cases[] = {
     {Sharding::shard_grad_op, Offload::all, Cut::rows},
     {Sharding::full_shard, Offload::optimizer, Cut::rows},
     {Sharding::full_shard, Offload::all},
+    {Sharding::zero_2, Offload::optimizer, Cut::flat, DType::float32},
+    {Sharding::full_shard, Offload::optimizer, Cut::rows, DType::float32},
+    {Sharding::full_shard, Offload::all, Cut::flat, DType::float32},
 };
 
 // A rank of the test: with `link`, its state is on the host behind it.
 std::unique_ptr<ShardedUnits> units_of(const Case& of, comm::ProcessGroup& group, Device& device,
                                        HostLink* link, int prefetch = 1) {
   const auto offload = link != nullptr ? of.offload : Offload::nothing;
+  nn::ModelSpec spec = small_gpt(nn::OutputHead::tied);
+  spec.dtype = of.passes;
   return std::make_unique<ShardedUnits>(
-      small_gpt(nn::OutputHead::tied), 3, device, zero::ShardGroups{group},
-      zero::ShardingOptions{of.sharding, prefetch, of.cut, offload}, link);
+      spec, 3, device, zero::ShardGroups{group},
+      zero::ShardingOptions{of.sharding, prefetch, of.cut, offload, DType::float64}, link);
 }
 
 // What rank 0 has after three steps, of which the second one takes two batches.
@@ -111,8 +117,8 @@ class LateLink final : public HostLink {
     const bool adds = how == Arrives::adds;
     if (!adds) on_host.fill_(0);
     return take(Late::down, [=] {
-      if (adds) return on_host.reduce_(on_device, ReduceOp::sum);
-      on_host.copy_(on_device);
+      if (adds) return on_host.reduce_(on_device.to(on_host.dtype()), ReduceOp::sum);
+      on_host.convert_(on_device);
     });
   }
   comm::Work up(const Tensor& on_host, const Tensor& on_device) override {
@@ -211,6 +217,31 @@ TEST_CASE("offload: a step copies its shard of gradients down, and as many param
       }
     }
   }
+}
+
+TEST_CASE("offload: of masters, what travels has the types of the passes and of the reduction") {
+  nn::ModelSpec spec = small_gpt(nn::OutputHead::untied);
+  spec.dtype = DType::float32;
+  test::on_fibers_with_strands(3, [&](comm::ProcessGroup& group, Strands& strands) {
+    CpuDevice device, host;
+    std::int64_t shards = 0;
+    for (std::int64_t unit = 0; unit < nn::unit_count(spec); ++unit) {
+      shards += shard_elements(spec, unit, 3);
+    }
+    const auto link = right_link(group, strands, host);
+    ShardedUnits units(
+        spec, 3, device, {group},
+        {Sharding::zero_2, 0, Cut::flat, Offload::optimizer, DType::float64, DType::bfloat16},
+        link.get());
+    const auto optimizer = optim::make_adamw(units.shards(), {});
+    step(units, *optimizer, group.rank(), device);
+    CHECK(units.copies().bytes == HostTraffic{2 * shards, 4 * shards});
+    CHECK(units.copies_planned() == HostTraffic{2 * shards, 4 * shards});
+    CHECK(device.bytes_now(MemoryKind::optimizer_state) == 0);
+    CHECK(host.bytes_now(MemoryKind::optimizer_state) == 3 * 8 * shards);  // masters included
+    CHECK(host.bytes_now(MemoryKind::gradients) == 8 * shards);
+    CHECK(host.bytes_now(MemoryKind::parameters) == 4 * shards);  // rounded, to come up
+  });
 }
 
 TEST_CASE("offload: between steps the device has its shard of parameters, or nothing") {

@@ -23,16 +23,21 @@ class QueuedLink final : public HostLink {
 
   comm::Work down(const Tensor& on_device, const Tensor& on_host, Arrives how) override {
     traffic_.down += bytes(on_device, on_host);
-    return run(down_, [this, on_device, on_host, how] {
-      if (how == Arrives::replaces) return copy(on_device, on_host);
+    const bool same = on_device.dtype() == on_host.dtype();
+    return run(down_, [this, on_device, on_host, how, same] {
+      if (how == Arrives::replaces && same) return copy(on_device, on_host);
       const Tensor arrived =
-          empty(on_host.shape(), on_host.dtype(), host_.device, MemoryKind::gradients);
+          empty(on_host.shape(), on_device.dtype(), host_.device, MemoryKind::gradients);
       copy(on_device, arrived);
-      on_host.reduce_(arrived, ReduceOp::sum);
+      if (how == Arrives::replaces) return on_host.convert_(arrived);
+      on_host.reduce_(same ? arrived : arrived.to(on_host.dtype()), ReduceOp::sum);
     });
   }
 
   comm::Work up(const Tensor& on_host, const Tensor& on_device) override {
+    LOCKSTEP_CHECK(on_host.dtype() == on_device.dtype(), "host link: ", name_of(on_host.dtype()),
+                   " comes up as ", name_of(on_device.dtype()),
+                   "; only what goes down is converted");
     traffic_.up += bytes(on_host, on_device);
     return run(up_, [this, on_host, on_device] { copy(on_host, on_device); });
   }
@@ -41,10 +46,8 @@ class QueuedLink final : public HostLink {
 
  private:
   static std::int64_t bytes(const Tensor& from, const Tensor& to) {
-    LOCKSTEP_CHECK(from.numel() == to.numel() && from.dtype() == to.dtype(),
-                   "host link: ", from.numel(), " elements of ", name_of(from.dtype()), " go to ",
-                   to.numel(), " of ", name_of(to.dtype()),
-                   "; a copy changes neither number nor type");
+    LOCKSTEP_CHECK(from.numel() == to.numel(), "host link: ", from.numel(), " elements go to ",
+                   to.numel(), "; a copy needs as many");
     return static_cast<std::int64_t>(from.bytes());
   }
 

@@ -19,8 +19,9 @@ class HostLink {
 
   virtual ~HostLink() = default;
   virtual Device& host() = 0;
-  // Starts a copy of equal numbers of elements. Both tensors belong to it until wait(). With
-  // `adds`, the host adds what came to what is there, before the queue goes on.
+  // Starts a copy of equal numbers of elements. Both tensors belong to it until wait(). What goes
+  // down may have another type there: the host converts it. With `adds`, the host adds what came
+  // to what is there. The queue goes on when that is done.
   virtual comm::Work down(const Tensor& on_device, const Tensor& on_host, Arrives how) = 0;
   virtual comm::Work up(const Tensor& on_host, const Tensor& on_device) = 0;
   // Of all copies that were started.

@@ -2,11 +2,10 @@
 
 namespace lockstep::zero {
 
-void HostShards::lower(const Tensor& gradient, Tensor& sum) {
+void HostShards::lower(const Tensor& gradient, Tensor& sum, DType dtype) {
   settle();
   const auto how = sum.defined() ? HostLink::Arrives::adds : HostLink::Arrives::replaces;
-  if (!sum.defined())
-    sum = empty(gradient.shape(), gradient.dtype(), host(), MemoryKind::gradients);
+  if (!sum.defined()) sum = empty(gradient.shape(), dtype, host(), MemoryKind::gradients);
   falling_ = gradient;
   fall_ = link_.down(gradient, sum, how);
 }

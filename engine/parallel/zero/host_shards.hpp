@@ -30,9 +30,9 @@ class HostShards {
   HostShards(HostLink& link, const comm::ProcessGroup& clock) : link_(link), clock_(clock) {}
 
   Device& host() const { return link_.host(); }
-  // Starts the way down of a gradient [S], which is added to `sum` on the host, or makes it.
-  // Waits for the gradient before it.
-  void lower(const Tensor& gradient, Tensor& sum);
+  // Starts the way down of a gradient [S], which is added to `sum` on the host, or makes it, of
+  // this type. Waits for the gradient before it.
+  void lower(const Tensor& gradient, Tensor& sum, DType dtype);
   // Waits until the last gradient is down.
   void settle();
   comm::Work raise(const Tensor& on_host, const Tensor& on_device);

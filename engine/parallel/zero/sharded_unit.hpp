@@ -13,8 +13,9 @@ struct ShardedUnits::Unit {
   std::vector<Parameter*> parameters;  // of the model
   std::vector<Shape> shapes;
   FlatShards cut;
-  Tensor shard;      // [S], this rank's; for passes
+  Tensor shard;      // [S], this rank's, for passes; none: masters are rounded when gathered
   Tensor updated;    // [S], by the optimizer: the shard, or its copy on the host
+  Tensor rounded;    // [S], of masters: the shard, or its copy on the host before it comes up
   Tensor raised;     // [S], of a shard on the host, until it is gathered
   Tensor values;     // [N·S] while they are there, or on their way
   Tensor gradients;  // [N·S] from the unit's backward pass to its reduction

@@ -31,6 +31,8 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
                            ShardGroups groups, const ShardingOptions& options, HostLink* link)
     : device_(device),
       dtype_(spec.dtype),
+      weights_(options.weights.value_or(spec.dtype)),
+      wire_(options.reduce.value_or(spec.dtype)),
       groups_(groups),
       keeps_(options.sharding != Sharding::full_shard &&
              options.sharding != Sharding::shard_grad_op),
@@ -64,15 +66,17 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
                      offload_ == Offload::all});
   alone_ = without_reductions(plan_);
   now_ = &plan_;
+  nn::ModelSpec of_weights = spec;
+  of_weights.dtype = weights_;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto made = nn::make_units(spec, device_, seed, {i, 1});
+    const auto made = nn::make_units(of_weights, device_, seed, {i, 1});
     std::map<std::string, Tensor> values;
     for (const Parameter* parameter : made->parameters()) {
       values[parameter->name] = parameter->value;
     }
     for (const auto& unit : units_) {
       const bool here = !unit->empty() && values.contains(unit->parameters.front()->name);
-      if (here && !unit->shard.defined()) {
+      if (here && !unit->updated.defined()) {
         fill_unit(*unit, [&](const std::string& name) { return values.at(name); });
       }
     }
@@ -81,63 +85,6 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
 }
 
 ShardedUnits::~ShardedUnits() = default;
-
-// Decides who owns what of a unit. Its parameters have no values from here on.
-void ShardedUnits::lay_out(Unit& unit, std::vector<Parameter*> parameters) {
-  std::vector<std::int64_t> numels;
-  for (Parameter* parameter : parameters) {
-    unit.shapes.push_back(parameter->value.shape());
-    numels.push_back(parameter->value.numel());
-    parameter->value = {};
-  }
-  unit.parameters = std::move(parameters);
-  const int ranks = groups_.shards.size();
-  unit.cut = cut_ == Cut::rows ? row_shards(unit.shapes, ranks) : flat_shards(numels, ranks);
-  for (const ShardPiece& piece : unit.cut.ranks[static_cast<std::size_t>(groups_.shards.rank())]) {
-    Owned& owned = unit.owned.emplace_back();
-    owned.parameter.name = unit.parameters[piece.parameter]->name;
-    owned.parameter.whole = unit.shapes[piece.parameter];
-    owned.begin = piece.begin;
-    owned.end = piece.end;
-  }
-}
-
-void ShardedUnits::fill(const ValueOf& value) {
-  for (const auto& unit : units_) {
-    if (!unit->empty()) fill_unit(*unit, value);
-  }
-}
-
-void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
-  const int rank = groups_.shards.rank();
-  if (!unit.shard.defined()) {
-    const std::int64_t count = keeps_ ? unit.cut.padded() : unit.cut.shard;
-    Device& home = offload_ == Offload::all ? host_->host() : device_;
-    const Tensor made = zeros({count}, dtype_, home, MemoryKind::parameters);
-    if (keeps_) unit.values = made;
-    unit.shard = keeps_ ? made.narrow(rank * unit.cut.shard, unit.cut.shard) : made;
-    unit.updated = unit.shard;
-    if (offload_ == Offload::optimizer) {
-      unit.updated = zeros({unit.cut.shard}, dtype_, host_->host(), MemoryKind::parameters);
-    }
-    if (keeps_) bind(unit);
-    const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(rank)];
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-      unit.owned[k].parameter.value =
-          unit.updated.narrow(pieces[k].offset, pieces[k].end - pieces[k].begin);
-    }
-  }
-  if (keeps_) {
-    for (Parameter* parameter : unit.parameters) parameter->value.copy_(value(parameter->name));
-    if (host_) unit.updated.copy_(unit.shard);
-    return;
-  }
-  for (const Owned& owned : unit.owned) {
-    const Tensor whole = value(owned.parameter.name).view({-1});
-    owned.parameter.value.copy_(whole.narrow(owned.begin, owned.end - owned.begin));
-  }
-  if (!unit.updated.same_place(unit.shard)) unit.shard.copy_(unit.updated);
-}
 
 std::vector<ShardedUnits::Owned*> ShardedUnits::owned() {
   std::vector<Owned*> all;
@@ -186,12 +133,16 @@ void ShardedUnits::end_backward() {
   if (host_) host_->settle();
 }
 
-// What a rank updated on the host comes up. Whole parameters must be there when the step is over;
-// any others are waited for when they are gathered.
+// What is updated becomes what is computed with: rounded where it is a master, and brought up from
+// the host. Whole parameters must be there when the step is over; any others are waited for when
+// they are gathered.
 void ShardedUnits::end_update() {
-  if (offload_ == Offload::optimizer) {
-    for (const auto& unit : units_) {
-      if (!unit->empty()) unit->raising = host_->raise(unit->updated, unit->shard);
+  for (const auto& unit : units_) {
+    if (unit->empty() || !unit->shard.defined()) continue;
+    if (unit->rounded.defined()) unit->rounded.convert_(unit->updated);
+    if (offload_ == Offload::optimizer) {
+      unit->raising =
+          host_->raise(unit->rounded.defined() ? unit->rounded : unit->updated, unit->shard);
     }
   }
   carry_out(plan_.after_update);
@@ -251,14 +202,23 @@ void ShardedUnits::fetch(Unit& unit) {
   unit.raising = host_->raise(unit.shard, unit.raised);
 }
 
+// This rank's part of what is gathered.
+Tensor ShardedUnits::own_range(const Unit& unit) const {
+  return unit.values.narrow(groups_.shards.rank() * unit.cut.shard, unit.cut.shard);
+}
+
 void ShardedUnits::gather(Unit& unit) {
   if (keeps_ && groups_.shards.size() == 1) return;
   if (!unit.values.defined()) {
     unit.values = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
   }
   if (host_) host_->await(unit.raising);
-  const Tensor& mine = unit.raised.defined() ? unit.raised : unit.shard;
-  unit.gathering = groups_.shards.all_gather_async(mine, unit.values);
+  const bool rounds = !unit.shard.defined();
+  if (rounds) own_range(unit).convert_(unit.updated);
+  const Tensor own = rounds || keeps_        ? own_range(unit)
+                     : unit.raised.defined() ? unit.raised
+                                             : unit.shard;
+  unit.gathering = groups_.shards.all_gather_async(own, unit.values);
 }
 
 void ShardedUnits::bind(Unit& unit) {
@@ -286,14 +246,14 @@ void ShardedUnits::copy_out(Unit& unit) {
 }
 
 void ShardedUnits::copy_in(Unit& unit) {
-  unit.gradients = zeros({unit.cut.padded()}, dtype_, device_, MemoryKind::gradients);
+  unit.gradients = zeros({unit.cut.padded()}, wire_, device_, MemoryKind::gradients);
   for (std::size_t rank = 0; rank < unit.cut.ranks.size(); ++rank) {
     const Tensor of_rank =
         unit.gradients.narrow(static_cast<std::int64_t>(rank) * unit.cut.shard, unit.cut.shard);
     for (const auto& [p, begin, end, offset] : unit.cut.ranks[rank]) {
       if (!unit.parameters[p]->grad.defined()) continue;
       const Tensor whole = unit.parameters[p]->grad.view({-1});
-      of_rank.narrow(offset, end - begin).copy_(whole.narrow(begin, end - begin));
+      of_rank.narrow(offset, end - begin).convert_(whole.narrow(begin, end - begin));
     }
   }
   for (Parameter* parameter : unit.parameters) parameter->grad = {};
@@ -324,10 +284,15 @@ void ShardedUnits::reduce(Unit& unit) {
       parameter->grad_place.fill_(0);
     }
   }
+  if (unit.gradients.dtype() != wire_) {
+    const Tensor made = std::exchange(unit.gradients, {});
+    for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
+    unit.gradients = made.to(wire_);
+  }
   if (ranks() > 1) unit.gradients.scale_(1.0 / ranks());
   const std::int64_t first = groups_.shards.rank() * unit.cut.shard;
   unit.incoming = in_place_ ? unit.gradients.narrow(first, unit.cut.shard)
-                            : empty({unit.cut.shard}, dtype_, device_, MemoryKind::gradients);
+                            : empty({unit.cut.shard}, wire_, device_, MemoryKind::gradients);
   if (groups_.shards.size() > 1) {
     unit.reducing =
         groups_.shards.reduce_scatter_async(unit.gradients, unit.incoming, ReduceOp::sum);
@@ -343,8 +308,9 @@ void ShardedUnits::end_reduction(Unit& unit) {
     comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
     await(work);
   }
+  if (!host_ && wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
   if (host_) {
-    host_->lower(unit.incoming, unit.sum);
+    host_->lower(unit.incoming, unit.sum, weights_);
   } else if (unit.sum.defined()) {
     unit.sum.reduce_(unit.incoming, ReduceOp::sum);
   } else {
@@ -377,19 +343,23 @@ std::vector<std::int64_t> ShardedUnits::counts() const {
 }
 
 std::int64_t ShardedUnits::bytes_planned() const {
-  const auto width = static_cast<std::int64_t>(bytes_of(dtype_));
-  return elements_sent(plan_, counts(), groups_.shards.size()) * width;
+  const int ranks = groups_.shards.size();
+  const std::int64_t gathered = elements_sent(alone_, counts(), ranks);
+  const std::int64_t reduced = elements_sent(plan_, counts(), ranks) - gathered;
+  return gathered * static_cast<std::int64_t>(bytes_of(dtype_)) +
+         reduced * static_cast<std::int64_t>(bytes_of(wire_));
 }
 
 HostCopies ShardedUnits::copies() const { return host_ ? host_->copies() : HostCopies{}; }
 
 HostTraffic ShardedUnits::copies_planned() const {
   if (!host_) return {};
-  const auto width = static_cast<std::int64_t>(bytes_of(dtype_));
   std::int64_t shards = 0;
   for (const auto& unit : units_) shards += unit->cut.shard;
   const std::int64_t fetched = elements_fetched(plan_, counts(), groups_.shards.size());
-  return {shards * width, (offload_ == Offload::all ? fetched : shards) * width};
+  return {
+      shards * static_cast<std::int64_t>(bytes_of(wire_)),
+      (offload_ == Offload::all ? fetched : shards) * static_cast<std::int64_t>(bytes_of(dtype_))};
 }
 
 }  // namespace lockstep::zero

@@ -18,7 +18,8 @@
 // Invariants
 //   1. Gradients are made in the buffer that is reduced (Parameter::grad_place), or copied into it
 //      where rows are cut; its padding is 0.
-//   2. Gradients are multiplied by 1/(N·R) before they are summed.
+//   2. Gradients are converted to the type of the reduction, multiplied by 1/(N·R), summed, and
+//      only then converted to the type of the owned weights; there, those of several passes add up.
 //   3. A unit without elements takes part in no collective.
 //   4. What the optimizer updates lies on the host where state is offloaded (host_shards.hpp).
 // Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
@@ -56,6 +57,11 @@ struct ShardingOptions {
   int prefetch = 1;                    // as PlanOptions
   Cut cut = Cut::flat;                 // rows: only where parameters are gathered for passes
   Offload offload = Offload::nothing;  // all: likewise
+  // The type of the weights that this rank owns and the optimizer updates; the model's is that of
+  // its passes. Owned gradients have it, too. None: the model's.
+  std::optional<DType> weights = std::nullopt;
+  // The type in which gradients are reduced. None: the model's.
+  std::optional<DType> reduce = std::nullopt;
 };
 
 // The gradients of a pass are reduced, or stay whole and add up.
@@ -88,8 +94,11 @@ class ShardedUnits final : public nn::UnitWatch {
   std::vector<Tensor> gradients() const;
   // True if every rank has all parameters between steps.
   bool keeps_parameters() const { return keeps_; }
+  // True if the owned weights are of another type than the passes, and so are not the parameters.
+  bool keeps_masters() const { return weights_ != dtype_; }
 
-  // Replaces the parameters: `value(name)` is one in whole. Does not communicate.
+  // Replaces the parameters: `value(name)` is one in whole, of the owned weights' type. Does not
+  // communicate.
   using ValueOf = std::function<Tensor(const std::string& name)>;
   void fill(const ValueOf& value);
 
@@ -123,7 +132,9 @@ class ShardedUnits final : public nn::UnitWatch {
   void lay_out(Unit& unit, std::vector<Parameter*> parameters);
   void fill_unit(Unit& unit, const ValueOf& value);
   void carry_out(const Actions& actions);
+  void make_shard(Unit& unit);
   void fetch(Unit& unit);
+  Tensor own_range(const Unit& unit) const;
   void gather(Unit& unit);
   void bind(Unit& unit);
   void copy_out(Unit& unit);
@@ -137,7 +148,7 @@ class ShardedUnits final : public nn::UnitWatch {
   std::vector<std::int64_t> counts() const;
 
   Device& device_;
-  DType dtype_;
+  DType dtype_, weights_, wire_;  // of the passes, of what is owned, of reductions
   ShardGroups groups_;
   bool keeps_;
   Cut cut_;

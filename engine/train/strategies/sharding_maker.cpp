@@ -70,7 +70,8 @@ int ShardingMaker::shares(const Arguments& arguments, int ranks) const {
 std::string_view ShardingMaker::reduction() const { return "unit by unit"; }
 
 std::string ShardingMaker::note(const Arguments& arguments, const nn::ModelSpec& model) const {
-  const ZeroOptions options = zero_options(arguments);
+  ZeroOptions options = zero_options(arguments);
+  options.sharding = with_types(options.sharding, precision_of(arguments));
   if (options.sharding.offload == zero::Offload::nothing) return "";
   const HostTraffic copies = copies_of_step(
       options, model, static_cast<int>(arguments.integer("ranks", 1)), accumulate(arguments));

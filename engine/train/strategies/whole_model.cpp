@@ -3,11 +3,14 @@
 #include <utility>
 
 #include "engine/checkpoint/weights.hpp"
+#include "engine/replicas/agree.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
+#include "engine/train/strategies/masters.hpp"
 
 namespace lockstep::train {
 
 Replica make_replica(const Recipe& recipe, Device& device) {
+  if (recipe.precision.masters) return make_replica_with_masters(recipe, device);
   Replica replica;
   replica.model = nn::make_model(recipe.model, device, recipe.seed);
   if (recipe.first_weights) checkpoint::load_weights(*recipe.first_weights, *replica.model);
@@ -27,8 +30,15 @@ WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
       group_(ranks.replicas),
       model_(std::move(replica.model)),
       optimizer_(std::move(replica.optimizer)),
+      weights_(replica.weights ? std::move(replica.weights) : model_),
+      masters_(std::move(replica.masters)),
       clip_norm_(clip_norm),
-      rate_(optimizer_->learning_rate()) {}
+      rate_(optimizer_->learning_rate()) {
+  if (!masters_) return;
+  replicas::make_equal(group_, *weights_);
+  masters_->round();
+  masters_->set_clip_norm(std::exchange(clip_norm_, 0));
+}
 
 Evaluation WholeModel::evaluate(const data::Dataset& dataset) {
   return train::evaluate(group_, *model_, dataset);
@@ -39,9 +49,18 @@ void WholeModel::end() {
   model_->prepare({});
 }
 
-std::vector<Piece> WholeModel::pieces() { return whole_pieces(*model_, *optimizer_); }
+std::vector<Piece> WholeModel::pieces() { return whole_pieces(*weights_, *optimizer_); }
 
-void WholeModel::restore(const checkpoint::SavedRun& saved) { saved.load(*model_, *optimizer_); }
+void WholeModel::restore(const checkpoint::SavedRun& saved) {
+  saved.load(*weights_, *optimizer_);
+  if (!masters_) return;
+  masters_->round();
+  if (masters_->scaler()) go_on(*masters_->scaler(), saved);
+}
+
+const optim::LossScaler* WholeModel::loss_scaler() const {
+  return masters_ && masters_->scaler() ? &*masters_->scaler() : nullptr;
+}
 
 void WholeModel::before_update() {
   enter(Phase::optimizer);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/optim/master_optimizer.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
@@ -15,9 +16,12 @@ namespace lockstep::train {
 struct Replica {
   std::shared_ptr<nn::Module> model;
   std::shared_ptr<optim::Optimizer> optimizer;
+  std::shared_ptr<nn::Module> weights = nullptr;  // as they are saved; none: the model's
+  // The optimizer itself, where the weights are masters of the model's parameters.
+  std::shared_ptr<optim::MasterOptimizer> masters = nullptr;
 };
 
-// As the recipe says, on `device`.
+// As the recipe says, on `device`; masters too.
 //   Throws  CheckpointError when the recipe's first weights are of another model
 Replica make_replica(const Recipe& recipe, Device& device);
 // The caller's own, which must outlive the strategy.
@@ -35,6 +39,7 @@ class WholeModel : public Strategy {
   void end() override;
   std::vector<Piece> pieces() override;
   void restore(const checkpoint::SavedRun& saved) override;
+  const optim::LossScaler* loss_scaler() const override;
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  protected:
@@ -59,8 +64,10 @@ class WholeModel : public Strategy {
   comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;
-  double clip_norm_;
-  double rate_;  // of the optimizer, when it was given
+  std::shared_ptr<nn::Module> weights_;  // which are saved
+  std::shared_ptr<optim::MasterOptimizer> masters_;
+  double clip_norm_;  // 0 where the optimizer has masters, and clips itself
+  double rate_;       // of the optimizer, when it was given
   PhaseWatch* phases_ = nullptr;
   Cost cost_;
 };

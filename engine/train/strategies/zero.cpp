@@ -11,6 +11,7 @@
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/train/strategies/masters.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -55,9 +56,10 @@ class ZeroStrategy final : public Strategy {
       const HostMemory host = options.host != nullptr ? *options.host : HostMemory{*own_host_};
       link_ = zero::make_host_link(host, options.strands, replicas_);
     }
-    units_ = std::make_unique<ShardedUnits>(recipe.model, recipe.seed, device,
-                                            zero::ShardGroups{shards, copies_.get()},
-                                            options.sharding, link_.get());
+    units_ = std::make_unique<ShardedUnits>(
+        recipe.model, recipe.seed, device, zero::ShardGroups{shards, copies_.get()},
+        with_types(options.sharding, recipe.precision), link_.get());
+    if (const auto scaler = scaler_options(recipe.precision)) scaler_.emplace(*scaler);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
       check_model(file);
@@ -99,9 +101,11 @@ class ZeroStrategy final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     enter(Phase::optimizer);
-    clip();
-    optimizer_->step();
-    units_->end_update();
+    if (unscale() == optim::Overflow::no) {
+      clip();
+      optimizer_->step();
+      units_->end_update();
+    }
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
     if (link_) cost_.host = units_->copies();
@@ -145,7 +149,7 @@ class ZeroStrategy final : public Strategy {
 
   std::vector<Piece> pieces() override {
     std::vector<Piece> all;
-    if (units_->keeps_parameters()) {
+    if (units_->keeps_parameters() && !units_->keeps_masters()) {
       for (const Parameter* p : units_->model().parameters()) {
         const Shape& shape = p->value.shape();
         all.push_back({PieceKind::parameter, p->name, shape, whole_of(shape), p->value});
@@ -189,7 +193,10 @@ class ZeroStrategy final : public Strategy {
       throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", error.what()));
     }
     fill_from(saved.weights());
+    if (scaler_) go_on(*scaler_, saved);
   }
+
+  const optim::LossScaler* loss_scaler() const override { return scaler_ ? &*scaler_ : nullptr; }
 
  private:
   void enter(Phase phase) const {
@@ -204,9 +211,21 @@ class ZeroStrategy final : public Strategy {
     const Value mean = autograd::cross_entropy(tape, logits, batch.labels);
     const Value loss = weight == 1 ? mean : autograd::scale(tape, mean, weight);
     enter(Phase::backward);
+    if (scaler_) tape.start_from(scaler_->scale());
     tape.backward(loss);
     units_->end_backward();
     return loss.tensor;
+  }
+
+  // Divides the gradients by the loss scale. A rank sees the overflow of its own shard: all take
+  // the maximum of what they have seen, so that they skip a step together.
+  optim::Overflow unscale() {
+    if (!scaler_) return optim::Overflow::no;
+    const Tensor found = scaler_->unscale(units_->gradients());
+    replicas_.all_reduce(found, ReduceOp::max);
+    const optim::Overflow overflow = optim::LossScaler::told_by(found);
+    scaler_->update(overflow);
+    return overflow;
   }
 
   // Copies of a shard are equal, so the norm is over the ranks that share one copy.
@@ -232,7 +251,7 @@ class ZeroStrategy final : public Strategy {
 
   void check_model(const checkpoint::SafetensorsFile& file) const {
     SymbolicDevice nowhere;
-    const auto model = nn::make_model(recipe_.model, nowhere, 0);
+    const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
   void fill_from(const checkpoint::SafetensorsFile& file) {
@@ -265,11 +284,18 @@ class ZeroStrategy final : public Strategy {
   std::unique_ptr<zero::HostLink> link_;                 // where state is offloaded
   std::unique_ptr<ShardedUnits> units_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<optim::LossScaler> scaler_;
   PhaseWatch* phases_ = nullptr;
   Cost cost_;
 };
 
 }  // namespace
+
+zero::ShardingOptions with_types(zero::ShardingOptions options, const Precision& precision) {
+  options.weights = precision.masters;
+  options.reduce = precision.reduce;
+  return options;
+}
 
 void check(const ZeroOptions& options, int ranks) {
   const int k = options.shard_ranks;

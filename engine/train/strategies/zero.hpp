@@ -28,6 +28,9 @@ struct ZeroOptions {
   const HostMemory* host = nullptr;
 };
 
+// The same shards, with the types that a run has besides its model's.
+zero::ShardingOptions with_types(zero::ShardingOptions options, const Precision& precision);
+
 //   Throws  UsageError unless shard_ranks divides the number of ranks
 void check(const ZeroOptions& options, int ranks);
 
@@ -35,7 +38,8 @@ void check(const ZeroOptions& options, int ranks);
 //   clip_norm bound on the averaged gradient's global norm; 0: none
 //   Comm      a step, by ShardedUnits: 2(N-1)/N · bytes of the parameters where they are kept, or
 //             gathered once, 3(N-1)/N where they are gathered twice, less the last unit; an
-//             all-reduce of one float64 for the loss, and one for the norm where it is bounded.
+//             all-reduce of one float64 for the loss, and one for the norm where it is bounded;
+//             with a loss scale, one of a number that says whether gradients overflowed.
 //             Over the link to the host, where state is offloaded: as host_shards.hpp
 //   Throws    UsageError as check
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,

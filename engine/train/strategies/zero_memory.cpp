@@ -102,8 +102,8 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
   RankGroups groups(options, ranks);
   const bool offloads = options.sharding.offload != zero::Offload::nothing;
   const auto link = offloads ? zero::make_host_link({host}, nullptr, groups.shards) : nullptr;
-  zero::ShardedUnits units(recipe.model, recipe.seed, device, groups.both(), options.sharding,
-                           link.get());
+  zero::ShardedUnits units(recipe.model, recipe.seed, device, groups.both(),
+                           with_types(options.sharding, recipe.precision), link.get());
   const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.

@@ -38,15 +38,22 @@ inline Way async_way() {
       .slot = Slot::execution,
       .option = "async",
       .declare = declare,
-      .refuses = {{"plain", replaced},
-                  {"ddp", replaced},
-                  {"compression", replaced},
-                  {"all-reduce",
-                   "chooses how ranks sum gradients, but with --async each rank pushes its own to "
-                   "servers; leave one of them out"},
-                  {"horovod", "and --async are two ways to share gradients; pass only one"},
-                  {"modelled-compute",
-                   "does not combine with --async, which reads numbers; leave one of them out"}},
+      .refuses =
+          {{"masters",
+            "keeps float32 weights beside 16-bit ones, which servers do not do; leave one of "
+            "them out"},
+           {"reduce-dtype",
+            "is of DDP's buckets and of shards, which --async does not have; leave one of them "
+            "out"},
+           {"plain", replaced},
+           {"ddp", replaced},
+           {"compression", replaced},
+           {"all-reduce",
+            "chooses how ranks sum gradients, but with --async each rank pushes its own to "
+            "servers; leave one of them out"},
+           {"horovod", "and --async are two ways to share gradients; pass only one"},
+           {"modelled-compute",
+            "does not combine with --async, which reads numbers; leave one of them out"}},
       .reads = {"accumulate"},
   };
 }

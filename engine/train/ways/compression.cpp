@@ -9,10 +9,11 @@ namespace {
 compress::Compression compression_of(const Arguments& arguments) {
   auto compression = compress::compression_of(arguments.get("compress"));
   if (arguments.flag("no-error-feedback")) compression.feedback = compress::ErrorFeedback::off;
-  if (arguments.get("dtype") == "bfloat16") {
+  const std::string& dtype = arguments.get("dtype");
+  if (dtype == "bfloat16" || dtype == "float16") {
     throw UsageError(text("--compress ", arguments.get("compress"),
-                          " needs gradients of float32 or float64, and those of --dtype bfloat16 "
-                          "have 16 bits already; leave one of them out"));
+                          " needs gradients of float32 or float64, and those of --dtype ", dtype,
+                          " have 16 bits already; leave one of them out"));
   }
   return compression;
 }

@@ -28,7 +28,9 @@ inline Way compression_way() {
           .name = "compression",
           .slot = Slot::hook,
           .option = "compress",
-          .declare = declare};
+          .declare = declare,
+          .refuses = {
+              {"reduce-dtype", "and --compress both say what gradients travel as; pass only one"}}};
 }
 
 }  // namespace lockstep::train

@@ -19,6 +19,10 @@ class DdpMaker final : public WayMaker {
       run.join = arguments.has("--join live") ? ddp::JoinDivide::live : ddp::JoinDivide::initial;
     }
     run.hooked = {std::move(making.hook), making.watch};
+    const auto& reduce = making.recipe.precision.reduce;
+    if (reduce && *reduce != making.recipe.model.dtype) {
+      run.hooked.hook = collectives::make_average_hook(*reduce);
+    }
     return make_ddp_or_plain(making.group, making.device, making.recipe, std::move(run));
   }
   Deal deal(const Arguments& arguments) const override {

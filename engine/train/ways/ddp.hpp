@@ -25,7 +25,10 @@ inline Way ddp_way() {
         .exclude({"join", "static-graph"},
                  "do not combine: a rank that has run out uses no parameter; pass only one")
         .only_if({"find-unused", "join"}, needs_numbers, has_numbers)
-        .option("accumulate", "1", "batches per rank in one optimizer step");
+        .option("accumulate", "1", "batches per rank in one optimizer step")
+        .exclude({"join", "masters"},
+                 "do not combine: a rank that has run out would lack the updates of the masters; "
+                 "pass only one");
   };
   return {.stem = "ddp", .name = "DDP", .slot = Slot::reduction, .declare = declare};
 }

@@ -36,14 +36,21 @@ inline Way horovod_way() {
       .slot = Slot::reduction,
       .option = "horovod",
       .declare = declare,
-      .refuses = {{"accumulate",
-                   "belongs to DDP, which --horovod replaces; with --horovod, pass "
-                   "--backward-passes"},
-                  {"plain", replaced},
-                  {"ddp", replaced},
-                  {"compression", replaced},
-                  {"modelled-compute",
-                   "does not combine with --horovod, which reads numbers; leave one of them out"}},
+      .refuses =
+          {{"accumulate",
+            "belongs to DDP, which --horovod replaces; with --horovod, pass "
+            "--backward-passes"},
+           {"masters",
+            "keeps float32 weights beside 16-bit ones, which --horovod does not do; leave "
+            "one of them out"},
+           {"reduce-dtype",
+            "is of DDP's buckets and of shards, which --horovod does not have; leave one of them "
+            "out"},
+           {"plain", replaced},
+           {"ddp", replaced},
+           {"compression", replaced},
+           {"modelled-compute",
+            "does not combine with --horovod, which reads numbers; leave one of them out"}},
   };
 }
 

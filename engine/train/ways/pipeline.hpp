@@ -37,7 +37,13 @@ inline Way pipeline_way() {
       .slot = Slot::execution,
       .option = "pp",
       .declare = declare,
-      .refuses = {{"plain", whole},
+      .refuses = {{"masters",
+                   "keeps float32 weights beside 16-bit ones, which stages do not do; leave one of "
+                   "them out"},
+                  {"reduce-dtype",
+                   "is of DDP's buckets and of shards, which --pp does not have; leave one of them "
+                   "out"},
+                  {"plain", whole},
                   {"ddp", whole},
                   {"compression", whole},
                   {"horovod", whole},

@@ -17,6 +17,8 @@ inline Way plain_way() {
                 .flag("no-overlap", "sum gradients after backward, not during it (DDP)");
           },
       .refuses = {{"ddp", "needs DDP, which --no-overlap turns off; leave one of them out"},
+                  {"reduce-dtype",
+                   "needs DDP, which --no-overlap turns off; leave one of them out"},
                   {"compression",
                    "needs DDP, which --no-overlap turns off; leave one of them out"}},
   };
