@@ -139,8 +139,8 @@ std::string megabytes(std::int64_t bytes) {
   return text(tenths / 10, ".", tenths % 10, " MB");
 }
 
-void tell_memory(const Device& device) {
-  std::cout << "peak memory:";
+void tell_memory(std::string_view whose, const Device& device) {
+  std::cout << whose << ":";
   for (std::size_t i = 0; i < memory_kinds; ++i) {
     const auto kind = static_cast<MemoryKind>(i);
     std::cout << (i == 0 ? " " : ", ") << name_of(kind) << " "
@@ -188,7 +188,13 @@ void write_weights(const Arguments& arguments, train::Strategy& strategy, const 
 void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
                        const nn::ModelSpec& spec, const comm::NcclPairs* pairs) {
   const bool tells = reports(strategy);
-  if (tells) tell_memory(strategy.device());
+  if (tells) tell_memory("peak memory", strategy.device());
+  if (tells && strategy.host() != nullptr) {
+    tell_memory("peak memory of the host, for this rank", *strategy.host());
+    const HostTraffic bytes = strategy.cost().host->bytes;
+    std::cout << "a step copied " << megabytes(bytes.down) << " down to the host and "
+              << megabytes(bytes.up) << " up, a rank\n";
+  }
   if (pairs != nullptr) {
     const std::string told = told_of_pairs(*pairs, strategy.trainers());
     if (tells) std::cout << told;
@@ -290,6 +296,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                        .device = device,
                        .recipe = recipe,
                        .strands = &world.strands,
+                       .host = world.host,
                        .clip_norm = clip_norm(arguments),
                        .ranks_per_node = world.ranks_per_node};
   complete(making, world);

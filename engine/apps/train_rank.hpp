@@ -26,6 +26,8 @@ struct RankWorld {
   const comm::NcclPairs* pairs = nullptr;
   // The signals that tell this rank to save and stop, where it is a process with checkpoints.
   launch::StopSignals* told = nullptr;
+  // The host of the rank's device, where it is modelled.
+  const HostMemory* host = nullptr;
 };
 
 struct Trained {

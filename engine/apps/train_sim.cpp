@@ -73,7 +73,7 @@ std::string percent(double share) {
 struct Seen {
   Trained trained;
   std::vector<LastStep> last;
-  std::vector<std::int64_t> memory_peak;
+  std::vector<std::int64_t> memory_peak, host_peak;
 };
 
 // Ranks that take a step together wait for the one that computes the longest.
@@ -142,6 +142,12 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
   line("utilisation", text(percent(flops / (step_s * ranks * peak)), " (MFU) of ", peak / 1e12,
                            " TFLOP/s a rank"));
   line("memory", memory_text(seen.memory_peak, device.memory_bytes));
+  if (!last.host) return;
+  const auto& [bytes, total_s, exposed_s] = *last.host;
+  line("host's memory", memory_text(seen.host_peak, cluster.share_of_host(ranks).memory_bytes));
+  line("host's link",
+       text(bytes_text(bytes.down), " down and ", bytes_text(bytes.up), " up in ",
+            seconds_text(total_s), ", of which ", seconds_text(exposed_s), " is exposed"));
 }
 
 void print_cost(const sim::Counters& counters, double wall_s) {
@@ -151,6 +157,36 @@ void print_cost(const sim::Counters& counters, double wall_s) {
             << counted(std::ssize(counters.ranks), "rank") << " in " << seconds_text(wall_s)
             << " and " << usage.ru_maxrss / 1024 << " MiB\n";
 }
+
+train::DeviceRoom room_of(const sim::Cluster& cluster) {
+  train::DeviceRoom room{cluster.device.name, cluster.device.memory_bytes,
+                         cluster.network.ranks_per_node};
+  if (cluster.host) {
+    room.host_bytes = [&](int ranks) { return cluster.share_of_host(ranks).memory_bytes; };
+  }
+  return room;
+}
+
+// The share of a rank in its node's host, where the cluster has a host.
+class RankHost {
+ public:
+  RankHost(sim::FiberRank& self, const sim::Cluster& cluster, DType dtype, comm::Elements elements)
+      : port_(self.port) {
+    if (!cluster.host) return;
+    device_.emplace(port_, self.rank, cluster.share_of_host(self.ranks), dtype, elements,
+                    host_products());
+    memory_.emplace(HostMemory{*device_, [this, &model = *cluster.host](std::int64_t bytes) {
+                                 port_.wait_until(port_.now_s() + model.copy_s(bytes));
+                               }});
+  }
+  const HostMemory* memory() const { return memory_ ? &*memory_ : nullptr; }
+  std::int64_t bytes_peak() const { return device_ ? device_->bytes_peak() : 0; }
+
+ private:
+  sim::Port& port_;
+  std::optional<comm::SimulatedDevice> device_;
+  std::optional<HostMemory> memory_;
+};
 
 int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptions& fibers) {
   const Stopwatch watch;
@@ -165,12 +201,15 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
        .optimizer = optimizer_spec(arguments),
        .precision = train::precision_of(arguments)},
       train::batch_sizes(options, datasets.train->size(), ways.shares(arguments, ranks)),
-      {cluster.device.name, cluster.device.memory_bytes, cluster.network.ranks_per_node});
+      room_of(cluster));
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 
   const auto count = static_cast<std::size_t>(ranks);
-  Seen seen{{}, std::vector<LastStep>(count), std::vector<std::int64_t>(count)};
+  Seen seen{{},
+            std::vector<LastStep>(count),
+            std::vector<std::int64_t>(count),
+            std::vector<std::int64_t>(count)};
   std::exception_ptr failure;  // the first: the others fail because of it
   const bool draws = arguments.given("trace");
   trace::Timeline timeline;
@@ -191,7 +230,9 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
                           comm::SimulatedDevice device(self.port, self.rank, cluster.device,
                                                        spec.dtype, elements, host_products());
                           const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+                          const RankHost host(self, cluster, spec.dtype, elements);
                           RankWorld world{*group, device, self.strands};
+                          world.host = host.memory();
                           world.ranks_per_node = cluster.network.ranks_per_node;
                           RankTrace trace(*group, device);
                           const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
@@ -205,6 +246,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
                           const Trained trained = train_rank(arguments, datasets, world);
                           if (self.rank == 0) seen.trained = trained;
                           seen.memory_peak[place] = device.bytes_peak();
+                          seen.host_peak[place] = host.bytes_peak();
                         } catch (...) {
                           // A killed rank that the others do without is no failure; it unwinds
                           // after them.

@@ -93,8 +93,7 @@ Work OrderedStrand::start(Body body) {
   if (!strand_) {
     state_ = std::make_shared<State>();
     state_->monitor = strands_.make_monitor();
-    strand_ =
-        strands_.start("communication", [state = state_, &clock = clock_] { state->work(clock); });
+    strand_ = strands_.start(name_, [state = state_, &clock = clock_] { state->work(clock); });
   }
   auto task = std::make_shared<Task>();
   task->body = std::move(body);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "engine/comm/in_order.hpp"
 #include "engine/comm/process_group.hpp"
@@ -15,8 +17,9 @@ class OrderedStrand {
  public:
   using Body = OrderedBody;
 
-  // `strands` and `clock`, by which operations are timed, must outlive it.
-  OrderedStrand(Strands& strands, const ProcessGroup& clock) : strands_(strands), clock_(clock) {}
+  // `strands` and `clock`, by which operations are timed, must outlive it. `name` is the strand's.
+  OrderedStrand(Strands& strands, const ProcessGroup& clock, std::string name = "communication")
+      : strands_(strands), clock_(clock), name_(std::move(name)) {}
   ~OrderedStrand();
   OrderedStrand(const OrderedStrand&) = delete;
   OrderedStrand& operator=(const OrderedStrand&) = delete;
@@ -34,6 +37,7 @@ class OrderedStrand {
 
   Strands& strands_;
   const ProcessGroup& clock_;
+  std::string name_;
   std::shared_ptr<State> state_;  // shared with the strand, which may be left behind by an error
   std::unique_ptr<Strand> strand_;
 };

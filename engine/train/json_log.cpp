@@ -26,6 +26,14 @@ void add(Json& line, const collectives::Communication& communication) {
   line["hidden"] = *hidden;
 }
 
+void add(Json& line, const std::optional<HostCopies>& host) {
+  if (!host) return;
+  line["host_bytes_down"] = host->bytes.down;
+  line["host_bytes_up"] = host->bytes.up;
+  line["host_copies_s"] = host->total_s;
+  line["host_copies_exposed_s"] = host->exposed_s;
+}
+
 void add(Json& line, const std::optional<StageTimes>& stages) {
   if (!stages) return;
   line["stages_busy_s"] = stages->busy_s;
@@ -75,6 +83,7 @@ void JsonLog::on_step(const StepReport& report) {
             {"seconds", report.seconds}, {"bytes_sent", report.bytes_sent}};
   add(line, report.communication);
   add(line, report.stages);
+  add(line, report.host);
   if (report.staleness) line["staleness"] = *report.staleness;
   if (report.wall_seconds) line["wall_seconds"] = *report.wall_seconds;
   put(line.dump());

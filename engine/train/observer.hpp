@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/collectives/communication.hpp"
+#include "engine/tensor/host_memory.hpp"
 #include "engine/train/agreement.hpp"
 
 namespace lockstep::train {
@@ -34,6 +35,7 @@ struct StepReport {
   std::optional<double> wall_seconds = std::nullopt;
   std::optional<std::int64_t> staleness = std::nullopt;  // as in a strategy's Cost
   std::optional<StageTimes> stages = std::nullopt;       // of a pipeline
+  std::optional<HostCopies> host = std::nullopt;         // where state is offloaded
 };
 
 // Figures of a run whose workers go at their own pace; empty for any other.

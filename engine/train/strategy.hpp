@@ -69,6 +69,7 @@ struct Cost {
   // Updates that were made between the pull and the push of this step, where there is such a thing.
   std::optional<std::int64_t> staleness = std::nullopt;
   std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer
+  std::optional<HostCopies> host = std::nullopt;    // where state is offloaded to the host
 };
 
 // The model and optimizer of a run, as values. From them, a strategy makes what its rank holds.
@@ -101,6 +102,8 @@ class Strategy {
   // The device of the batches, and of those numbers of the loop that must be symbolic if the
   // batches are.
   virtual Device& device() = 0;
+  // The device of state that is offloaded to the host; mostly there is none.
+  virtual const Device* host() const { return nullptr; }
   virtual DType dtype() const = 0;  // of inputs
   // The optimizer's own learning rate, from which the rate of each step is computed.
   virtual double rate() const = 0;

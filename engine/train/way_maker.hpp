@@ -21,10 +21,11 @@ struct Making {
   comm::ProcessGroup& group;
   Device& device;
   const Recipe& recipe;
-  Strands* strands = nullptr;  // of this rank, for what runs beside the training
-  double clip_norm = 0;        // bound on the averaged gradient's global norm; 0: none
-  int ranks_per_node = 0;      // 0: all are on one
-  WatchHook watch{};           // of buckets that travel; nobody watches where it is empty
+  Strands* strands = nullptr;        // of this rank, for what runs beside the training
+  const HostMemory* host = nullptr;  // of this rank; a way that needs one makes its own otherwise
+  double clip_norm = 0;              // bound on the averaged gradient's global norm; 0: none
+  int ranks_per_node = 0;            // 0: all are on one
+  WatchHook watch{};                 // of buckets that travel; nobody watches where it is empty
   // A sentence for the person who watches, at once; also from a strand beside the training.
   std::function<void(const std::string&)> tell{};
   // Called once, on a rank that the others do without from then on.
@@ -33,11 +34,12 @@ struct Making {
   std::unique_ptr<collectives::CommHook> hook{};
 };
 
-// The memory of a rank's device, and how many such devices a node has.
+// The memory of a rank's device and of its node's host, and how many such devices a node has.
 struct DeviceRoom {
   std::string_view name;
   std::int64_t bytes = 0;
-  int ranks_per_node = 0;  // 0: all are on one
+  int ranks_per_node = 0;                               // 0: all are on one
+  std::function<std::int64_t(int ranks)> host_bytes{};  // a rank's share; empty: nothing is known
 };
 
 // How ranks wait for each other: in each step for the slowest; as stages of one step; not at all.

@@ -67,7 +67,9 @@ std::vector<Setting> all_settings(int ranks) {
 MakeWay way_of(const train::ZeroOptions& options) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
              const BarTask& task) {
-    return train::make_zero(group, device, recipe, task.clip_norm, options);
+    train::ZeroOptions of_rank = options;
+    of_rank.strands = task.strands;
+    return train::make_zero(group, device, recipe, task.clip_norm, of_rank);
   };
 }
 
@@ -141,6 +143,32 @@ TEST_CASE("equality: sharded, runs of 6 clipped steps and of 8 without a clip ha
   CHECK(runs >= 24);
 }
 
+TEST_CASE("equality: sharded, state on the host changes no bit of a run") {
+  for (const int ranks : {1, 2, 3, 4}) {
+    int k = 0;
+    for (const Setting& setting : all_settings(ranks)) {
+      const bool whole = setting.options.sharding.sharding <= Sharding::zero_2;
+      const bool all = ++k % 2 == 0 && !whole;
+      BarTask task = test::adamw_task();
+      task.accumulate = k % 3 == 0 ? 2 : 1;
+      task.steps = 3;
+      task.head = ranks % 2 == 0 ? nn::OutputHead::untied : nn::OutputHead::tied;
+      const auto course = [&](zero::Offload offload) {
+        train::ZeroOptions options = setting.options;
+        options.sharding.offload = offload;
+        const MakeWay way = way_of(options);
+        return test::course_of(World::sim, ranks, way, task, 24);
+      };
+      const test::Course here = course(zero::Offload::nothing);
+      const test::Course there = course(all ? zero::Offload::all : zero::Offload::optimizer);
+      INFO(setting.name << " on " << ranks << " ranks, all: " << all);
+      CHECK(there.losses == here.losses);
+      CHECK(there.names == here.names);
+      CHECK(there.parameters == here.parameters);
+    }
+  }
+}
+
 TEST_CASE("equality: sharded, on processes, four of shared memory and four of TCP") {
   BarTask adamw = test::adamw_task();
   adamw.accumulate = 2;
@@ -157,6 +185,11 @@ TEST_CASE("equality: sharded, on processes, four of shared memory and four of TC
       {"full_shard by rows, accumulated whole", {{Sharding::full_shard, 0, Cut::rows}, whole}},
       World::tcp, 3, adamw);
   check_run({"hybrid_shard of 1", {{Sharding::full_shard, 1}, {}, 1}}, World::tcp, 2, adamw);
+  constexpr auto flat = zero::Cut::flat;
+  check_run({"ZeRO 2, offloaded", {{Sharding::zero_2, 0, flat, zero::Offload::optimizer}}},
+            World::shm, 2, adamw);
+  check_run({"full_shard, offloaded", {{Sharding::full_shard, 1, flat, zero::Offload::all}}},
+            World::tcp, 3, adamw);
 }
 
 TEST_CASE(

@@ -119,6 +119,36 @@ TEST_CASE("a cluster's library is a section of its own, whose names are checked"
              test::contains("no key 'libary' in a cluster; did you mean library?"));
 }
 
+TEST_CASE("a cluster's host is a section of its own, which the ranks of a node share") {
+  const std::string host =
+      "[host]\nname = \"shelf\"\nmemory_bytes = 600\nmemory_bandwidth_bytes_s = 40\n"
+      "bandwidth_achieved = 0.5\nlink_bandwidth_bytes_s = 8\nlink_achieved = 0.25\n"
+      "link_start_s = 3\n";
+  const Cluster cluster = parse_cluster(complete + host, "mine.toml");
+  REQUIRE(cluster.host);
+  CHECK(cluster.host->copy_s(10) == 3 + 10 / 2.0);
+  for (const auto& [ranks, of_node] : {std::pair{1, 1}, {2, 2}, {8, 2}}) {
+    const DeviceModel share = cluster.share_of_host(ranks);
+    CHECK(share.name == "shelf");
+    CHECK(share.memory_bytes == 600 / of_node);
+    CHECK(share.bytes_s() == 20.0 / of_node);
+    CHECK(share.flops_s(DType::float32) > 1e300);
+  }
+  Cluster one_node = cluster;
+  one_node.network.ranks_per_node = 0;
+  CHECK(one_node.share_of_host(5).memory_bytes == 120);
+  CHECK_FALSE(parse_cluster(complete, "mine.toml").host);
+  CHECK_THAT(error_of(complete + "[host]\nname = \"shelf\"\n"),
+             test::contains("host.memory_bytes is missing"));
+  CHECK_THAT(error_of(complete + host + "link_gap_s = 1\n"),
+             test::contains("no key 'link_gap_s' in [host]"));
+  for (const char* name : {"laptop", "a100", "h100", "v100"}) {
+    REQUIRE(cluster_of(name).host);
+    CHECK(cluster_of(name).share_of_host(8).memory_bytes >= 2'000'000'000);
+  }
+  CHECK_FALSE(cluster_of("ethernet").host);
+}
+
 TEST_CASE("the built-in clusters are found by name") {
   for (const char* name : {"laptop", "a100", "h100", "ethernet", "v100", "b200", "summit"}) {
     CHECK(cluster_of(name).name == name);

@@ -45,6 +45,7 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
     train::StepReport simulated = first_step;
     simulated.wall_seconds = 7;
     simulated.loss = std::numeric_limits<double>::quiet_NaN();
+    simulated.host = HostCopies{{5, 6}, 0.5, 0.25};
     log.on_step(simulated);
   }
   std::vector<nlohmann::json> lines;
@@ -83,6 +84,8 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
   CHECK(lines[4] == measured);
   nlohmann::json virtual_time = step;
   virtual_time.update({{"wall_seconds", 7.0}, {"loss", nullptr}});
+  virtual_time.update({{"host_bytes_down", 5}, {"host_bytes_up", 6}});
+  virtual_time.update({{"host_copies_s", 0.5}, {"host_copies_exposed_s", 0.25}});
   CHECK(lines[5] == virtual_time);
 }
 

@@ -127,6 +127,13 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
                  contains("; pass average or sum"));
   CHECK_THAT(refusal({"--modelled-compute", "--horovod"}), contains("which reads numbers"));
   CHECK_THAT(refusal({"--pp", "2", "--zero", "2"}), contains("combines with --zero 1 only"));
+  const Words offload{"--zero", "2", "--offload", "optimizer"};
+  CHECK_THAT(refusal({"--offload", "all"}), contains("--offload belongs to --zero and --fsdp"));
+  CHECK_THAT(refusal(both(offload, {"--device", "cuda"})),
+             contains("on processors or on simulated ranks"));
+  CHECK_THAT(refusal(both(offload, {"--modelled-compute"})),
+             contains("on processors or on simulated ranks"));
+  CHECK(refusal({"--fsdp", "full_shard", "--offload", "all"}) == "");
   // What means the same with both is not refused.
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");

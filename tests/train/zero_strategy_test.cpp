@@ -15,6 +15,7 @@ using lockstep::test::contains;
 using lockstep::test::Losses;
 using train::AccumulateIn;
 using train::ZeroOptions;
+using zero::Offload;
 using zero::Sharding;
 
 namespace {
@@ -26,7 +27,9 @@ std::vector<ZeroOptions> all_options() {
           {{Sharding::shard_grad_op, 1}},
           {{Sharding::full_shard, 1}},
           {{Sharding::full_shard, 1, zero::Cut::rows}},
-          {{Sharding::full_shard, 0}, AccumulateIn::whole, 2}};
+          {{Sharding::full_shard, 0}, AccumulateIn::whole, 2},
+          {{Sharding::zero_2, 0, zero::Cut::flat, Offload::optimizer}},
+          {{Sharding::full_shard, 1, zero::Cut::rows, Offload::all}, {}, 2}};
 }
 
 // What rank 0 saw; without options: DDP.
@@ -122,9 +125,13 @@ TEST_CASE("zero: the memory that is counted before a run is that of the run") {
       CAPTURE(static_cast<int>(options.sharding.sharding), accumulate);
       const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
       const auto told = train::memory_of_rank(options, recipe, 4, 6, accumulate);
-      test::on_fibers(4, [&](comm::ProcessGroup& group) {
-        CpuDevice device;
-        const auto strategy = train::make_zero(group, device, recipe, 0.5, options);
+      test::on_fibers_with_strands(4, [&](comm::ProcessGroup& group, Strands& strands) {
+        CpuDevice device, host;
+        const HostMemory memory{host};
+        ZeroOptions mine = options;
+        mine.strands = &strands;
+        mine.host = &memory;
+        const auto strategy = train::make_zero(group, device, recipe, 0.5, mine);
         Losses losses;
         test::train_small(group, *strategy, "adamw",
                           {.batch_size = 6, .accumulate = accumulate, .steps = 2}, {}, losses);
@@ -132,10 +139,14 @@ TEST_CASE("zero: the memory that is counted before a run is that of the run") {
         for (const MemoryKind kind : {MemoryKind::parameters, MemoryKind::gradients}) {
           CAPTURE(name_of(kind));
           CHECK(device.bytes_peak(kind) == told.bytes[static_cast<std::size_t>(kind)]);
+          CHECK(host.bytes_peak(kind) == told.host.bytes[static_cast<std::size_t>(kind)]);
         }
         // Whoever asks for the state is given the counts of updates as tensors, too.
         constexpr auto state = MemoryKind::optimizer_state;
         CHECK(device.bytes_now(state) == told.bytes[static_cast<std::size_t>(state)]);
+        CHECK(host.bytes_now(state) == told.host.bytes[static_cast<std::size_t>(state)]);
+        const bool offloads = options.sharding.offload != Offload::nothing;
+        CHECK((device.bytes_peak(state) == 0) == offloads);
       });
     }
   }
@@ -201,6 +212,48 @@ TEST_CASE("zero: ranks that shard differently, or other models, are told on ever
   CHECK_THAT(told({{Sharding::full_shard, 1}, {}, 1}, recipe),
              contains("where rank 1 has --shard-ranks 1"));
   CHECK_THAT(told(same, wider), contains("16 24 12 5") && contains("16 24 13 5"));
+}
+
+TEST_CASE("zero: the copies that are counted before a run are those of its steps") {
+  const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+  for (const ZeroOptions& options : all_options()) {
+    if (options.sharding.offload == Offload::nothing) continue;
+    for (const std::int64_t accumulate : {1, 2}) {
+      CAPTURE(static_cast<int>(options.sharding.sharding), accumulate);
+      const HostTraffic told = train::copies_of_step(options, recipe.model, 4, accumulate);
+      CHECK(told.down > 0);
+      test::on_fibers(4, [&](comm::ProcessGroup& group) {
+        CpuDevice device;
+        const auto strategy = train::make_zero(group, device, recipe, 0.5, options);
+        Losses losses;
+        test::train_small(group, *strategy, "adamw",
+                          {.batch_size = 6, .accumulate = accumulate, .steps = 2}, {}, losses);
+        REQUIRE(strategy->cost().host);
+        const auto [down, up] = strategy->cost().host->bytes;
+        CHECK(down == told.down);
+        CHECK(up == told.up);
+      });
+    }
+  }
+}
+
+TEST_CASE(
+    "zero: what the host cannot hold is refused before a step, with the ranks that would fit") {
+  train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+  recipe.model.widths = {256, 1024, 1024, 1024, 256};
+  const std::int64_t sizes[] = {8};
+  const auto check = [&](std::function<std::int64_t(int)> host_bytes) {
+    const ZeroOptions options{{Sharding::zero_2, 0, zero::Cut::flat, Offload::optimizer}};
+    train::check_memory(options, recipe, 2, sizes, 1,
+                        {"modelled card", std::int64_t{1} << 40, std::move(host_bytes)});
+  };
+  CHECK_NOTHROW(check([](int) { return std::int64_t{1} << 40; }));
+  CHECK_THROWS_WITH(check([](int) { return std::int64_t{11} << 20; }),
+                    contains("a rank's share of the host has") && contains("optimizer state") &&
+                        contains("with --ranks 8 it fits"));
+  CHECK_THROWS_WITH(check([](int ranks) { return (std::int64_t{10} << 20) / ranks; }),
+                    contains("more --ranks do not help"));
+  CHECK_THROWS_WITH(check(nullptr), contains("this cluster says nothing"));
 }
 
 TEST_CASE("zero: copies are shared by equally many ranks, or refused") {

@@ -9,31 +9,18 @@
 
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
+#include "tests/zero/small_gpt.hpp"
 
 using namespace lockstep;
+using lockstep::test::loss_of;
 using lockstep::test::on_fibers;
+using lockstep::test::pass;
+using lockstep::test::small_gpt;
 using zero::Reduces;
 using zero::ShardedUnits;
 using zero::Sharding;
 
 namespace {
-
-nn::ModelSpec small_gpt(nn::OutputHead head) {
-  nn::ModelSpec spec;
-  spec.kind = nn::ModelKind::gpt;
-  spec.dtype = DType::float64;
-  spec.gpt = {.layers = 3, .width = 8, .heads = 2, .sequence = 6, .vocabulary = 11};
-  spec.gpt.head = head;
-  return spec;
-}
-
-// Other samples on each rank.
-Value loss_of(nn::Chain& model, Tape& tape, int rank, Device& device) {
-  std::vector<double> tokens;
-  for (int i = 0; i < 12; ++i) tokens.push_back((5 * i + 3 * rank) % 11);
-  const Tensor batch = from_values(tokens, {2, 6}, DType::int64, device);
-  return autograd::cross_entropy(tape, model.forward(tape, tape.constant(batch)), batch);
-}
 
 // The mean over `ranks` of the gradients of a whole model, by name.
 std::map<std::string, std::vector<double>> expected_gradients(const nn::ModelSpec& spec,
@@ -50,13 +37,6 @@ std::map<std::string, std::vector<double>> expected_gradients(const nn::ModelSpe
     mean[p->name].assign(numbers.begin(), numbers.end());
   }
   return mean;
-}
-
-void pass(ShardedUnits& units, int rank, Device& device, Reduces reduces = Reduces::yes) {
-  units.begin(reduces);
-  Tape tape(GradMode::record);
-  tape.backward(loss_of(units.model(), tape, rank, device));
-  units.end_backward();
 }
 
 constexpr Sharding executed_shardings[] = {Sharding::no_shard, Sharding::zero_1, Sharding::zero_2,

@@ -49,6 +49,56 @@ TEST_CASE("unit plan: no plan breaks its invariants, however many units are gath
   }
 }
 
+TEST_CASE("unit plan: of a shard on the host, each gather has a fetch, one pass earlier") {
+  for (const Sharding sharding : {Sharding::shard_grad_op, Sharding::full_shard}) {
+    for (const int units : {1, 2, 3, 7}) {
+      for (const int prefetch : {0, 1, 2, 9}) {
+        for (const bool root : {false, true}) {
+          CAPTURE(static_cast<int>(sharding), units, prefetch, root);
+          const UnitPlan plan = unit_plan({sharding, units, root, prefetch, true});
+          CHECK(broken(plan, sharding) == "");
+          CHECK(count(plan, Act::fetch) == count(plan, Act::gather));
+          const std::vector<std::int64_t> counts(static_cast<std::size_t>(units) + 1, 12);
+          const int gathers = count(plan, Act::gather);
+          CHECK(elements_fetched(plan, counts, 4) == 3 * gathers);
+        }
+      }
+    }
+  }
+  using Actions = zero::Actions;
+  const UnitPlan plan = unit_plan({Sharding::full_shard, 3, false, 0, true});
+  CHECK(plan.forward.before[0] ==
+        Actions{{Act::fetch, 0}, {Act::fetch, 1}, {Act::gather, 0}, {Act::wait, 0}});
+  CHECK(plan.forward.before[2] == Actions{{Act::gather, 2}, {Act::wait, 2}});
+  CHECK(plan.backward.before[2] == Actions{{Act::fetch, 1}, {Act::wait, 2}});
+  CHECK(plan.backward.before[1] == Actions{{Act::fetch, 0}, {Act::gather, 1}, {Act::wait, 1}});
+  const UnitPlan ahead = unit_plan({Sharding::full_shard, 3, false, 1, true});
+  CHECK(ahead.forward.before[2] == Actions{{Act::wait, 2}, {Act::fetch, 1}});
+  CHECK(ahead.backward.before[2] == Actions{{Act::fetch, 0}, {Act::gather, 1}, {Act::wait, 2}});
+}
+
+TEST_CASE("unit plan: a shard that is not fetched, or fetched for nothing, is told") {
+  const auto mistaken = [](const std::function<void(UnitPlan&)>& change) {
+    UnitPlan plan = unit_plan({Sharding::full_shard, 3, false, 0, true});
+    change(plan);
+    return broken(plan, Sharding::full_shard);
+  };
+  CHECK_THAT(mistaken([](UnitPlan& plan) {
+               std::erase(plan.backward.before[1], zero::Action{Act::fetch, 0});
+             }),
+             contains("unit 0 before the backward pass of unit 0 is gathered, though its shard"));
+  CHECK_THAT(mistaken([](UnitPlan& plan) {
+               plan.forward.before[1].push_back({Act::fetch, 2});
+             }),
+             contains("unit 2 before the forward pass of unit 1 is fetched a second time"));
+  CHECK_THAT(mistaken([](UnitPlan& plan) {
+               plan.backward.before[0].push_back({Act::fetch, 0});
+             }),
+             contains("unit 0 is fetched, and never gathered"));
+  CHECK_THROWS_WITH(unit_plan({Sharding::zero_2, 2, false, 0, true}),
+                    contains("parameters are whole on every rank"));
+}
+
 TEST_CASE("unit plan: units are gathered as often as FSDP gathers them") {
   const auto gathers = [](Sharding sharding, int units) {
     return count(unit_plan({sharding, units, false, 1}), Act::gather);

@@ -19,6 +19,7 @@
 namespace lockstep::zero {
 
 enum class Act : std::uint8_t {
+  fetch,    // start to copy this rank's shard of the parameters from the host; in no order here
   gather,   // start the all-gather of the unit's parameters
   wait,     // they are there
   run,      // the unit's pass

@@ -1,8 +1,12 @@
-// One unit of sharded state: its plan of who owns what, and the tensors that come and go. Private
-// to the two sources of ShardedUnits: sharded_units.cpp lays units out and follows the plan of a
-// step, unit_collectives.cpp carries out its actions.
+// What a rank has of one unit of sharded state: its plan of who owns what, and the tensors that
+// come and go. Private to the sources of ShardedUnits: unit_memory.cpp lays units out and fills
+// them, sharded_units.cpp follows the plan of a step, unit_collectives.cpp carries out its actions.
+//   N ranks, S elements of a rank's shard
 #pragma once
 
+#include <vector>
+
+#include "engine/comm/work.hpp"
 #include "engine/parallel/zero/sharded_units.hpp"
 
 namespace lockstep::zero {
@@ -11,13 +15,16 @@ struct ShardedUnits::Unit {
   std::vector<Parameter*> parameters;  // of the model
   std::vector<Shape> shapes;
   FlatShards cut;
-  Tensor shard;      // [S], this rank's
+  Tensor shard;      // [S], this rank's, for passes; none: masters are rounded when gathered
+  Tensor updated;    // [S], by the optimizer: the shard, or its copy on the host
+  Tensor rounded;    // [S], of masters: the shard, or its copy on the host before it comes up
+  Tensor raised;     // [S], of a shard on the host, until it is gathered
   Tensor values;     // [N·S] while they are there, or on their way
   Tensor gradients;  // [N·S] from the unit's backward pass to its reduction
   Tensor incoming;   // [S] while the reduction runs
   Tensor sum;        // [S], reduced; since zero_grad
   std::vector<Owned> owned;
-  comm::Work gathering, reducing;
+  comm::Work raising, gathering, reducing;
 
   bool empty() const { return cut.count == 0; }
   Tensor part(const Tensor& flat, std::size_t parameter) const {

@@ -39,7 +39,7 @@ ShardedUnits::Put put_from(const Values& values) {
 }  // namespace
 
 ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device,
-                           ShardGroups groups, const ShardingOptions& options)
+                           ShardGroups groups, const ShardingOptions& options, HostLink* link)
     : device_(device),
       dtype_(spec.dtype),
       weights_(options.weights.value_or(spec.dtype)),
@@ -48,11 +48,18 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
       keeps_(options.sharding != Sharding::full_shard &&
              options.sharding != Sharding::shard_grad_op),
       cut_(options.cut),
+      offload_(options.offload),
       in_place_(options.sharding == Sharding::zero_1 || groups.shards.size() == 1),
       model_(nn::make_units(spec, nowhere_, 0, {0, nn::unit_count(spec)})) {
   LOCKSTEP_CHECK(!keeps_ || cut_ == Cut::flat,
                  "sharded units: rows are cut of parameters that are gathered for passes; here "
                  "they are whole on every rank, so cut ranges of the flat tensor (Cut::flat)");
+  LOCKSTEP_CHECK(!keeps_ || offload_ != Offload::all,
+                 "sharded units: parameters are whole on every rank, so none of them can leave the "
+                 "device; offload the optimizer alone (Offload::optimizer)");
+  LOCKSTEP_CHECK((offload_ == Offload::nothing) == (link == nullptr),
+                 "sharded units: who offloads state says over which link, and nobody else does");
+  if (link != nullptr) host_.emplace(*link, groups_.shards);
   LOCKSTEP_CHECK(model_->buffers().empty(),
                  "sharded units: a model with buffers, which have no place in a shard yet");
   const auto uses = uses_of(spec, nowhere_);
@@ -66,7 +73,8 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   }
   const int count = static_cast<int>(units_.size());
   if (!shared.empty()) lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(shared));
-  plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch});
+  plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch,
+                     offload_ == Offload::all});
   alone_ = without_reductions(plan_);
   now_ = &plan_;
   nn::ModelSpec of_weights = spec;
@@ -76,7 +84,7 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
     const Values values = values_of(made->parameters());
     for (const auto& unit : units_) {
       const bool here = !unit->empty() && values.contains(unit->parameters.front()->name);
-      if (here && !unit->shard.defined()) {
+      if (here && !unit->updated.defined()) {
         fill_unit(*unit, put_from(values));
       }
     }
@@ -106,66 +114,6 @@ ShardedUnits::ShardedUnits(std::vector<std::vector<Parameter*>> units, DType dty
 
 ShardedUnits::~ShardedUnits() = default;
 
-// Decides who owns what of a unit. Its parameters have no values from here on.
-void ShardedUnits::lay_out(Unit& unit, std::vector<Parameter*> parameters) {
-  std::vector<std::int64_t> numels;
-  for (Parameter* parameter : parameters) {
-    unit.shapes.push_back(parameter->value.shape());
-    numels.push_back(parameter->value.numel());
-    parameter->value = {};
-  }
-  unit.parameters = std::move(parameters);
-  const int ranks = groups_.shards.size();
-  unit.cut = cut_ == Cut::rows ? row_shards(unit.shapes, ranks) : flat_shards(numels, ranks);
-  for (const ShardPiece& piece : unit.cut.ranks[static_cast<std::size_t>(groups_.shards.rank())]) {
-    Owned& owned = unit.owned.emplace_back();
-    owned.parameter.name = unit.parameters[piece.parameter]->name;
-    owned.parameter.whole = unit.shapes[piece.parameter];
-    owned.begin = piece.begin;
-    owned.end = piece.end;
-  }
-}
-
-void ShardedUnits::fill(const Put& put) {
-  for (const auto& unit : units_) {
-    if (!unit->empty()) fill_unit(*unit, put);
-  }
-}
-
-// A whole parameter of the passes' type.
-void ShardedUnits::put_rounded(const Put& put, const Parameter& parameter) {
-  if (!keeps_masters()) return put(parameter.name, 0, parameter.value);
-  const Tensor wide = empty(parameter.value.shape(), weights_, device_);
-  put(parameter.name, 0, wide);
-  parameter.value.convert_(wide);
-}
-
-void ShardedUnits::fill_unit(Unit& unit, const Put& put) {
-  const int rank = groups_.shards.rank();
-  if (!unit.shard.defined()) {
-    if (keeps_) {
-      unit.values = zeros({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
-      bind(unit);
-    }
-    // Masters beside whole parameters are state of the optimizer, as ZeRO counts them.
-    const MemoryKind kind = keeps_ ? MemoryKind::optimizer_state : MemoryKind::parameters;
-    unit.shard = keeps_ && !keeps_masters() ? own_range(unit)
-                                            : zeros({unit.cut.shard}, weights_, device_, kind);
-    const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(rank)];
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-      unit.owned[k].parameter.value =
-          unit.shard.narrow(pieces[k].offset, pieces[k].end - pieces[k].begin);
-    }
-  }
-  if (keeps_) {
-    for (Parameter* parameter : unit.parameters) put_rounded(put, *parameter);
-    if (!keeps_masters()) return;
-  }
-  for (const Owned& owned : unit.owned) {
-    put(owned.parameter.name, owned.begin, owned.parameter.value);
-  }
-}
-
 std::vector<ShardedUnits::Owned*> ShardedUnits::owned() {
   std::vector<Owned*> all;
   for (const auto& unit : units_) {
@@ -190,6 +138,7 @@ std::vector<Tensor> ShardedUnits::gradients() const {
 
 void ShardedUnits::zero_grad() {
   communication_ = {};
+  if (host_) host_->reset();
   for (const auto& unit : units_) {
     unit->sum = unit->gradients = {};
     for (Owned& owned : unit->owned) owned.parameter.grad = {};
@@ -209,13 +158,26 @@ void ShardedUnits::begin_evaluation() {
   now_ = &plan_;
 }
 
-void ShardedUnits::end_backward() { carry_out(now_->after_backward); }
+void ShardedUnits::end_backward() {
+  carry_out(now_->after_backward);
+  if (host_) host_->settle();
+}
 
+// What is updated becomes what is computed with: rounded where it is a master, and brought up from
+// the host. Whole parameters must be there when the step is over; any others are waited for when
+// they are gathered.
 void ShardedUnits::end_update() {
   for (const auto& unit : units_) {
-    if (keeps_ && keeps_masters() && !unit->empty()) own_range(*unit).convert_(unit->shard);
+    if (unit->empty() || !unit->shard.defined()) continue;
+    if (unit->rounded.defined()) unit->rounded.convert_(unit->updated);
+    if (offload_ == Offload::optimizer) {
+      unit->raising =
+          host_->raise(unit->rounded.defined() ? unit->rounded : unit->updated, unit->shard);
+    }
   }
   carry_out(plan_.after_update);
+  if (!keeps_ || !host_) return;
+  for (const auto& unit : units_) host_->await(unit->raising);
 }
 
 void ShardedUnits::before_forward(std::size_t unit) {
@@ -254,10 +216,13 @@ void ShardedUnits::carry_out(const Actions& actions) {
 
 void ShardedUnits::carry_out(Act act, Unit& unit) {
   switch (act) {
+    case Act::fetch:
+      return fetch(unit);
     case Act::gather:
       return gather(unit);
     case Act::wait:
       await(unit.gathering);
+      unit.raised = {};
       return bind(unit);
     case Act::run:  // in no plan: the model runs its units
       return;
@@ -268,6 +233,18 @@ void ShardedUnits::carry_out(Act act, Unit& unit) {
     case Act::reduced:
       return end_reduction(unit);
   }
+}
+
+HostCopies ShardedUnits::copies() const { return host_ ? host_->copies() : HostCopies{}; }
+
+HostTraffic ShardedUnits::copies_planned() const {
+  if (!host_) return {};
+  std::int64_t shards = 0;
+  for (const auto& unit : units_) shards += unit->cut.shard;
+  const std::int64_t fetched = elements_fetched(plan_, counts(), groups_.shards.size());
+  return {
+      shards * static_cast<std::int64_t>(bytes_of(wire_)),
+      (offload_ == Offload::all ? fetched : shards) * static_cast<std::int64_t>(bytes_of(dtype_))};
 }
 
 }  // namespace lockstep::zero

@@ -22,6 +22,7 @@
 //      only then converted to the type of the owned weights; there, those of several passes add up.
 //   3. A unit without elements takes part in no collective.
 //   4. A lost peer is told with the unit whose collective missed it (CommError).
+//   5. What the optimizer updates lies on the host where state is offloaded (host_shards.hpp).
 // Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
 // the second reduction is waited for when the first is over.
 // Source: [ZERO20] §5, [ZGV23] §3
@@ -38,6 +39,7 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/model_spec.hpp"
 #include "engine/parallel/zero/flat_shards.hpp"
+#include "engine/parallel/zero/host_shards.hpp"
 #include "engine/parallel/zero/unit_plan.hpp"
 #include "engine/tensor/symbolic.hpp"
 
@@ -53,8 +55,9 @@ enum class Cut : std::uint8_t { flat, rows };
 
 struct ShardingOptions {
   Sharding sharding = Sharding::full_shard;
-  int prefetch = 1;     // as PlanOptions
-  Cut cut = Cut::flat;  // rows: only where parameters are gathered for passes
+  int prefetch = 1;                    // as PlanOptions
+  Cut cut = Cut::flat;                 // rows: only where parameters are gathered for passes
+  Offload offload = Offload::nothing;  // all: likewise
   // The type of the weights that this rank owns and the optimizer updates; the model's is that of
   // its passes. Owned gradients have it, too. None: the model's.
   std::optional<DType> weights = std::nullopt;
@@ -68,10 +71,11 @@ enum class Reduces : std::uint8_t { no, yes };
 class ShardedUnits final : public nn::UnitWatch {
  public:
   // Makes the units one by one, keeps this rank's shard of each, and frees the rest.
+  //   link     to the host where state is offloaded; must outlive the units
   //   Memory   of parameters: the shards, and one unit in whole
   //   Throws   ContractError when a unit has a buffer, which nobody would make equal
   ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device, ShardGroups groups,
-               const ShardingOptions& options);
+               const ShardingOptions& options, HostLink* link = nullptr);
   // ZeRO 1 of parameters that somebody else makes and runs, such as a stage of a pipeline. They
   // stay whole, and are views from here on; there is no model().
   //   units  parameters that are reduced and gathered together. A list may be empty
@@ -83,7 +87,8 @@ class ShardedUnits final : public nn::UnitWatch {
   // are not sharded. It communicates: all ranks run as many passes.
   nn::Chain& model() { return *model_; }
 
-  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard.
+  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard, on the
+  // host where it is offloaded.
   struct Owned {
     Parameter parameter;  // under the whole's name; `whole` is the whole's shape
     std::int64_t begin = 0, end = 0;
@@ -117,6 +122,10 @@ class ShardedUnits final : public nn::UnitWatch {
   const collectives::Communication& communication() const { return communication_; }
   // The bytes of a step, by the plan: a rank sends them in collectives of shards.
   std::int64_t bytes_planned() const;
+  // The same of copies to and from the host: those since the last zero_grad, and those of a step of
+  // one batch, by the plan. Zeros where nothing is offloaded.
+  HostCopies copies() const;
+  HostTraffic copies_planned() const;
 
   void before_forward(std::size_t unit) override;
   void after_forward(std::size_t unit) override;
@@ -131,6 +140,8 @@ class ShardedUnits final : public nn::UnitWatch {
   void fill_unit(Unit& unit, const Put& put);
   void carry_out(const Actions& actions);
   void carry_out(Act act, Unit& unit);
+  void make_shard(Unit& unit);
+  void fetch(Unit& unit);
   Tensor own_range(const Unit& unit) const;
   void put_rounded(const Put& put, const Parameter& parameter);
   void gather(Unit& unit);
@@ -143,12 +154,14 @@ class ShardedUnits final : public nn::UnitWatch {
   void end_reduction(Unit& unit);
   void await(comm::Work& work);
   int ranks() const;
+  std::vector<std::int64_t> counts() const;
 
   Device& device_;
   DType dtype_, weights_, wire_;  // of the passes, of what is owned, of reductions
   ShardGroups groups_;
   bool keeps_;
   Cut cut_;
+  Offload offload_ = Offload::nothing;
   bool in_place_;           // gradients are whole until the update, and reduced where they are
   SymbolicDevice nowhere_;  // of parameters that have no value
   std::unique_ptr<nn::Chain> model_;  // none: others run it
@@ -156,6 +169,7 @@ class ShardedUnits final : public nn::UnitWatch {
   const UnitPlan* now_;
   Pass pass_ = Pass::training;
   std::vector<std::unique_ptr<Unit>> units_;  // of the model, then the root where there is one
+  std::optional<HostShards> host_;            // where state is offloaded
   collectives::Communication communication_;
 };
 

@@ -1,4 +1,4 @@
-// The actions of a plan, each on one unit: gather, bind, free, reduce.
+// The actions of a plan, each on one unit: fetch, gather, bind, free, reduce.
 #include <utility>
 
 #include "engine/parallel/zero/sharded_unit.hpp"
@@ -17,14 +17,22 @@ Tensor ShardedUnits::own_range(const Unit& unit) const {
   return unit.values.narrow(groups_.shards.rank() * unit.cut.shard, unit.cut.shard);
 }
 
+void ShardedUnits::fetch(Unit& unit) {
+  unit.raised = empty({unit.cut.shard}, dtype_, device_, MemoryKind::parameters);
+  unit.raising = host_->raise(unit.shard, unit.raised);
+}
+
 void ShardedUnits::gather(Unit& unit) {
   if (keeps_ && groups_.shards.size() == 1) return;
   if (!unit.values.defined()) {
     unit.values = empty({unit.cut.padded()}, dtype_, device_, MemoryKind::parameters);
   }
-  const bool rounds = !keeps_ && keeps_masters();
-  if (rounds) own_range(unit).convert_(unit.shard);
-  const Tensor own = rounds || keeps_ ? own_range(unit) : unit.shard;
+  if (host_) host_->await(unit.raising);
+  const bool rounds = !unit.shard.defined();
+  if (rounds) own_range(unit).convert_(unit.updated);
+  const Tensor own = rounds || keeps_        ? own_range(unit)
+                     : unit.raised.defined() ? unit.raised
+                                             : unit.shard;
   unit.gathering = groups_.shards.all_gather_async(own, unit.values);
 }
 
@@ -115,8 +123,10 @@ void ShardedUnits::end_reduction(Unit& unit) {
     comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
     await(work);
   }
-  if (wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
-  if (unit.sum.defined()) {
+  if (!host_ && wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
+  if (host_) {
+    host_->lower(unit.incoming, unit.sum, weights_);
+  } else if (unit.sum.defined()) {
     unit.sum.reduce_(unit.incoming, ReduceOp::sum);
   } else {
     unit.sum = unit.incoming;
@@ -140,14 +150,31 @@ void ShardedUnits::await(comm::Work& work) {
   communication_.total_s += work.ran_s().value_or(waited_s);
 }
 
-std::int64_t ShardedUnits::bytes_planned() const {
+// Of each unit, padding included.
+std::vector<std::int64_t> ShardedUnits::counts() const {
   std::vector<std::int64_t> counts;
   for (const auto& unit : units_) counts.push_back(unit->cut.padded());
+  return counts;
+}
+
+std::int64_t ShardedUnits::bytes_planned() const {
   const int ranks = groups_.shards.size();
-  const std::int64_t gathered = elements_sent(alone_, counts, ranks);
-  const std::int64_t reduced = elements_sent(plan_, counts, ranks) - gathered;
+  const std::int64_t gathered = elements_sent(alone_, counts(), ranks);
+  const std::int64_t reduced = elements_sent(plan_, counts(), ranks) - gathered;
   return gathered * static_cast<std::int64_t>(bytes_of(dtype_)) +
          reduced * static_cast<std::int64_t>(bytes_of(wire_));
+}
+
+HostCopies ShardedUnits::copies() const { return host_ ? host_->copies() : HostCopies{}; }
+
+HostTraffic ShardedUnits::copies_planned() const {
+  if (!host_) return {};
+  std::int64_t shards = 0;
+  for (const auto& unit : units_) shards += unit->cut.shard;
+  const std::int64_t fetched = elements_fetched(plan_, counts(), groups_.shards.size());
+  return {
+      shards * static_cast<std::int64_t>(bytes_of(wire_)),
+      (offload_ == Offload::all ? fetched : shards) * static_cast<std::int64_t>(bytes_of(dtype_))};
 }
 
 }  // namespace lockstep::zero

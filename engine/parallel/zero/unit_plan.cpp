@@ -1,6 +1,7 @@
 #include "engine/parallel/zero/unit_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -49,6 +50,35 @@ void gather_root_first(const UnitPlan& plan, PassPlan& pass) {
   first.insert(first.end() - 1, {Act::wait, plan.units});
 }
 
+// Fetches what is gathered before each pass of `order` before the pass in front of it: what is
+// gathered first, at the end of `behind`, or where there is none, at once.
+void fetch_ahead(PassPlan& pass, const std::vector<int>& order, Actions* behind) {
+  Actions* into = behind;
+  for (const int unit : order) {
+    Actions& actions = pass.before[static_cast<std::size_t>(unit)];
+    Actions fetches;
+    for (const Action& action : actions) {
+      if (action.act == Act::gather) fetches.push_back({Act::fetch, action.unit});
+    }
+    if (into == nullptr) into = &actions;
+    auto at = into->end();
+    if (into != behind) {
+      at = std::ranges::find_if(*into, [](const Action& one) { return one.act != Act::fetch; });
+    }
+    into->insert(at, fetches.begin(), fetches.end());
+    into = &actions;
+  }
+}
+
+void fetch_ahead(UnitPlan& plan) {
+  std::vector<int> order(static_cast<std::size_t>(plan.units));
+  std::iota(order.begin(), order.end(), 0);
+  fetch_ahead(plan.forward, order, nullptr);
+  fetch_ahead(plan.evaluation, order, nullptr);
+  std::ranges::reverse(order);
+  fetch_ahead(plan.backward, order, &plan.forward.before.back());
+}
+
 // Parameters that come and go: as many units are alive as are gathered ahead, and the one that
 // runs. From forward to backward, shard_grad_op keeps them all.
 void gather_for_passes(UnitPlan& plan, Sharding sharding) {
@@ -64,6 +94,7 @@ void gather_for_passes(UnitPlan& plan, Sharding sharding) {
   plan.evaluation.after.back().push_back({Act::free, plan.units - 1});
   gather_root_first(plan, plan.forward);
   gather_root_first(plan, plan.evaluation);
+  if (plan.fetch) fetch_ahead(plan);
   if (!plan.root) return;
   plan.backward.after.front().push_back({Act::free, plan.units});
   plan.evaluation.after.back().push_back({Act::free, plan.units});
@@ -99,7 +130,13 @@ UnitPlan unit_plan(const PlanOptions& options) {
   LOCKSTEP_CHECK(options.units >= 1 && options.prefetch >= 0, "unit_plan: ", options.units,
                  " units, of which ", options.prefetch,
                  " are gathered ahead; a model has a unit, and none is gathered late");
-  UnitPlan plan{.units = options.units, .root = options.root, .prefetch = options.prefetch};
+  LOCKSTEP_CHECK(!options.fetch || gathers(options.sharding),
+                 "unit_plan: shards are fetched from the host, but parameters are whole on every "
+                 "rank; keep them on the device");
+  UnitPlan plan{.units = options.units,
+                .root = options.root,
+                .prefetch = options.prefetch,
+                .fetch = options.fetch};
   plan.forward = plan.backward = plan.evaluation = empty_pass(plan.units);
   if (gathers(options.sharding)) gather_for_passes(plan, options.sharding);
   if (options.sharding == Sharding::zero_1) {
@@ -129,7 +166,7 @@ namespace {
 struct Walk {
   const UnitPlan& plan;
   Sharding sharding;
-  std::set<int> alive{}, arrived{}, reducing{}, reduced{};
+  std::set<int> alive{}, arrived{}, fetched{}, reducing{}, reduced{};
   std::string found{};
 
   void fail(std::string what) {
@@ -148,7 +185,13 @@ struct Walk {
     const int unit = action.unit;
     const std::string where = text("unit ", unit, " ", when);
     switch (action.act) {
+      case Act::fetch:
+        if (!fetched.insert(unit).second) fail(where + " is fetched a second time");
+        break;
       case Act::gather:
+        if (plan.fetch && fetched.erase(unit) == 0) {
+          fail(where + " is gathered, though its shard is on the host");
+        }
         if (!alive.insert(unit).second) fail(where + " is gathered, though it is there");
         break;
       case Act::wait:
@@ -197,19 +240,24 @@ std::string broken(const UnitPlan& plan, Sharding sharding) {
   const int all = plan.units + (plan.root ? 1 : 0);
   if (std::ssize(walk.reduced) != all) walk.fail("not every unit's gradients are reduced");
   if (!walk.alive.empty()) walk.fail(text("unit ", *walk.alive.begin(), " is never freed"));
+  if (!walk.fetched.empty()) {
+    walk.fail(text("unit ", *walk.fetched.begin(), " is fetched, and never gathered"));
+  }
   Walk evaluation{plan, sharding};
   evaluation.pass(plan.evaluation, Walk::Way::forward, "evaluation");
   if (!evaluation.alive.empty()) evaluation.fail("an evaluation leaves units gathered");
   return walk.found.empty() ? evaluation.found : walk.found;
 }
 
-std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
-                           int ranks) {
-  std::int64_t sent = 0;
+namespace {
+
+// Elements of all shards that the actions of a step with these kinds concern.
+std::int64_t shards_of(const UnitPlan& plan, const std::set<Act>& acts,
+                       const std::vector<std::int64_t>& counts, int ranks) {
+  std::int64_t sum = 0;
   const auto add = [&](const Actions& actions) {
     for (const auto& [act, unit] : actions) {
-      if (act != Act::gather && act != Act::reduce) continue;
-      sent += counts.at(static_cast<std::size_t>(unit)) / ranks * (ranks - 1);
+      if (acts.contains(act)) sum += counts.at(static_cast<std::size_t>(unit)) / ranks;
     }
   };
   for (const PassPlan* pass : {&plan.forward, &plan.backward}) {
@@ -218,7 +266,19 @@ std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>
   }
   add(plan.after_backward);
   add(plan.after_update);
-  return sent;
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
+                           int ranks) {
+  return shards_of(plan, {Act::gather, Act::reduce}, counts, ranks) * (ranks - 1);
+}
+
+std::int64_t elements_fetched(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
+                              int ranks) {
+  return shards_of(plan, {Act::fetch}, counts, ranks);
 }
 
 }  // namespace lockstep::zero

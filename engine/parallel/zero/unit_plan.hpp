@@ -11,6 +11,8 @@
 //   2. At most 1 + K units are alive at a time, beside the root.
 //   3. Every unit's gradients are reduced once, after its last pass, and waited for.
 //   4. The order is the same on every rank. All of a plan's collectives go through one queue.
+//   5. Where shards lie on the host, each is fetched before it is gathered, one pass earlier where
+//      there is one: then the way up and the passes overlap.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +40,10 @@ struct PassPlan {
 };
 
 struct UnitPlan {
-  int units = 0;      // n
-  bool root = false;  // whether there is a unit n
-  int prefetch = 0;   // K
+  int units = 0;       // n
+  bool root = false;   // whether there is a unit n
+  int prefetch = 0;    // K
+  bool fetch = false;  // whether shards of parameters lie on the host
   PassPlan forward{}, backward{};
   PassPlan evaluation{};     // a forward pass that no backward follows
   Actions after_backward{};  // of all units
@@ -52,7 +55,8 @@ struct PlanOptions {
   Sharding sharding = Sharding::full_shard;
   int units = 0;
   bool root = false;
-  int prefetch = 0;  // 0: a unit is gathered when its pass begins
+  int prefetch = 0;    // 0: a unit is gathered when its pass begins
+  bool fetch = false;  // shards lie on the host: only where parameters are gathered for passes
 };
 
 //   Throws  ContractError when there is no unit, or a negative number is prefetched
@@ -68,5 +72,9 @@ std::string broken(const UnitPlan& plan, Sharding sharding);
 // included), the root last: (N-1)/N of a unit for each gather and each reduction.
 std::int64_t elements_sent(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
                            int ranks);
+// Elements of shards that come up from the host in one step by the plan: 1/N of a unit for each
+// fetch.
+std::int64_t elements_fetched(const UnitPlan& plan, const std::vector<std::int64_t>& counts,
+                              int ranks);
 
 }  // namespace lockstep::zero

@@ -1,5 +1,7 @@
 #include "engine/sim/model/cluster.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -13,6 +15,17 @@ double DeviceModel::flops_s(DType dtype) const {
   const double peak = peak_flops_s[static_cast<std::size_t>(dtype)];
   return flops_achieved *
          (peak > 0 ? peak : peak_flops_s[static_cast<std::size_t>(DType::float32)]);
+}
+
+DeviceModel Cluster::share_of_host(int ranks) const {
+  const int per_node = network.ranks_per_node > 0 ? std::min(ranks, network.ranks_per_node) : ranks;
+  DeviceModel share;
+  share.name = host->name;
+  share.peak_flops_s.fill(HUGE_VAL);  // the memory is what an update waits for
+  share.memory_bandwidth_bytes_s = host->memory_bandwidth_bytes_s / per_node;
+  share.bandwidth_achieved = host->bandwidth_achieved;
+  share.memory_bytes = host->memory_bytes / per_node;
+  return share;
 }
 
 std::vector<Cluster> built_in_clusters() {

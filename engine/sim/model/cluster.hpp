@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,11 +33,34 @@ struct DeviceModel {
   double bytes_s() const { return memory_bandwidth_bytes_s * bandwidth_achieved; }
 };
 
+// The host of a node: its memory, and the processors that update what lies there. Each rank of the
+// node has an equal share of both, and a link of its own. A copy of B bytes takes
+// link_start_s + B / link_bytes_s in its direction; an update takes as long as its bytes do in the
+// rank's share of the memory's bandwidth.
+struct HostModel {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  double memory_bandwidth_bytes_s = 0;
+  double bandwidth_achieved = 1;  // of the memory's, by updates
+  double link_bandwidth_bytes_s = 0;
+  double link_achieved = 1;
+  double link_start_s = 0;  // of one copy
+
+  double copy_s(std::int64_t bytes) const {
+    return link_start_s + static_cast<double>(bytes) / (link_bandwidth_bytes_s * link_achieved);
+  }
+};
+
 struct Cluster {
   std::string name;
   std::string about;  // one line
   Network network;
   DeviceModel device;
+  std::optional<HostModel> host{};
+
+  // The share of the host of each of `ranks` ranks, as a device of theirs.
+  //   Requires  host
+  DeviceModel share_of_host(int ranks) const;
 };
 
 std::vector<Cluster> built_in_clusters();

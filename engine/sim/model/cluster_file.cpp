@@ -227,6 +227,19 @@ DeviceModel device_of(Section section) {
   return device;
 }
 
+HostModel host_of(Section& section) {
+  HostModel host;
+  host.name = section.line_of_text("name", "\"host of a DGX A100\"");
+  host.memory_bytes = static_cast<std::int64_t>(section.number("memory_bytes", bytes));
+  host.memory_bandwidth_bytes_s = section.number("memory_bandwidth_bytes_s", rate);
+  host.bandwidth_achieved = section.number("bandwidth_achieved", part);
+  host.link_bandwidth_bytes_s = section.number("link_bandwidth_bytes_s", rate);
+  host.link_achieved = section.number("link_achieved", part);
+  host.link_start_s = section.number("link_start_s", seconds);
+  section.refuse_others();
+  return host;
+}
+
 }  // namespace
 
 Cluster parse_cluster(std::string_view content, const std::string& file) {
@@ -243,6 +256,7 @@ Cluster parse_cluster(std::string_view content, const std::string& file) {
   cluster.about = root.line_of_text("about", "\"nodes of 8 A100 over InfiniBand\"");
   cluster.network = network_of(root);
   cluster.device = device_of(root.section("device"));
+  if (auto host = root.optional_section("host")) cluster.host = host_of(*host);
   root.refuse_others();
   return cluster;
 }

@@ -1,7 +1,9 @@
 #include "engine/train/strategies/sharding_maker.hpp"
 
 #include "engine/base/error.hpp"
+#include "engine/base/units.hpp"
 #include "engine/train/strategies/zero_memory.hpp"
+#include "engine/train/ways/zero.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -12,6 +14,15 @@ zero::Sharding sharding_of(const Arguments& arguments) {
   if (arguments.has("--fsdp no_shard")) return zero::Sharding::no_shard;
   if (arguments.has("--fsdp shard_grad_op")) return zero::Sharding::shard_grad_op;
   return zero::Sharding::full_shard;
+}
+
+zero::Offload offload_of(const Arguments& arguments) {
+  if (!arguments.given("offload")) return zero::Offload::nothing;
+  if (arguments.has("--offload optimizer")) return zero::Offload::optimizer;
+  if (gathers_parameters(arguments)) return zero::Offload::all;
+  throw UsageError(
+      "--offload all takes shards of parameters to the host, but here every rank computes with "
+      "whole parameters; pass --offload optimizer, or shard them with --fsdp full_shard");
 }
 
 }  // namespace
@@ -25,6 +36,7 @@ ZeroOptions zero_options(const Arguments& arguments) {
     return static_cast<int>(value);
   };
   options.sharding.prefetch = number("prefetch", 0);
+  options.sharding.offload = offload_of(arguments);
   if (arguments.has("--shards rows")) options.sharding.cut = zero::Cut::rows;
   const bool whole = arguments.has("--zero 1") || arguments.has("--accumulate-in whole");
   if (whole) options.accumulate = AccumulateIn::whole;
@@ -40,8 +52,11 @@ ZeroOptions zero_options_on(const Arguments& arguments, int ranks, int ranks_per
 }
 
 std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
-  return make_zero(making.group, making.device, making.recipe, making.clip_norm,
-                   zero_options_on(making.arguments, making.group.size(), making.ranks_per_node));
+  ZeroOptions options =
+      zero_options_on(making.arguments, making.group.size(), making.ranks_per_node);
+  options.strands = making.strands;
+  options.host = making.host;
+  return make_zero(making.group, making.device, making.recipe, making.clip_norm, options);
 }
 
 void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {
@@ -54,6 +69,16 @@ int ShardingMaker::shares(const Arguments& arguments, int ranks) const {
 }
 
 std::string_view ShardingMaker::reduction() const { return "unit by unit"; }
+
+std::string ShardingMaker::note(const Arguments& arguments, const nn::ModelSpec& model) const {
+  ZeroOptions options = zero_options(arguments);
+  options.sharding = with_types(options.sharding, precision_of(arguments));
+  if (options.sharding.offload == zero::Offload::nothing) return "";
+  const HostTraffic copies = copies_of_step(
+      options, model, static_cast<int>(arguments.integer("ranks", 1)), accumulate(arguments));
+  return text("a step copies ", bytes_text(copies.down), " of gradients down to the host and ",
+              bytes_text(copies.up), " of parameters up, a rank\n");
+}
 
 void ShardingMaker::check_memory(const Arguments& arguments, const Recipe& recipe,
                                  std::span<const std::int64_t> batches,

@@ -21,6 +21,7 @@ class ShardingMaker final : public WayMaker {
   void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const override;
   int shares(const Arguments& arguments, int ranks) const override;
   std::string_view reduction() const override;
+  std::string note(const Arguments& arguments, const nn::ModelSpec& model) const override;
   void check_memory(const Arguments& arguments, const Recipe& recipe,
                     std::span<const std::int64_t> batches, const DeviceRoom& room) const override;
 };

@@ -11,6 +11,7 @@
 #include "engine/replicas/agree.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "engine/train/strategies/masters.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
 
@@ -32,6 +33,8 @@ std::vector<std::string> lines_of(const ZeroOptions& options, const Recipe& reci
       text("--shards ", cut.cut == zero::Cut::rows ? "rows" : "flat"),
       text("--accumulate-in ", options.accumulate == AccumulateIn::whole ? "whole" : "shards"),
       text("--shard-ranks ", options.shard_ranks),
+      text("--offload ",
+           std::array{"nothing", "optimizer", "all"}.at(static_cast<std::size_t>(cut.offload))),
       text("--optimizer ", name_of(recipe.optimizer.kind)),
       text("--clip ", clip),
       text("--masters ", recipe.precision.masters ? "on" : "off"),
@@ -49,6 +52,12 @@ void check_agree(comm::ProcessGroup& group, const std::vector<std::string>& line
   throw UsageError(text("the ranks do not shard alike: ", group.names().name(0), " has ",
                         differs->of_rank_0, " where ", group.names().name(differs->rank), " has ",
                         differs->of_rank, "; start every rank with the same options"));
+
+  // A host for a device that is on this machine, or that has no numbers.
+  std::unique_ptr<Device> device_like(const Device& device) {
+    if (device.has_numbers()) return std::make_unique<CpuDevice>();
+    return std::make_unique<SymbolicDevice>();
+  }
 }
 
 class ZeroStrategy final : public Strategy {
@@ -71,9 +80,14 @@ class ZeroStrategy final : public Strategy {
       copies_ = replicas_.split(rank % k, rank);
     }
     comm::ProcessGroup& shards = shards_ ? *shards_ : replicas_;
-    units_ = std::make_unique<ShardedUnits>(recipe.model, recipe.seed, device,
-                                            zero::ShardGroups{shards, copies_.get()},
-                                            with_types(options.sharding, recipe.precision));
+    if (options.sharding.offload != zero::Offload::nothing) {
+      if (options.host == nullptr) own_host_ = device_like(device);
+      const HostMemory host = options.host != nullptr ? *options.host : HostMemory{*own_host_};
+      link_ = zero::make_host_link(host, options.strands, replicas_);
+    }
+    units_ = std::make_unique<ShardedUnits>(
+        recipe.model, recipe.seed, device, zero::ShardGroups{shards, copies_.get()},
+        with_types(options.sharding, recipe.precision), link_.get());
     if (const auto scaler = scaler_options(recipe.precision)) scaler_.emplace(*scaler);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
@@ -89,6 +103,7 @@ class ZeroStrategy final : public Strategy {
   }
   comm::ProcessGroup& trainers() override { return trainers_; }
   Device& device() override { return device_; }
+  const Device* host() const override { return link_ ? &link_->host() : nullptr; }
   DType dtype() const override { return recipe_.model.dtype; }
   double rate() const override { return rate_; }
   Cost cost() const override { return cost_; }
@@ -122,6 +137,7 @@ class ZeroStrategy final : public Strategy {
     }
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
+    if (link_) cost_.host = units_->copies();
     return mean;
   }
 
@@ -179,7 +195,7 @@ class ZeroStrategy final : public Strategy {
 
   void restore(const checkpoint::SavedRun& saved) override {
     check_model(saved.weights());
-    restore_state(saved, *optimizer_, units_->owned(), device_);
+    restore_state(saved, *optimizer_, units_->owned(), link_ ? link_->host() : device_);
     fill_from(saved.weights());
     if (scaler_) go_on(*scaler_, saved);
   }
@@ -256,6 +272,8 @@ class ZeroStrategy final : public Strategy {
   double clip_norm_;
   double rate_ = 0;                                      // of the optimizer, when it was made
   std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks
+  std::unique_ptr<Device> own_host_;                     // where state is offloaded, and to none
+  std::unique_ptr<zero::HostLink> link_;                 // where state is offloaded
   std::unique_ptr<ShardedUnits> units_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScaler> scaler_;

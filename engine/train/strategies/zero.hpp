@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/parallel/zero/sharded_units.hpp"
+#include "engine/strand/strand.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
@@ -21,6 +22,10 @@ struct ZeroOptions {
   // Ranks that share one copy of the state; the rest hold further copies (hybrid_shard). They are
   // neighbours: ranks 0 to k-1 have the first. 0: all ranks. It divides the number of ranks.
   int shard_ranks = 0;
+  // Of a rank that offloads state (sharding.offload). Strands make its copies; none: the training
+  // makes them itself. Without a host, one is made: a second device on this machine.
+  Strands* strands = nullptr;
+  const HostMemory* host = nullptr;
 };
 
 // The same shards, with the types that a run has besides its model's.
@@ -40,7 +45,8 @@ int shard_ranks_by_node(int ranks, int ranks_per_node);
 //   Comm      a step, by ShardedUnits: 2(N-1)/N · bytes of the parameters where they are kept, or
 //             gathered once, 3(N-1)/N where they are gathered twice, less the last unit; an
 //             all-reduce of one float64 for the loss, and one for the norm where it is bounded;
-//             with a loss scale, one of a number that says whether gradients overflowed
+//             with a loss scale, one of a number that says whether gradients overflowed.
+//             Over the link to the host, where state is offloaded: as host_shards.hpp
 //   Throws    UsageError as check, and when options or models differ between ranks
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options);

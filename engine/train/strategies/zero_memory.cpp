@@ -10,6 +10,18 @@
 namespace lockstep::train {
 namespace {
 
+// The groups of rank 0.
+struct RankGroups {
+  RankGroups(const ZeroOptions& options, int ranks)
+      : shards(options.sharding.sharding == zero::Sharding::no_shard ? 1
+               : options.shard_ranks > 0                             ? options.shard_ranks
+                                                                     : ranks),
+        copies(ranks / shards.size()) {}
+  zero::ShardGroups both() { return {shards, copies.size() > 1 ? &copies : nullptr}; }
+
+  Unheard shards, copies;
+};
+
 data::Batch batch_of(const nn::ModelSpec& spec, std::int64_t rows, Device& device) {
   if (spec.kind == nn::ModelKind::gpt) {
     const Shape tokens{rows, spec.gpt.sequence};
@@ -45,17 +57,53 @@ std::string told_of_largest_unit(const zero::ShardingOptions& options, const nn:
               " of gradients, however many --ranks there are");
 }
 
+MemoryPeaks peaks_of(const Device& device) {
+  MemoryPeaks seen;
+  for (std::size_t i = 0; i < memory_kinds; ++i) {
+    seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
+  }
+  seen.peak = device.bytes_peak();
+  return seen;
+}
+
+std::string text_of(const MemoryPeaks& most, MemoryKind kind) {
+  return bytes_text(most.bytes[static_cast<std::size_t>(kind)]);
+}
+
+// A host keeps what does not depend on the batch.
+void check_host(const ZeroOptions& options, const Recipe& recipe, int ranks,
+                const MemoryPeaks& most, const DeviceRoom& room) {
+  if (options.sharding.offload == zero::Offload::nothing) return;
+  if (!room.host_bytes) {
+    throw UsageError(
+        "--offload keeps state in the memory of the nodes' hosts, of which this cluster says "
+        "nothing; give its file a section [host], or pass another --cluster");
+  }
+  if (most.peak <= room.host_bytes(ranks)) return;
+  std::string advice = "more --ranks do not help, since each needs as much";
+  for (int more = 2 * ranks; more <= 1 << 16; more *= 2) {
+    if (memory_of_rank(options, recipe, more, 1, 1).host.peak > room.host_bytes(more)) continue;
+    advice = text("with --ranks ", more, " it fits");
+    break;
+  }
+  throw UsageError(text("the state that --offload takes to the host does not fit there: a rank's ",
+                        "share of the host has ", bytes_text(room.host_bytes(ranks)), " and needs ",
+                        bytes_text(most.peak), "; parameters ",
+                        text_of(most, MemoryKind::parameters), ", gradients ",
+                        text_of(most, MemoryKind::gradients), ", optimizer state ",
+                        text_of(most, MemoryKind::optimizer_state), "\n", advice));
+}
+
 }  // namespace
 
 ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
                              std::int64_t rows, std::int64_t batches) {
-  SymbolicDevice device;
-  const bool none = options.sharding.sharding == zero::Sharding::no_shard;
-  const int k = none ? 1 : options.shard_ranks > 0 ? options.shard_ranks : ranks;
-  Unheard shards(k), copies(ranks / k);
-  zero::ShardedUnits units(recipe.model, recipe.seed, device,
-                           {shards, copies.size() > 1 ? &copies : nullptr},
-                           with_types(options.sharding, recipe.precision));
+  SymbolicDevice device, host;
+  RankGroups groups(options, ranks);
+  const bool offloads = options.sharding.offload != zero::Offload::nothing;
+  const auto link = offloads ? zero::make_host_link({host}, nullptr, groups.shards) : nullptr;
+  zero::ShardedUnits units(recipe.model, recipe.seed, device, groups.both(),
+                           with_types(options.sharding, recipe.precision), link.get());
   const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.
@@ -65,12 +113,19 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
     optimizer->step();
     units.end_update();
   }
-  ShardedMemory seen;
-  for (std::size_t i = 0; i < memory_kinds; ++i) {
-    seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
-  }
-  seen.peak = device.bytes_peak();
-  return seen;
+  return {peaks_of(device), peaks_of(host)};
+}
+
+HostTraffic copies_of_step(const ZeroOptions& options, const nn::ModelSpec& model, int ranks,
+                           std::int64_t batches) {
+  SymbolicDevice device, host;
+  RankGroups groups(options, ranks);
+  const auto link = zero::make_host_link({host}, nullptr, groups.shards);
+  const zero::ShardedUnits units(model, 0, device, groups.both(), options.sharding, link.get());
+  const auto [down, up] = units.copies_planned();
+  const std::int64_t reductions = options.accumulate == AccumulateIn::shards ? batches : 1;
+  const bool gathers = options.sharding.offload == zero::Offload::all;
+  return {reductions * down, (gathers ? batches : 1) * up};
 }
 
 void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
@@ -81,10 +136,9 @@ void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
     const ShardedMemory seen = memory_of_rank(options, recipe, ranks, rows, batches);
     if (seen.peak > most.peak) most = seen;
   }
+  check_host(options, recipe, ranks, most.host, room);
   if (most.peak <= room.bytes) return;
-  const auto of = [&](MemoryKind kind) {
-    return bytes_text(most.bytes[static_cast<std::size_t>(kind)]);
-  };
+  const auto of = [&](MemoryKind kind) { return text_of(most, kind); };
   throw UsageError(text("the sharded model does not fit: a rank's ", room.name, " has ",
                         bytes_text(room.bytes), " and needs ", bytes_text(most.peak), ", ",
                         bytes_text(most.peak - room.bytes), " more; parameters up to ",
@@ -92,7 +146,8 @@ void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
                         ", optimizer state ", of(MemoryKind::optimizer_state),
                         ", activations up to ", of(MemoryKind::activations),
                         told_of_largest_unit(options.sharding, recipe.model),
-                        "\n--fsdp full_shard shards all but the last; ",
+                        "\n--fsdp full_shard shards all but the last; --offload takes state to the "
+                        "host's memory; ",
                         "--recompute computes activations again, --prefetch 0 gathers nothing "
                         "ahead, and more --ranks have smaller shards"));
 }

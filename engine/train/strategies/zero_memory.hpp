@@ -12,9 +12,12 @@
 namespace lockstep::train {
 
 // At their peaks, which the kinds need not reach together.
-struct ShardedMemory {
+struct MemoryPeaks {
   std::array<std::int64_t, memory_kinds> bytes{};  // by MemoryKind
   std::int64_t peak = 0;                           // of all kinds together
+};
+struct ShardedMemory : MemoryPeaks {
+  MemoryPeaks host{};  // where state is offloaded
 };
 
 // Rank 0, whose shards no padding shortens, makes its units and takes two steps of `batches`
@@ -23,8 +26,13 @@ struct ShardedMemory {
 ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, int ranks,
                              std::int64_t rows, std::int64_t batches);
 
+// The bytes that a rank copies in a step of `batches` batches, where it offloads state.
+HostTraffic copies_of_step(const ZeroOptions& options, const nn::ModelSpec& model, int ranks,
+                           std::int64_t batches);
+
 //   sizes   the samples of each size of batch that the run has
-//   Throws  UsageError with the bytes that are missing, by kind
+//   Throws  UsageError with the bytes that are missing, by kind, on the device or on its host; of a
+//           host with the number of ranks whose shares would suffice
 void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
                   std::span<const std::int64_t> sizes, std::int64_t batches,
                   const DeviceRoom& room);

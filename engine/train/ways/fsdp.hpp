@@ -39,7 +39,7 @@ inline Way fsdp_way() {
       .option = "fsdp",
       .declare = declare,
       .refuses = {{"compression", buckets}, {"pipeline", stages}, {"async", servers}},
-      .reads = {"accumulate", "prefetch", "accumulate-in"},
+      .reads = {"accumulate", "prefetch", "accumulate-in", "offload"},
   };
 }
 

@@ -11,6 +11,17 @@ inline bool gathers_parameters(const Arguments& arguments) {
          arguments.has("--fsdp shard_grad_op") || arguments.has("--fsdp hybrid_shard");
 }
 
+// True if state may lie on the host: a GPU's stream does not wait for copies of shards yet, and a
+// modelled core has no host beside it.
+inline bool offloads(const Arguments& arguments) {
+  const auto has = [&](const char* option, const char* setting) {
+    return arguments.declared(option) && arguments.has(setting);
+  };
+  const bool away = has("device", "--device cuda") || has("backend", "--backend nccl");
+  const bool modelled = has("modelled-compute", "--modelled-compute");
+  return (arguments.given("zero") || arguments.given("fsdp")) && !away && !modelled;
+}
+
 inline Way zero_way() {
   const auto declare = [](Options& options) {
     options.section("sharded state (ZeRO, FSDP)")
@@ -22,6 +33,13 @@ inline Way zero_way() {
         .only_if({"prefetch"},
                  "belongs to --zero 3 and --fsdp, which gather parameters; leave it out",
                  gathers_parameters)
+        .choice(
+            "offload", {"optimizer", "all"}, "",
+            "what lies in the host's memory: the optimizer's state, which the host updates; also\n"
+            "shards of parameters, which come up before each gather")
+        .only_if({"offload"},
+                 "belongs to --zero and --fsdp on processors or on simulated ranks; leave it out",
+                 offloads)
         .choice("accumulate-in", {"shards", "whole"}, "shards",
                 "--accumulate: reduce the gradients of each batch, or keep them whole and reduce\n"
                 "their sum")
