@@ -19,13 +19,13 @@
 namespace lockstep::zero {
 
 enum class Act : std::uint8_t {
-  fetch,    // start to copy this rank's shard of the parameters from the host; in no order here
   gather,   // start the all-gather of the unit's parameters
   wait,     // they are there
   run,      // the unit's pass
   free,     // they are no longer
   reduce,   // start the reduce-scatter of the unit's gradients
   reduced,  // this rank's shard of them is there, and the rest is freed
+  fetch,    // start to copy this rank's shard of the parameters from the host
 };
 
 struct Action {
