@@ -45,17 +45,17 @@ std::optional<Marker> marker_in(std::string_view line) {
   return marker;
 }
 
-// What a preprocessor leaves of directives: markers, whose names could otherwise begin lines of
-// their own in what a compiler writes, and pragmas, of which one has the compiler read a file.
+// A preprocessor leaves two kinds of directives: markers, whose names could otherwise begin lines
+// of their own in what a compiler writes, and pragmas, of which one has the compiler read a file.
 bool is_usual_directive(std::string_view line) {
   if (const auto marker = marker_in(line)) return marker->file.find('\\') == std::string_view::npos;
   return line.starts_with("#pragma ") && line.find("pch_preprocess") == std::string_view::npos;
 }
 
 // Goes through the preprocessed text, line by line.
-class Reading {
+class PreprocessedLines {
  public:
-  explicit Reading(std::string_view preprocessed) : rest_(preprocessed) {}
+  explicit PreprocessedLines(std::string_view preprocessed) : rest_(preprocessed) {}
 
   std::string_view line() const { return first_line(rest_); }
 
@@ -109,7 +109,7 @@ std::string complaint_about_line(std::string_view line) {
               "read a file for it, or join the next line to it");
 }
 
-// What to say about the word that a mark stands before; empty if the word is harmless.
+// The sentence about the word that a mark stands before; empty if the word is harmless.
 //   own  the line is the student's, as far as markers can be believed
 std::string complaint_about(std::string_view word, std::string_view rest, bool own) {
   if (std::ranges::find(keywords, word) != keywords.end()) {
@@ -204,7 +204,7 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
                                            const std::string& marks, const std::string& mark,
                                            const std::string& shown) {
   const std::string before = mark + " ";
-  Reading reading(preprocessed);
+  PreprocessedLines lines(preprocessed);
   for (std::size_t at = marks.find(before); at != std::string::npos;
        at = marks.find(before, at + 1)) {
     std::string_view rest = std::string_view(marks).substr(at + before.size());
@@ -216,10 +216,10 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
     rest = behind_blanks(rest);
     const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
-    const std::string place = reading.go_to(line);
+    const std::string place = lines.go_to(line);
     const bool own = place.starts_with(shown + ":");
     const std::string complaint = word == "directive"
-                                      ? complaint_about_line(reading.line())
+                                      ? complaint_about_line(lines.line())
                                       : complaint_about(word, rest.substr(word.size()), own);
     if (complaint.empty()) continue;
     return own ? place + ": " + complaint : text(shown, ": at ", place, ", ", complaint);
