@@ -11,7 +11,7 @@
 namespace lockstep::grader {
 namespace {
 
-// What g++ and clang write of C++ for x86-64 and ELF.
+// Compilers write these of C++ for x86-64 and ELF.
 constexpr auto data = std::to_array<std::string_view>(
     {".2byte", ".4byte", ".8byte", ".ascii", ".asciz", ".base64", ".byte", ".long", ".octa",
      ".quad", ".short", ".sleb128", ".string", ".uleb128", ".value", ".word", ".zero"});
@@ -66,7 +66,7 @@ std::size_t functions_in(const std::string& list) {
   return static_cast<std::size_t>(std::ranges::count(list, '\n'));
 }
 
-class Reader {
+class AssemblyReader {
  public:
   // Returns what is wrong with the line; empty: nothing.
   std::string read(std::string_view line) {
@@ -158,7 +158,7 @@ std::optional<std::string> foreign_assembly_in(const std::string& assembly,
   const std::string told = shown +
                            ": no compiler makes such assembly of C++ alone, so the file "
                            "speaks to the assembler, which is refused: ";
-  Reader reader;
+  AssemblyReader reader;
   std::string_view rest = assembly;
   const auto next = [&] {
     const std::string_view line = rest.substr(0, rest.find('\n'));

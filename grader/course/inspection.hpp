@@ -13,7 +13,7 @@ namespace lockstep::grader {
 
 class Inspection {
  public:
-  // What it writes lies beside `object`, and is removed at the end.
+  // Its files lie beside `object`, and are removed at the end.
   Inspection(const Recipe& recipe, const std::filesystem::path& object, const BuildTool& tool,
              StudentBuild& build);
   ~Inspection();

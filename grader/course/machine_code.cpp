@@ -45,17 +45,17 @@ std::optional<Marker> marker_in(std::string_view line) {
   return marker;
 }
 
-// What a preprocessor leaves of directives: markers, whose names could otherwise begin lines of
-// their own in what a compiler writes, and pragmas, of which one has the compiler read a file.
+// A preprocessor leaves two kinds of directives: markers, whose names could otherwise begin lines
+// of their own in what a compiler writes, and pragmas, of which one has the compiler read a file.
 bool is_usual_directive(std::string_view line) {
   if (const auto marker = marker_in(line)) return marker->file.find('\\') == std::string_view::npos;
   return line.starts_with("#pragma ") && line.find("pch_preprocess") == std::string_view::npos;
 }
 
 // Goes through the preprocessed text, line by line.
-class Reading {
+class PreprocessedLines {
  public:
-  explicit Reading(std::string_view preprocessed) : rest_(preprocessed) {}
+  explicit PreprocessedLines(std::string_view preprocessed) : rest_(preprocessed) {}
 
   std::string_view line() const { return first_line(rest_); }
 
@@ -83,13 +83,9 @@ class Reading {
 // True if an assembly shows what this asm does: a statement, which #APP would announce, or a name
 // that holds nothing else. Headers have both: int f() __asm__ ("" "__g").
 bool shows_in_assembly(std::string_view rest) {
-  for (bool qualified = false;; qualified = true) {
-    rest = behind_blanks(rest);
-    const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
-    if (length == 0 && qualified) return true;
-    if (length == 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(length));
-  }
+  rest = behind_blanks(rest);
+  const bool is_qualified = !rest.empty() && in_name(rest.front());  // asm volatile: a statement
+  if (is_qualified) return true;
   if (!rest.starts_with('(')) return false;
   std::string said;
   for (rest = behind_blanks(rest.substr(1)); rest.starts_with('"');) {
@@ -103,17 +99,20 @@ bool shows_in_assembly(std::string_view rest) {
   return rest.starts_with(':') || (rest.starts_with(')') && is_name);
 }
 
+// Whose line it is, as far as markers can be believed. A line that passes for a header's is
+// searched again as assembly.
+enum class Whose : unsigned char { student, header };
+
 std::string complaint_about_line(std::string_view line) {
   return text("the line '", line,
               "' is refused: it reaches the compiler, which may pass its text on to the assembler, "
               "read a file for it, or join the next line to it");
 }
 
-// What to say about the word that a mark stands before; empty if the word is harmless.
-//   own  the line is the student's, as far as markers can be believed
-std::string complaint_about(std::string_view word, std::string_view rest, bool own) {
+// The sentence about the word that a mark stands before; empty if the word is harmless.
+std::string complaint_about(std::string_view word, std::string_view rest, Whose whose) {
   if (std::ranges::find(keywords, word) != keywords.end()) {
-    if (!own && shows_in_assembly(rest)) return "";
+    if (whose == Whose::header && shows_in_assembly(rest)) return "";
     return text(word,
                 " is refused: a part is written in C++, and nobody can read what an assembler "
                 "is told");
@@ -204,7 +203,7 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
                                            const std::string& marks, const std::string& mark,
                                            const std::string& shown) {
   const std::string before = mark + " ";
-  Reading reading(preprocessed);
+  PreprocessedLines lines(preprocessed);
   for (std::size_t at = marks.find(before); at != std::string::npos;
        at = marks.find(before, at + 1)) {
     std::string_view rest = std::string_view(marks).substr(at + before.size());
@@ -216,13 +215,14 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
     rest = behind_blanks(rest);
     const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
-    const std::string place = reading.go_to(line);
-    const bool own = place.starts_with(shown + ":");
+    const std::string place = lines.go_to(line);
+    const Whose whose = place.starts_with(shown + ":") ? Whose::student : Whose::header;
     const std::string complaint = word == "directive"
-                                      ? complaint_about_line(reading.line())
-                                      : complaint_about(word, rest.substr(word.size()), own);
+                                      ? complaint_about_line(lines.line())
+                                      : complaint_about(word, rest.substr(word.size()), whose);
     if (complaint.empty()) continue;
-    return own ? place + ": " + complaint : text(shown, ": at ", place, ", ", complaint);
+    return whose == Whose::student ? place + ": " + complaint
+                                   : text(shown, ": at ", place, ", ", complaint);
   }
   return std::nullopt;
 }
