@@ -1,8 +1,8 @@
 // What each rank of a sharded model decides for its own shard, beside what all decide together:
-//   build/release/bin/decisions clip    the factor that bounds the gradient's norm
+//   build/release/bin/decisions clip    by how much gradients are scaled, so that their norm is 1
 //   build/release/bin/decisions skip    whether an update is left out, because a gradient
 //   overflowed
-// Two simulated ranks own two elements each.
+// Two simulated ranks own two of four elements each.
 #include <cmath>
 #include <functional>
 #include <iomanip>
@@ -22,27 +22,34 @@ namespace {
 
 using Program = std::function<void(comm::ProcessGroup&, const Tensor& mine)>;
 
-// Runs the program on two ranks with a shard each, and prints what it makes of them, end to end.
-void on_shards(const char* who, const std::vector<double>& whole, const Program& program) {
+// Runs the program on two ranks with half of the gradient each; returns what it makes of them.
+std::vector<double> on_shards(const std::vector<double>& gradient, const Program& program) {
   sim::Options options;
   options.ranks = 2;
   sim::Core core(options);
-  std::vector<double> after(whole.size());
+  std::vector<double> after(4);
   const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
     CpuDevice device;
     const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
     const auto first = static_cast<std::size_t>(self.rank) * 2;
-    const Tensor mine = from_values({whole[first], whole[first + 1]}, {2}, DType::float64, device);
+    const std::vector<double> half{gradient[first], gradient[first + 1]};
+    const Tensor mine = from_values(half, {2}, DType::float64, device);
     program(*group, mine);
     for (std::size_t i = 0; i < 2; ++i) after[first + i] = mine.item(static_cast<std::int64_t>(i));
   });
   if (result.finding) throw Error(result.finding->message);
+  return after;
+}
+
+void tell(const char* what, const std::vector<double>& values) {
+  std::cout << std::left << std::setw(12) << what << std::right;
+  for (const double value : values) std::cout << std::setw(7) << value;
+}
+
+void tell_with_norm(const char* what, const std::vector<double>& values) {
   double squares = 0;
-  std::cout << std::left << std::setw(11) << who << std::right;
-  for (const double value : after) {
-    std::cout << std::setw(7) << value;
-    squares += value * value;
-  }
+  for (const double value : values) squares += value * value;
+  tell(what, values);
   std::cout << "   norm " << std::sqrt(squares) << "\n";
 }
 
@@ -52,43 +59,57 @@ void clip_my_shard(const Tensor& mine, double max_norm) {
   ops::scale_by_(mine, factor);
 }
 
-void tell_clip() {
+void clip() {
   const std::vector<double> gradient{3, 4, 0, 12};
-  on_shards("gradient", gradient, [](comm::ProcessGroup&, const Tensor&) {});
-  on_shards("each alone", gradient,
-            [](comm::ProcessGroup&, const Tensor& mine) { clip_my_shard(mine, 1); });
-  on_shards("together", gradient, [](comm::ProcessGroup& group, const Tensor& mine) {
+  tell_with_norm("gradient", gradient);
+  const auto alone =
+      on_shards(gradient, [](comm::ProcessGroup&, const Tensor& mine) { clip_my_shard(mine, 1); });
+  tell_with_norm("each alone", alone);
+  const auto together = on_shards(gradient, [](comm::ProcessGroup& group, const Tensor& mine) {
     comm::ProcessGroup* const groups[] = {&group};
     const std::vector<Tensor> pieces{mine};
     replicas::clip_global_norm(groups, {pieces, {}}, 1);
   });
+  tell_with_norm("together", together);
 }
 
-bool overflowed(const Tensor& mine) {
+double overflowed(const Tensor& mine) {
   for (std::int64_t i = 0; i < mine.numel(); ++i) {
-    if (!std::isfinite(mine.item(i))) return true;
+    if (!std::isfinite(mine.item(i))) return 1;
   }
-  return false;
+  return 0;
 }
 
-// Weights of 1 and a rate of 0.1: `mine` has the gradient before the update, and the weights after.
+// From weights of 1, at a rate of 0.1. `mine` has the gradients before, and the weights after.
 void update(const Tensor& mine, bool skips) {
   for (std::int64_t i = 0; i < mine.numel(); ++i) {
-    const double weight = skips ? 1 : 1 - 0.1 * mine.item(i);
-    mine.narrow(i, 1).fill_(weight);
+    mine.narrow(i, 1).fill_(skips ? 1 : 1 - 0.1 * mine.item(i));
   }
 }
 
-void tell_skip() {
+void skip() {
   const std::vector<double> gradient{1, 2, 3, INFINITY};
-  on_shards("gradient", gradient, [](comm::ProcessGroup&, const Tensor&) {});
-  on_shards("each alone", gradient,
-            [](comm::ProcessGroup&, const Tensor& mine) { update(mine, overflowed(mine)); });
-  on_shards("together", gradient, [](comm::ProcessGroup& group, const Tensor& mine) {
-    const Tensor any = full({1}, overflowed(mine) ? 1 : 0, DType::float64, mine.device());
-    group.all_reduce(any, ReduceOp::max);
-    update(mine, any.item() > 0);
+  std::vector<double> scales(2);  // of the next step, by rank
+  const auto decide = [&](comm::ProcessGroup& group, const Tensor& mine, bool skips) {
+    update(mine, skips);
+    scales[static_cast<std::size_t>(group.rank())] = skips ? 32768 : 65536;
+  };
+  const auto tell_with_scales = [&](const char* what, const std::vector<double>& weights) {
+    tell(what, weights);
+    std::cout << "   next scales " << scales[0] << " and " << scales[1] << "\n";
+  };
+  tell("gradient", gradient);
+  std::cout << "\n";
+  const auto alone = on_shards(gradient, [&](comm::ProcessGroup& group, const Tensor& mine) {
+    decide(group, mine, overflowed(mine) > 0);
   });
+  tell_with_scales("each alone", alone);
+  const auto together = on_shards(gradient, [&](comm::ProcessGroup& group, const Tensor& mine) {
+    const Tensor any = full({1}, overflowed(mine), DType::float64, mine.device());
+    group.all_reduce(any, ReduceOp::max);
+    decide(group, mine, any.item() > 0);
+  });
+  tell_with_scales("together", together);
 }
 
 }  // namespace
@@ -96,14 +117,9 @@ void tell_skip() {
 int main(int count, char** words) {
   try {
     const std::string which = count == 2 ? words[1] : "";
-    std::cout << std::fixed << std::setprecision(2);
-    if (which == "clip") {
-      tell_clip();
-    } else if (which == "skip") {
-      tell_skip();
-    } else {
-      throw UsageError("usage: decisions clip|skip");
-    }
+    if (which != "clip" && which != "skip") throw UsageError("usage: decisions clip|skip");
+    std::cout << std::fixed << std::setprecision(which == "clip" ? 2 : 1);
+    which == "clip" ? clip() : skip();
   } catch (const std::exception& error) {
     std::cerr << "decisions: " << error.what() << "\n";
     return 2;

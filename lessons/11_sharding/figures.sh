@@ -20,7 +20,7 @@ trace() {  # PROGRAM NAME CLUSTER OPTION…
   trace train-zero "ZeRO 1" h100 --ranks 8 --batch-size 2 --zero 1
   trace train-zero "ZeRO 2" h100 --ranks 8 --batch-size 2 --zero 2
   trace train-zero "ZeRO 3" h100 --ranks 8 --batch-size 2 --zero 3
-  trace train-zero "ZeRO 3, no prefetch" h100 --ranks 8 --batch-size 2 --zero 3 --prefetch 0
+  trace train-zero "ZeRO 3, nothing ahead" h100 --ranks 8 --batch-size 2 --zero 3 --prefetch 0
 } | awk -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/memory.awk" >"$here/memory.svg"
 {
   trace train-zero "nothing is gathered ahead" h100 --ranks 16 --batch-size 2 --zero 3 --prefetch 0

@@ -11,13 +11,14 @@ $1 == "case" { way = ++ways; said[way] = substr($0, 6); next }
   at[way, n] = field("ts") / 1000
   bytes[way, n] = substr($0, RSTART + RLENGTH) + 0
 }
-function stairs(way, colour, more,  n, ms, d, gigabytes) {
+function stairs(way, colour, more,  n, ms, d, level) {
   for (n = 1; n <= samples[way]; n++) {
     ms = at[way, n] - before[way]
-    if (ms < 0 || at[way, n] > ends[way]) continue
-    d = d (d == "" ? "M" : "H") short(x(ms), 1) (d == "" ? " " : "V") short(y(bytes[way, n] / 1e9), 1)
+    if (at[way, n] > ends[way]) break
+    level = short(y(bytes[way, n] / 1e9), 1)
+    d = ms < 0 ? "M" short(x(0), 1) " " level : d "H" short(x(ms), 1) "V" level
   }
-  path(d, colour, 1.6, more)
+  path(d "H" short(x(ends[way] - before[way]), 1), colour, 1.6, more)
 }
 END {
   for (way = 1; way <= ways; way++) {
@@ -27,13 +28,13 @@ END {
   right = int(longest / 100 + 1) * 100; top = int(most / 10 + 1) * 10
   split("#6e7781|#bc4c00|#8250df|#0969da|#0969da", colours, "|")
   head(740, 320)
-  x_scale(0, 60, right, 720); y_scale(0, 250, top, 20)
+  x_scale(0, 60, right, 690); y_scale(0, 250, top, 20)
   y_ticks(ticks_to(0, top, 10, " GB"), 56, 728)
   x_ticks(ticks_to(0, right, 100, " ms"), 268)
   for (way = 1; way <= ways; way++) {
     more = way == 5 ? dashed(4, 3) : ""
     stairs(way, colours[way], more)
-    sample(60 + 135 * (way - 1), 296, 22, said[way], colours[way], 2, more)
+    sample(60 + 122 * (way - 1), 296, 22, said[way], colours[way], 2, more)
   }
   simulated(722, 14, "H100, bfloat16, 794 TFLOP/s")
   foot()

@@ -22,7 +22,7 @@ END {
   tick = 100
   last = int(longest / tick + 1) * tick
   head(740, 56 + ways * 78)
-  x_scale(0, 20, last, 720)
+  x_scale(0, 20, last, 700)
   for (way = 1; way <= ways; way++) {
     top = 26 + (way - 1) * 78
     words(20, top - 8, "start", said[way] sprintf(": %.0f ms", ends[way] - before[way]), bold)
