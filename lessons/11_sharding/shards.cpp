@@ -31,7 +31,8 @@ void tell(const zero::FlatShards& plan) {
       std::cout << " " << static_cast<char>('a' + piece.parameter) << "[" << piece.begin << ":"
                 << piece.end << "]";
     }
-    std::cout << "  padding " << plan.padding(static_cast<int>(rank)) << "\n";
+    if (plan.ranks[rank].empty()) std::cout << " nothing";
+    std::cout << ", padding " << plan.padding(static_cast<int>(rank)) << "\n";
   }
   std::cout << plan.count << " elements travel as " << plan.padded() << "\n";
 }
