@@ -89,7 +89,7 @@ void update(const Tensor& mine, bool skips) {
 
 void skip() {
   const std::vector<double> gradient{1, 2, 3, INFINITY};
-  std::vector<double> scales(2);  // of the next step, by rank
+  std::vector<int> scales(2);  // of the next step, by rank
   const auto decide = [&](comm::ProcessGroup& group, const Tensor& mine, bool skips) {
     update(mine, skips);
     scales[static_cast<std::size_t>(group.rank())] = skips ? 32768 : 65536;
