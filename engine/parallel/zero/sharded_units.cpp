@@ -215,6 +215,8 @@ void ShardedUnits::carry_out(const Actions& actions) {
         await(unit.gathering);
         bind(unit);
         break;
+      case Act::run:  // in no plan: the model runs its units
+        break;
       case Act::free:
         free(unit);
         break;
