@@ -37,19 +37,19 @@ using Actions = std::vector<Action>;
 // A forward pass, before which no unit is there: units 0, 1, … n-1.
 //   units    n
 //   limit    L; it may be more than n
-//   Ensures  each unit is gathered once, waited for, and run in its turn; at most L units are alive
-//            at a time; every unit is freed behind its pass, but the last one, which stays for its
-//            backward pass; nobody waits longer for the network than in any other such order,
-//            whatever passes and collectives take
+//   Ensures  each unit is gathered once, in its turn, waited for, and run in its turn; at most L
+//            units are alive at a time; every unit is freed behind its pass, but the last one,
+//            which stays for its backward pass; no other such order is over sooner, whatever passes
+//            and collectives take
 //   Throws   ContractError for less than one unit, and for room for less than one
 Actions forward_order(int units, int limit);
 
 // The backward pass behind it, before which unit n-1 alone is there: units n-1, n-2, … 0.
 //   units    n
 //   limit    L, in which unit n-1 counts
-//   Ensures  each unit is run in its turn, and all but unit n-1 are gathered once and waited for;
-//            at most L units are alive at a time; every unit is freed behind its pass; nobody
-//            waits longer for the network than in any other such order
+//   Ensures  each unit is run in its turn, and all but unit n-1 are gathered once, in their turn,
+//            and waited for; at most L units are alive at a time; every unit is freed behind its
+//            pass; no other such order is over sooner, whatever passes and collectives take
 //   Throws   as forward_order
 Actions backward_order(int units, int limit);
 

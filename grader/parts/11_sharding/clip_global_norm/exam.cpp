@@ -68,8 +68,10 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
                 int rank, List list, const std::vector<Bytes>& reported) {
   const bool copies = list == List::copies;
   const Elements& before = (copies ? call.copies : call.counted)[static_cast<std::size_t>(rank)];
+  Elements all_seen;
+  for (const Bytes& bytes : reported) all_seen.push_back(as_doubles(p.dtype, bytes));
   for (std::size_t k = 0; k < before.size(); ++k) {
-    const auto seen = as_doubles(p.dtype, reported[k]);
+    const std::vector<double>& seen = all_seen[k];
     std::vector<double> right = before[k], tolerance(right.size(), 0);
     for (std::size_t e = 0; e < right.size() && call.factor != 1; ++e) {
       right[e] *= call.factor;
@@ -80,7 +82,7 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
     if (!at) continue;
     const std::string name = text(copies ? "copy " : "counted tensor ", k);
     runner.fail(played,
-                because(cause_of_values(call, rank, list, k, seen),
+                because(cause_of_values(call, rank, list, all_seen),
                         {.message = text("the norm is right, but element ", *at, " of ", name,
                                          " on rank ", rank, " is ", number_at(seen, *at, p.dtype),
                                          " where ", number_at(right, *at, p.dtype), " is right"),
@@ -91,7 +93,7 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
   }
 }
 
-// What is asked of a rank that counts nothing: a refusal, or, without a group, no norm.
+// A rank that counts nothing has to refuse, or, without a group, returns no norm.
 void check_nothing(CaseRunner& runner, const Played& played, const Problem& p, int rank,
                    const ClipReport& report) {
   if (p.columns >= 0) {

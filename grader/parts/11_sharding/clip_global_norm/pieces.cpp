@@ -36,7 +36,7 @@ std::vector<double> drawn(const Problem& p, std::uint64_t salt, std::int64_t cou
   return values;
 }
 
-// What the tensor holds of them.
+// Values as the type of the tensors holds them.
 std::vector<double> rounded(const Problem& p, const std::vector<double>& values) {
   return as_doubles(p.dtype, to_bytes(p.dtype, values));
 }
@@ -147,10 +147,13 @@ Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen) {
   const std::vector<double> squares = call.squares();
   const double all = std::accumulate(squares.begin(), squares.end(), 0.0);
   double norms = 0, norms_of_tensors = 0, copies = 0, most = 0, magnitudes = 0;
+  double first_tensors = 0, elements = 0;
   for (std::size_t i = 0; i < squares.size(); ++i) {
     norms += std::sqrt(squares[i]);
     copies += squares_of(call.copies[i]);
+    if (!call.counted[i].empty()) first_tensors += squares_of(call.counted[i].front());
     for (const auto& tensor : call.counted[i]) {
+      elements += static_cast<double>(tensor.size());
       norms_of_tensors += std::sqrt(squares_of(tensor));
       for (const double value : tensor) {
         most = std::max(most, std::fabs(value));
@@ -175,6 +178,13 @@ Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen) {
       {{"averaged", "the squares were averaged over the ranks; they have to be summed"},
        std::sqrt(all / p.size())},
       {{"no_root", "this is the sum of squares; the norm is its root"}, all},
+      {{"no_root", "the root was taken twice"}, std::sqrt(call.norm)},
+      {{"averaged", "the squares were divided by the number of elements; the norm is no mean"},
+       std::sqrt(all / elements)},
+      {{"first_tensor", "this is the norm of the first tensor of each rank"},
+       std::sqrt(first_tensors)},
+      {{"summed_twice", "the squares were summed over the ranks twice"}, std::sqrt(all * p.size())},
+      {{"returns_the_factor", "this is the factor; return the norm before scaling"}, call.factor},
       {{"norm_after", "this is the norm after scaling; return the one before"},
        call.norm * call.factor},
       {{"largest_element", "this is the largest magnitude of an element"}, most},
@@ -198,57 +208,93 @@ Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen) {
   return {"other_norm", "it is not the root of the sum of all squares, each counted once"};
 }
 
-Cause cause_of_values(const Call& call, int rank, List list, std::size_t tensor,
-                      std::span<const double> seen) {
-  const auto r = static_cast<std::size_t>(rank);
-  const bool copy = list == List::copies;
-  const std::vector<double>& before = (copy ? call.copies : call.counted)[r][tensor];
-  if (seen.size() != before.size()) return {"length", "the size of the tensor changed"};
-  if (!std::isfinite(call.norm)) {
-    return {"scaled_by_no_number",
-            "max_norm / norm is 0 or NaN here, and everything was multiplied by it; leave the "
-            "gradients as they are, so that whoever looks at the norm can skip the step"};
-  }
+namespace {
+
+// The factors by which usual mistakes multiply a tensor.
+std::vector<std::pair<Cause, std::function<double(const std::vector<double>& tensor)>>> scalings(
+    const Call& call, int rank, List list) {
   const double norm = call.norm, most = call.max_norm;
-  const double of_rank = std::sqrt(call.squares()[r]), of_tensor = std::sqrt(squares_of(before));
-  const std::vector<Mistake<double>> factors{
-      {copy ? Cause{"copies_left",
-                    "the copies were not scaled; they are no longer equal to the tensor that "
-                    "another rank has scaled"}
-            : Cause{"not_scaled", "these elements were not scaled"},
-       1},
-      {{"scaled_up",
-        "the norm is below max_norm, but the gradient was scaled up to it; a factor above 1 is "
-        "left out"},
-       most / (norm + 1e-6)},
-      {{"scaled_up", "the norm is below max_norm, but the gradient was scaled up to it"},
-       most / norm},
+  const double of_rank = std::sqrt(call.squares()[static_cast<std::size_t>(rank)]);
+  const auto always = [](double factor) {
+    return [factor](const std::vector<double>&) { return factor; };
+  };
+  return {
+      {list == List::copies
+           ? Cause{"copies_left",
+                   "the copies were not scaled, so they are no longer equal to the tensors that "
+                   "other ranks have scaled"}
+           : Cause{"not_scaled", "these tensors were not scaled"},
+       always(1)},
       {{"no_epsilon", "the factor is max_norm / norm; the contract adds 1e-6 to the norm"},
-       most / norm},
+       always(most / norm)},
       {{"own_factor", "the factor was made from the norm of this rank's own pieces"},
-       most / (of_rank + 1e-6)},
+       always(std::min(1.0, most / (of_rank + 1e-6)))},
       {{"each_by_itself",
         "each tensor was scaled by its own norm, which turns the gradient into another direction"},
-       most / (of_tensor + 1e-6)},
-      {{"scaled_twice", "these elements were scaled twice"}, call.factor * call.factor},
+       [most](const std::vector<double>& tensor) {
+         return std::min(1.0, most / (std::sqrt(squares_of(tensor)) + 1e-6));
+       }},
+      {{"scaled_twice", "these tensors were scaled twice"}, always(call.factor * call.factor)},
       {{"by_the_square", "the factor was made from the sum of squares, without its root"},
-       most / (norm * norm + 1e-6)},
-      {{"by_max_norm", "the elements were multiplied by max_norm"}, most},
-      {{"scaled_to_nothing",
-        "all elements are 0; a max_norm of 0 or below asks for the norm alone"},
-       0}};
-  const auto is_given_by = [&](const auto& function) {
-    return std::ranges::equal(seen, before, [&](double after, double held) {
-      return is_close(after, function(held), 1e-10);
-    });
-  };
-  for (const auto& [cause, factor] : factors) {
-    if (factor != call.factor && is_given_by([&](double v) { return v * factor; })) return cause;
+       always(most / (norm * norm + 1e-6))},
+      {{"by_max_norm", "the elements were multiplied by max_norm"}, always(most)}};
+}
+
+// Why tensors may not be scaled at all, and were.
+std::optional<Cause> needless_scaling(const Call& call) {
+  if (!std::isfinite(call.norm)) {
+    return Cause{"scaled_by_no_number",
+                 "max_norm / norm is 0 or NaN here, and everything was multiplied by it; leave the "
+                 "gradients as they are, so that whoever looks at the norm can skip the step"};
   }
-  if (is_given_by([&](double v) { return std::clamp(v, -std::fabs(most), std::fabs(most)); })) {
+  if (call.max_norm <= 0) {
+    return Cause{"scaled_to_nothing", "a max_norm of 0 or below asks for the norm alone"};
+  }
+  if (call.norm + 1e-6 > call.max_norm) return std::nullopt;
+  return Cause{"scaled_up",
+               "the norm is below max_norm, so nothing is to be scaled; a factor above 1 is left "
+               "out"};
+}
+
+}  // namespace
+
+Cause cause_of_values(const Call& call, int rank, List list, const Elements& seen) {
+  const auto& lists = list == List::copies ? call.copies : call.counted;
+  const Elements& before = lists[static_cast<std::size_t>(rank)];
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    if (seen[k].size() != before[k].size()) return {"length", "the size of a tensor changed"};
+  }
+  if (auto cause = needless_scaling(call)) return *std::move(cause);
+  // A story is told where it explains all tensors of the list.
+  const auto given_by = [&](const auto& change, double within) {
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      for (std::size_t e = 0; e < before[k].size(); ++e) {
+        if (!is_close(seen[k][e], change(before[k], before[k][e]), within)) return false;
+      }
+    }
+    return true;
+  };
+  for (const auto& [cause, factor] : scalings(call, rank, list)) {
+    const auto scaled = [&](const auto& tensor, double value) { return value * factor(tensor); };
+    if (given_by(scaled, 1e-10)) return cause;
+  }
+  const auto right = [&](const auto&, double value) { return value * call.factor; };
+  if (given_by(right, 1e-5)) {
+    return {"nearly",
+            "only the last digits are wrong: the factor was rounded to a smaller type, or another "
+            "number than 1e-6 was added to the norm"};
+  }
+  const auto cut_off = [&](const auto&, double value) {
+    return std::clamp(value, -call.max_norm, call.max_norm);
+  };
+  if (given_by(cut_off, 1e-10)) {
     return {"clamped",
             "each element was cut off at max_norm; that is clipping by value, and turns the "
             "gradient into another direction"};
+  }
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    if (seen[k] != before[k] || before[k].empty()) continue;
+    return {"some_left", "some tensors were changed, and others were left as they were"};
   }
   return {"other_factor", "these elements are not what they were, times max_norm / (norm + 1e-6)"};
 }

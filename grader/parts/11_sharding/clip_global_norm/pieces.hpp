@@ -51,8 +51,7 @@ ClipCase case_of(const Problem& p, std::uint64_t salt, int rank);
 Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen);
 
 enum class List : std::uint8_t { counted, copies };
-// Why a tensor of `rank` may hold `seen`, where the norm is right.
-Cause cause_of_values(const Call& call, int rank, List list, std::size_t tensor,
-                      std::span<const double> seen);
+// Why the tensors of a list of `rank` may be `seen`, where the norm is right.
+Cause cause_of_values(const Call& call, int rank, List list, const Elements& seen);
 
 }  // namespace lockstep::grader::clip_global_norm

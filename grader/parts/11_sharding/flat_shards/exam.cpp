@@ -80,7 +80,7 @@ Fault number_fault(std::span<const Question> asked, const std::string& what, std
           grouped(seen), known_or_likely(cause, WrongInteger{seen, right, earlier})};
 }
 
-// What is wrong with the totals and the starts.
+// The first fault in the totals and the starts.
 std::optional<Fault> fault_of_sizes(std::span<const Question> asked, const FlatShards& seen,
                                     const FlatShards& right) {
   if (seen.count != right.count) {
@@ -126,8 +126,13 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
         continue;
       }
       const bool empty = piece.begin == piece.end;
-      return Fault{text("rank ", rank, " has the piece ", text_of(piece),
-                        empty ? ", which is empty" : ", which is no part of a parameter"),
+      const bool known = piece.parameter < q.numels.size();
+      const std::string why =
+          empty   ? std::string("which is empty")
+          : known ? text("but parameter ", piece.parameter, " has ",
+                         counted(q.numels[piece.parameter], "element"))
+                  : text("but there are ", counted(std::ssize(q.numels), "parameter"));
+      return Fault{text("rank ", rank, " has the piece ", text_of(piece), ", ", why),
                    {},
                    text_of(seen.ranks[rank]),
                    empty ? Cause{"empty_piece",
@@ -209,9 +214,13 @@ std::optional<Failure> wrong(MistakeFinder<FlatShardsPart>& mistakes,
                  {.message = fault->message, .expected = fault->expected, .seen = fault->seen});
 }
 
-// With half of the elements, without one of the parameters, with one rank less.
+// With half of the parameters, of the ranks or of the elements, or with one less.
 std::vector<Question> smaller(const Question& q) {
   std::vector<Question> offered;
+  if (const auto half = std::ssize(q.numels) / 2; half > 1) {
+    offered.push_back({{q.numels.begin(), q.numels.begin() + half}, q.ranks});
+    offered.push_back({{q.numels.begin() + half, q.numels.end()}, q.ranks});
+  }
   if (q.ranks > 2) offered.push_back({q.numels, q.ranks / 2});
   if (q.ranks > 1) offered.push_back({q.numels, q.ranks - 1});
   for (std::size_t p = 0; p < q.numels.size() && q.numels.size() > 1; ++p) {

@@ -10,15 +10,16 @@ namespace {
 
 bool is_backward(const Question& q) { return q.direction == Direction::backward; }
 
-// What is there while a plan is walked through.
+// The state of all units while a plan is walked through.
 struct Walk {
   const Question& q;
   std::vector<int> order = turns(q);
   std::set<int> gathered{}, waited{};
   std::set<int> ran{}, freed{};
+  std::size_t next = 0;  // of the order, to be gathered
 
   explicit Walk(const Question& question) : q(question) {
-    if (is_backward(q)) gathered = waited = {q.units - 1};
+    if (is_backward(q)) gathered = waited = {q.units - 1}, next = 1;
   }
 
   std::optional<PlanFlaw> take(std::size_t place, const Action& action) {
@@ -34,7 +35,7 @@ struct Walk {
     }
     switch (action.act) {
       case Act::gather:
-        if (gathered.insert(unit).second) return std::nullopt;
+        if (gathered.insert(unit).second) return take_turn(place, action);
         return flaw(", but this unit is there, or on its way",
                     unit == q.units - 1 && is_backward(q) && !ran.contains(unit)
                         ? Cause{"gathers_the_kept_unit",
@@ -54,6 +55,18 @@ struct Walk {
       default:
         return take_free(place, action);
     }
+  }
+
+  // A unit that was freed before is left to gathered_again.
+  std::optional<PlanFlaw> take_turn(std::size_t place, const Action& action) {
+    if (freed.contains(action.unit)) return std::nullopt;
+    const int turn = order[next++];
+    if (action.unit == turn) return std::nullopt;
+    return PlanFlaw{place,
+                    text(text_of(action), ", but unit ", turn, " runs first"),
+                    {"gathered_out_of_turn",
+                     "one queue carries out all gathers in their order, so units are gathered in "
+                     "the order in which they run"}};
   }
 
   std::optional<PlanFlaw> take_run(std::size_t place, const Action& action) {

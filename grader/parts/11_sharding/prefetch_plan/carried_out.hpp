@@ -48,8 +48,9 @@ struct Carried {
 };
 Carried carry_out(const Question& q, const Actions& plan);
 
-// The plan that gathers each unit as soon as there is room. No other one takes less time: the queue
-// never idles while something could be in it, and what runs next is in it first.
+// The plan that gathers each unit as soon as there is room. No other one takes less time, since
+// units are gathered in their turn: then earlier is never worse, neither for the passes nor for
+// what else is in the queue.
 Actions as_early_as_possible(const Question& q);
 
 }  // namespace lockstep::grader::prefetch_plan

@@ -77,6 +77,17 @@ bool waits_at_once(const Actions& plan) {
   return true;
 }
 
+// A wait for another unit than the one that runs next.
+std::optional<Action> early_wait(const Actions& plan) {
+  for (auto wait = plan.begin(); wait != plan.end(); ++wait) {
+    if (wait->act != Act::wait) continue;
+    const auto run =
+        std::find_if(wait, plan.end(), [](const Action& action) { return action.act == Act::run; });
+    if (run != plan.end() && run->unit != wait->unit) return *wait;
+  }
+  return std::nullopt;
+}
+
 // Why a list takes too long in which the pass `turn` begins later than it could.
 Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn) {
   if (q.limit > 1 && waits_at_once(plan)) {
@@ -84,16 +95,10 @@ Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn)
             "every gather is waited for at once, so nothing runs meanwhile; gather units ahead, as "
             "many as there is room for"};
   }
-  const std::vector<int> order = turns(q);
-  std::size_t next = q.direction == Direction::backward ? 1 : 0;
-  for (const Action& action : plan) {
-    if (action.act != Act::gather) continue;
-    if (action.unit != order[next]) {
-      return {"gathered_out_of_turn",
-              text("unit ", action.unit, " is gathered before unit ", order[next],
-                   ", which runs first; one queue carries out all gathers in their order")};
-    }
-    ++next;
+  if (const auto wait = early_wait(plan)) {
+    return {"waited_early", text("unit ", wait->unit,
+                                 " is waited for while another unit could run; "
+                                 "wait for a unit right before it runs")};
   }
   const int most = most_alive(q, plan).most, room = std::min(q.limit, q.units);
   if (most < room) {
@@ -201,7 +206,10 @@ std::vector<Question> every_pass(Direction direction) {
   std::vector<Question> questions{{direction, 5, 2}};
   for (const int units : every_rank_count) {
     for (const int limit : {2, 1, 3, 5, 7, units - 1, units, units + 1, INT_MAX}) {
-      if (limit >= 1 && (units <= 17 || limit <= 3 || limit == units)) {
+      const bool is_new = std::ranges::none_of(questions, [&](const Question& other) {
+        return other.units == units && other.limit == limit;
+      });
+      if (limit >= 1 && is_new && (units <= 17 || limit <= 3 || limit == units)) {
         questions.push_back({direction, units, limit});
       }
     }
@@ -214,18 +222,38 @@ std::vector<Question> every_pass() {
   return questions;
 }
 
-// The same with costs: of a network that is quick, like the passes, or slow, and units of any size.
-std::vector<Question> priced_passes(CaseRunner& runner) {
+// How long gathers and passes take, by the turn of a unit.
+enum class Costs : unsigned char {
+  alike,        // the network is as quick as the passes
+  quick,        // the network is quicker
+  slow,         // and slower
+  heavy_later,  // what runs in the second half takes long to gather: far ahead is early enough
+};
+
+void draw_costs(CaseRunner& runner, Costs costs, Question& q) {
+  const auto count = static_cast<std::size_t>(q.units);
+  q.gather_s.resize(count), q.run_s.resize(count), q.reduce_s.resize(count);
+  const std::vector<int> order = turns(q);
+  for (std::size_t turn = 0; turn < count; ++turn) {
+    const auto drawn = [&] { return static_cast<double>(runner.draw_between(20, 200)) / 100; };
+    const bool later = turn >= count / 2;
+    const double network = costs == Costs::quick                   ? 0.25
+                           : costs == Costs::slow                  ? 3
+                           : costs == Costs::heavy_later && !later ? 0.05
+                                                                   : 1;
+    const auto unit = static_cast<std::size_t>(order[turn]);
+    q.gather_s[unit] = drawn() * network;
+    q.run_s[unit] = drawn() * (costs == Costs::heavy_later && later ? 0.05 : 1);
+    q.reduce_s[unit] = drawn() * (costs == Costs::heavy_later ? 0.05 : network);
+  }
+}
+
+// Every pass once, with costs of these kinds in turn. The player sees the same question whatever it
+// costs, so a pass is not asked for twice in one case.
+std::vector<Question> priced_passes(CaseRunner& runner, const std::vector<Costs>& kinds) {
   std::vector<Question> questions = every_pass();
-  constexpr double network[] = {1, 0.25, 3};
   for (std::size_t k = 0; k < questions.size(); ++k) {
-    Question& q = questions[k];
-    for (int unit = 0; unit < q.units; ++unit) {
-      const auto drawn = [&] { return static_cast<double>(runner.draw_between(20, 200)) / 100; };
-      q.gather_s.push_back(drawn() * network[k % std::size(network)]);
-      q.run_s.push_back(drawn());
-      q.reduce_s.push_back(drawn() * network[k % std::size(network)]);
-    }
+    draw_costs(runner, kinds[k % kinds.size()], questions[k]);
   }
   return questions;
 }
@@ -255,7 +283,11 @@ Exam exam() {
        }},
       {"no pass takes longer than with each unit gathered as early as there is room",
        [](CaseRunner& runner) {
-         judge(runner, contract_of(Aspect::time), "drawn costs", priced_passes(runner));
+         using enum Costs;
+         const auto contract = contract_of(Aspect::time);
+         judge(runner, contract, "drawn costs", priced_passes(runner, {alike, quick, slow}));
+         judge(runner, contract, "units that are heavy later",
+               priced_passes(runner, {heavy_later}));
        }},
       check_of_refusals(contract_of(Aspect::order), "no unit, and room for none, are refused",
                         {{Direction::forward, 1, 1}, {Direction::backward, 2, 1}}),
