@@ -1,4 +1,4 @@
-# python lessons/13_pipeline_parallel/twins/recompute.py
+# python lessons/11_sharding/twins/recompute.py
 import torch
 from torch.utils.checkpoint import checkpoint
 
