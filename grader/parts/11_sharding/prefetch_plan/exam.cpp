@@ -105,7 +105,7 @@ Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn)
     return {"too_few_ahead", text("no more than ", counted(most, "unit"), " are ever there, with ",
                                   "room for ", q.limit, "; gather further ahead")};
   }
-  return {"gathered_late", text("unit ", order[turn],
+  return {"gathered_late", text("unit ", turns(q)[turn],
                                 " is gathered later than it could be; when a "
                                 "unit is freed, there is room for the next "
                                 "gather, before anything else runs")};
