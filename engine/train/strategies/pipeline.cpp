@@ -233,8 +233,8 @@ class Pipeline final : public Strategy {
     return std::ranges::find(shared_, index) != shared_.end();
   }
 
-  // What two stages share is a unit of its own. On both it is then cut alike and summed in the same
-  // order, so that both make the same of it, bit for bit.
+  // Parameters that two stages share are a unit of their own. On both stages it is then cut alike
+  // and summed in the same order, so that both make the same of it, bit for bit.
   std::vector<std::vector<Parameter*>> units_to_shard() const {
     std::vector<std::vector<Parameter*>> units(2);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -22,7 +22,7 @@ using zero::Reduces;
 using zero::ShardedUnits;
 using zero::Sharding;
 
-// What must be the same on all ranks, a line each: these options decide who sends what, and when.
+// The settings that all ranks must share, a line each: they decide who sends what, and when.
 std::vector<std::string> lines_of(const ZeroOptions& options, const Recipe& recipe, double clip) {
   constexpr std::array<const char*, 5> names{"nothing", "ZeRO 1", "ZeRO 2", "shard_grad_op",
                                              "full_shard"};

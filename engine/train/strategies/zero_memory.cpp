@@ -44,7 +44,7 @@ void take_step(zero::ShardedUnits& units, const data::Batch& batch, std::int64_t
   }
 }
 
-// Where units are gathered, what no number of ranks makes smaller.
+// The part of a rank's memory that no number of ranks makes smaller, where units are gathered.
 std::string told_of_largest_unit(const zero::ShardingOptions& options, const nn::ModelSpec& spec) {
   if (options.sharding != zero::Sharding::full_shard) return "";
   SymbolicDevice nowhere;
