@@ -36,7 +36,7 @@ class ShardedGradients {
   //   Throws  CommError when a peer is lost
   virtual void finalize() = 0;
   // [S] this rank's range of a bucket: the mean over the ranks, added up over the passes since the
-  // last zero_grad. 0 in the padding. Undefined before the first pass.
+  // last zero_grad. The padding is 0. Undefined before the first pass.
   virtual Tensor sum(std::size_t bucket) const = 0;
   // Makes all sums undefined.
   virtual void zero_grad() = 0;

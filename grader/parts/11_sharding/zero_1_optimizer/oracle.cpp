@@ -293,8 +293,12 @@ std::vector<Mistake<Numbers>> mistakes_of_moment(const Problem& p, std::uint64_t
                                                  Numbers Trained::*moment) {
   std::vector<Mistake<Numbers>> all;
   for (const Told& one : all_mistakes(p)) {
+    if (one.variant == Variant::never_steps) continue;  // the parameters have moved
     all.push_back({one.cause, train(p, salt, one.variant, rank).*moment});
   }
+  const Cause old{"state_old",
+                  "state() returns what the optimizer was given, and not what steps made of it"};
+  all.push_back({old, train(p, salt, Variant::never_steps).*moment});
   return all;
 }
 
