@@ -49,8 +49,13 @@ class WrongPiece {
   }
   std::vector<double> tolerance_for(std::span<const double> other) const {
     std::vector<double> all;
-    for (const double value : other) all.push_back(1e-6 * std::fabs(value) + 1e-12);
+    for (const double value : other) all.push_back(near_enough(value));
     return all;
+  }
+  // Enough to recognise a mistake. The sums of a narrow type may have cancelled.
+  double near_enough(double value) const {
+    const bool wide = expected_.dtype == DType::float64;
+    return wide ? 1e-6 * std::fabs(value) + 1e-12 : 1e-4 * std::fabs(value) + 1e-5;
   }
   // The distance by which all elements are moved in the whole, or 0.
   std::int64_t moved() const {
@@ -63,7 +68,7 @@ class WrongPiece {
         const std::int64_t from = places[e] + by;
         if (places[e] == Deal::padding || from < 0 || from >= count) continue;
         const double right = expected_.whole[static_cast<std::size_t>(from)];
-        fits = std::fabs(seen_[e] - right) <= 1e-6 * std::fabs(right) + 1e-12;
+        fits = std::fabs(seen_[e] - right) <= near_enough(right);
         any = true;
       }
       if (fits && any) return by;

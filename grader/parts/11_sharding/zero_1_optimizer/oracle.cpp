@@ -64,17 +64,28 @@ std::uint64_t salt_of_step(std::uint64_t salt, int step) {
 }
 
 // Of all parameters in one step, by the mistake.
-Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant variant, int rank) {
-  Numbers sum(static_cast<std::size_t>(p.plan().count));
+Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant variant) {
+  const Numbers whole(static_cast<std::size_t>(p.plan().count));
+  const bool own = variant == Variant::own_gradients || variant == Variant::own_shares;
+  double share = 1.0 / p.ranks();
+  if (variant == Variant::summed || variant == Variant::own_gradients) share = 1;
+  if (variant == Variant::divided_twice) share /= p.ranks();
+  const Deal deal = deal_of(p.plan(), p.sizes);
+  Numbers sum = whole;
   for (int r = 0; r < p.ranks(); ++r) {
-    if (variant == Variant::own_gradients && r != rank) continue;
-    double share = 1.0 / p.ranks();
-    if (variant == Variant::summed || variant == Variant::own_gradients) share = 1;
-    if (variant == Variant::divided_twice) share /= p.ranks();
+    Numbers mine = whole;
     std::size_t e = 0;
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       const auto of_one = drawn_gradient(p.gradients(), salt_of_step(salt, step), r, i);
-      for (const double value : of_one) sum[e++] += has_gradient(p, i, r) ? value * share : 0;
+      for (const double value : of_one) mine[e++] = has_gradient(p, i, r) ? value * share : 0;
+    }
+    if (!own) {
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += mine[k];
+      continue;
+    }
+    for (const std::int64_t place : deal.places(r)) {
+      if (place == Deal::padding) continue;
+      sum[static_cast<std::size_t>(place)] = mine[static_cast<std::size_t>(place)];
     }
   }
   return sum;
@@ -165,6 +176,8 @@ struct Told {
 
 std::vector<Told> all_mistakes(const Problem& p) {
   const std::string n = text(p.ranks());
+  const Cause own{"not_averaged",
+                  "each owner updates with its own gradients alone; it needs those of all ranks"};
   return {
       {Variant::never_steps, {"unmoved", "no parameter has moved: nothing was updated"}},
       {Variant::not_gathered,
@@ -176,10 +189,8 @@ std::vector<Told> all_mistakes(const Problem& p) {
         text("the gradients of the ranks were summed, and not divided by ", n)}},
       {Variant::divided_twice,
        {"divided_twice", text("the gradients were divided by ", n, " twice")}},
-      {Variant::own_gradients,
-       {"not_averaged",
-        "this is an update with this rank's own gradients; the owner of a range needs those of all "
-        "ranks"}},
+      {Variant::own_gradients, own},
+      {Variant::own_shares, own},
       {Variant::from_zero,
        {"state_lost", "the moments began at 0 and not with those of the state that was given"}},
       {Variant::from_one,
@@ -265,7 +276,7 @@ Trained train(const Problem& p, std::uint64_t salt, Variant variant, int rank) {
   Trained trained;
   const Deal deal = deal_of(p.plan(), p.sizes);
   for (int step = 0; step < p.steps; ++step) {
-    if (variant != Variant::never_steps) device.step(gradient_in(p, salt, step, variant, rank));
+    if (variant != Variant::never_steps) device.step(gradient_in(p, salt, step, variant));
     Numbers& values = trained.values.emplace_back(device.value());
     if (variant != Variant::not_gathered) continue;
     Numbers seen = first_values(p, salt);

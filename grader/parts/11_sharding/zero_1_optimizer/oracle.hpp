@@ -44,7 +44,8 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank);
 enum class Variant : std::uint8_t {
   right,
   summed,         // not averaged
-  own_gradients,  // those of `rank` alone
+  own_gradients,  // each owner takes its own gradients alone
+  own_shares,     // the same, multiplied by 1/N
   divided_twice,
   from_zero,      // the moments that were given are not used
   from_one,       // their updates are not counted
