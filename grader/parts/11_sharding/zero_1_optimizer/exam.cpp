@@ -7,6 +7,7 @@
 #include "grader/exam/member_memory.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/11_sharding/zero_1_optimizer/oracle.hpp"
@@ -192,6 +193,12 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
              "gives each owner its range alone, for half the bytes"}},
            {4 * once,
             {"state_gathered", "the state travels, too; nobody but its owner needs it"}}}});
+  // One pair for each parameter at most, and no barrier.
+  const std::int64_t pairs = std::int64_t{p.steps} * std::ssize(p.sizes);
+  check_operations(
+      runner, played,
+      {.collectives = pairs,
+       .allowed = "a reduce-scatter and an all-gather of each parameter in each step"});
 }
 
 Problem usual(CaseRunner& runner, int ranks) {
