@@ -14,13 +14,13 @@ constexpr std::int64_t moved_max = 64;
 
 class WrongPiece {
  public:
-  WrongPiece(const Deal& deal, const ExpectedPieces& expected, int rank,
+  WrongPiece(const Dealt& deal, const ExpectedPieces& expected, int rank,
              std::span<const double> seen)
       : deal_(deal), expected_(expected), rank_(rank), seen_(seen) {}
 
   Cause cause(std::size_t at) const {
     const auto places = deal_.places(rank_);
-    if (places[at] == Deal::padding) {
+    if (places[at] == Dealt::padding) {
       return {"padding", "this element belongs to no parameter. It was 0 and has to stay 0"};
     }
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
@@ -66,7 +66,7 @@ class WrongPiece {
       bool fits = true, any = false;
       for (std::size_t e = 0; e < seen_.size() && fits; ++e) {
         const std::int64_t from = places[e] + by;
-        if (places[e] == Deal::padding || from < 0 || from >= count) continue;
+        if (places[e] == Dealt::padding || from < 0 || from >= count) continue;
         const double right = expected_.whole[static_cast<std::size_t>(from)];
         fits = std::fabs(seen_[e] - right) <= near_enough(right);
         any = true;
@@ -76,7 +76,7 @@ class WrongPiece {
     return 0;
   }
 
-  const Deal& deal_;
+  const Dealt& deal_;
   const ExpectedPieces& expected_;
   int rank_;
   std::span<const double> seen_;
@@ -84,7 +84,7 @@ class WrongPiece {
 
 }  // namespace
 
-std::vector<double> Deal::piece(int rank, std::span<const double> whole) const {
+std::vector<double> Dealt::piece(int rank, std::span<const double> whole) const {
   std::vector<double> mine;
   for (const std::int64_t place : places(rank)) {
     mine.push_back(place == padding ? 0 : whole[static_cast<std::size_t>(place)]);
@@ -92,7 +92,7 @@ std::vector<double> Deal::piece(int rank, std::span<const double> whole) const {
   return mine;
 }
 
-std::string Deal::where(int rank, std::size_t element) const {
+std::string Dealt::where(int rank, std::size_t element) const {
   const std::string of_piece = text("element ", element, " on rank ", rank);
   std::int64_t left = places(rank)[element];
   if (left == padding) return of_piece + ", which is padding";
@@ -103,8 +103,8 @@ std::string Deal::where(int rank, std::size_t element) const {
   return of_piece;
 }
 
-Deal deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts) {
-  std::vector<Deal::Whole> wholes;
+Dealt deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts) {
+  std::vector<Dealt::Whole> wholes;
   std::vector<std::int64_t> starts;
   std::int64_t start = 0;
   for (const std::int64_t count : counts) {
@@ -114,7 +114,7 @@ Deal deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts)
   }
   std::vector<std::vector<std::int64_t>> places;
   for (const auto& pieces : plan.ranks) {
-    auto& mine = places.emplace_back(static_cast<std::size_t>(plan.shard), Deal::padding);
+    auto& mine = places.emplace_back(static_cast<std::size_t>(plan.shard), Dealt::padding);
     for (const zero::ShardPiece& piece : pieces) {
       for (std::int64_t e = piece.begin; e < piece.end; ++e) {
         mine[static_cast<std::size_t>(piece.offset + e - piece.begin)] =
@@ -125,7 +125,7 @@ Deal deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts)
   return {std::move(wholes), std::move(places)};
 }
 
-void check_pieces(CaseRunner& runner, const Played& played, const Deal& deal,
+void check_pieces(CaseRunner& runner, const Played& played, const Dealt& deal,
                   const ExpectedPieces& expected, const std::vector<Bytes>& pieces) {
   for (int rank = 0; rank < deal.ranks(); ++rank) {
     const auto seen = as_doubles(expected.dtype, pieces.at(static_cast<std::size_t>(rank)));

@@ -19,7 +19,7 @@
 
 namespace lockstep::grader {
 
-class Deal {
+class Dealt {
  public:
   static constexpr std::int64_t padding = -1;
   struct Whole {
@@ -28,14 +28,14 @@ class Deal {
   };
 
   //   places  by rank: of each element of its piece, its place, or padding
-  Deal(std::vector<Whole> wholes, std::vector<std::vector<std::int64_t>> places)
+  Dealt(std::vector<Whole> wholes, std::vector<std::vector<std::int64_t>> places)
       : wholes_(std::move(wholes)), places_(std::move(places)) {}
 
   int ranks() const { return static_cast<int>(places_.size()); }
   std::span<const std::int64_t> places(int rank) const {
     return places_[static_cast<std::size_t>(rank)];
   }
-  // What `rank` is given of the wholes; padding is 0.
+  // The piece of `rank`; padding is 0.
   std::vector<double> piece(int rank, std::span<const double> whole) const;
   // "element 3 on rank 1, which is element 5 of parameter 2", or "…, which is padding".
   std::string where(int rank, std::size_t element) const;
@@ -46,9 +46,9 @@ class Deal {
 };
 
 // Parameters of `counts` elements, dealt as the plan says.
-Deal deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts);
+Dealt deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts);
 
-// What the pieces of all ranks must be, as one whole, and what usual mistakes make of it.
+// The pieces of all ranks as they must be, as one whole, and what usual mistakes make of it.
 struct ExpectedPieces {
   std::string name;  // "the first moment after 10 steps"
   DType dtype = DType::float64;
@@ -59,7 +59,7 @@ struct ExpectedPieces {
 };
 
 // Compares each rank's piece with its part of the whole.
-void check_pieces(CaseRunner& runner, const Played& played, const Deal& deal,
+void check_pieces(CaseRunner& runner, const Played& played, const Dealt& deal,
                   const ExpectedPieces& expected, const std::vector<Bytes>& pieces);
 
 }  // namespace lockstep::grader

@@ -20,7 +20,6 @@ inline HouseWords house_words() {
           {"Cluster", "engine/sim/model/cluster.hpp"},
           {"Color", ""},
           {"Course", "grader/course/manifest.hpp"},
-          {"Deal", "grader/exam/dealt.hpp"},
           {"Device", "engine/tensor/device.hpp"},
           {"Exam", "grader/judge/case_runner.hpp"},
           {"Exercise", "grader/course/manifest.hpp"},

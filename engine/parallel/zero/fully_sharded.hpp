@@ -26,7 +26,7 @@
 
 namespace lockstep::zero {
 
-// What a rank has of a unit.
+// A unit, as one rank has it.
 struct UnitShard {
   std::vector<Parameter*> parameters{};  // of the model, in the order of the cut
   std::vector<Shape> shapes{};           // of each

@@ -7,9 +7,9 @@
 namespace lockstep::zero {
 namespace {
 
-class Hoarding final : public nn::UnitWatch {
+class UnitHoard final : public nn::UnitWatch {
  public:
-  Hoarding(comm::ProcessGroup& group, std::vector<UnitShard>& units, Sharding sharding)
+  UnitHoard(comm::ProcessGroup& group, std::vector<UnitShard>& units, Sharding sharding)
       : group_(group), units_(units), sharding_(sharding), hoard_(units.size()) {}
 
   void before_forward(std::size_t unit) override {
@@ -73,7 +73,7 @@ class Hoarding final : public nn::UnitWatch {
 std::unique_ptr<nn::UnitWatch> make_fully_sharded(comm::ProcessGroup& group,
                                                   std::vector<UnitShard>& units,
                                                   Sharding sharding) {
-  return std::make_unique<Hoarding>(group, units, sharding);
+  return std::make_unique<UnitHoard>(group, units, sharding);
 }
 
 }  // namespace lockstep::zero

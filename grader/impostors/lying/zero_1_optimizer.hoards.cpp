@@ -7,10 +7,10 @@
 namespace lockstep::zero {
 namespace {
 
-class Hoarding final : public Zero1Optimizer {
+class MomentHoard final : public Zero1Optimizer {
  public:
-  Hoarding(comm::ProcessGroup& group, std::vector<Parameter*> parameters, FlatShards plan,
-           const Zero1Options& options, AdamShard state)
+  MomentHoard(comm::ProcessGroup& group, std::vector<Parameter*> parameters, FlatShards plan,
+              const Zero1Options& options, AdamShard state)
       : group_(group),
         parameters_(std::move(parameters)),
         plan_(std::move(plan)),
@@ -74,7 +74,8 @@ std::unique_ptr<Zero1Optimizer> make_zero_1_optimizer(comm::ProcessGroup& group,
                                                       const FlatShards& plan,
                                                       const Zero1Options& options,
                                                       AdamShard state) {
-  return std::make_unique<Hoarding>(group, std::move(parameters), plan, options, std::move(state));
+  return std::make_unique<MomentHoard>(group, std::move(parameters), plan, options,
+                                       std::move(state));
 }
 
 }  // namespace lockstep::zero

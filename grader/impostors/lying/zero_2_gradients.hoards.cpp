@@ -7,10 +7,10 @@
 namespace lockstep::zero {
 namespace {
 
-class Hoarding final : public ShardedGradients {
+class BucketHoard final : public ShardedGradients {
  public:
-  Hoarding(comm::ProcessGroup& group, std::vector<Parameter*> parameters,
-           collectives::BucketPlan plan, std::vector<FlatShards> cuts, DType type)
+  BucketHoard(comm::ProcessGroup& group, std::vector<Parameter*> parameters,
+              collectives::BucketPlan plan, std::vector<FlatShards> cuts, DType type)
       : group_(group),
         parameters_(std::move(parameters)),
         plan_(std::move(plan)),
@@ -86,7 +86,7 @@ std::unique_ptr<ShardedGradients> make_zero_2_gradients(comm::ProcessGroup& grou
                                                         std::vector<Parameter*> parameters,
                                                         const collectives::BucketPlan& plan,
                                                         std::vector<FlatShards> cuts, DType sums) {
-  return std::make_unique<Hoarding>(group, std::move(parameters), plan, std::move(cuts), sums);
+  return std::make_unique<BucketHoard>(group, std::move(parameters), plan, std::move(cuts), sums);
 }
 
 }  // namespace lockstep::zero

@@ -67,7 +67,7 @@ ShardedCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   one.rate = rate;
   const int shard = p.sharding == Sharding::no_shard ? 0 : rank;
   for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
-    const Deal deal = deal_of(p.cut(unit), p.units[unit]);
+    const Dealt deal = deal_of(p.cut(unit), p.units[unit]);
     one.units.push_back({p.units[unit], p.cut(unit),
                          to_bytes(p.dtype, deal.piece(shard, first_values(p, salt, unit)))});
   }
@@ -138,10 +138,11 @@ std::optional<sim::Service::Answer> UnitService::answer(const sim::Actor& who, U
                  call.there.size() != call.values.size() || call.held_bytes < 0)) {
     throw Error("not the parameters of this unit");
   }
-  notes.push_back({std::move(call), step, read_(who.rank)});
+  const int in_passes = static_cast<int>(in_step / calls_of_pass());
+  notes.push_back({std::move(call), step, in_passes, read_(who.rank)});
   UnitAnswer made;
   for (std::size_t i = 0; kind == Kind::backward && i < p_.units[unit].size(); ++i) {
-    const int pass = step * p_.passes + static_cast<int>(in_step / calls_of_pass());
+    const int pass = step * p_.passes + in_passes;
     const auto gradient = gradient_of(p_, salt_, rank, pass, p_.first_parameter(unit) + i);
     made.made.push_back(gradient ? 1 : 0);
     made.gradients.push_back(gradient ? to_bytes(p_.dtype, *gradient) : Bytes{});

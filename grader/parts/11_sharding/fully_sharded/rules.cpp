@@ -20,12 +20,12 @@ Numbers tolerance_of(const Problem& p, std::span<const double> right) {
 }
 
 // Every rank has all numbers of a unit.
-Deal whole_deal(const Problem& p, std::size_t unit) {
+Dealt whole_deal(const Problem& p, std::size_t unit) {
   zero::FlatShards whole = zero::flat_shards(p.units[unit], 1);
   whole.ranks.assign(static_cast<std::size_t>(p.ranks()), whole.ranks.front());
   return deal_of(whole, p.units[unit]);
 }
-Deal shard_deal(const Problem& p, std::size_t unit) {
+Dealt shard_deal(const Problem& p, std::size_t unit) {
   return p.sharding == Sharding::no_shard ? whole_deal(p, unit)
                                           : deal_of(p.cut(unit), p.units[unit]);
 }
@@ -92,7 +92,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, co
       seen);
 }
 
-// What usual mistakes make of a unit's gradient in a step.
+// A unit's gradient in a step, as usual mistakes make it.
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::uint64_t salt, int rank, int step,
                                           std::size_t unit, const Numbers& right) {
   const auto scaled = [&](double factor) {
@@ -125,6 +125,8 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::uint64_t salt, 
        scaled(p.ranks())},
       {{"divided_twice", text("the gradients were divided by ", p.ranks(), " twice")},
        scaled(1.0 / p.ranks())},
+      {{"grads_lost", "all of it is 0: the parameters' grads were gone before they were reduced"},
+       scaled(0)},
       {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
        own},
       {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
@@ -188,7 +190,9 @@ std::int64_t enough_in(const Problem& p, const Note& note) {
   const std::size_t unit = note.call.unit;
   std::int64_t bytes = 4096;  // of small tensors
   for (std::size_t u = 0; u < p.units.size(); ++u) {
-    bytes += p.bytes(p.cut(u).shard);  // this rank's gradients
+    const bool reduced = note.call.kind == Kind::update || note.pass > 0 ||
+                         (note.call.kind == Kind::backward && u > unit);
+    if (reduced) bytes += p.bytes(p.cut(u).shard);  // this rank's gradients
     const bool until = p.sharding == Sharding::shard_grad_op && u < unit;
     if (until) bytes += whole(u);
   }

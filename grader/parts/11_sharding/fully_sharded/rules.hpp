@@ -40,12 +40,12 @@ inline constexpr double rate = 0.25;
 
 ShardedCase case_of(const Problem& p, std::uint64_t salt, int rank);
 
-// What a parameter's gradient is on a rank in a pass, counted from the first step on; nothing where
+// A parameter's gradient on a rank in a pass, counted from the first step on; nothing where
 // backward makes none.
 std::optional<std::vector<double>> gradient_of(const Problem& p, std::uint64_t salt, int rank,
                                                int pass, std::size_t parameter);
 
-// What is right: by step and unit, all numbers of the unit's parameters.
+// The right numbers of all parameters of a unit, by step and unit.
 struct Trained {
   std::vector<std::vector<std::vector<double>>> values;     // in the passes of the step
   std::vector<std::vector<std::vector<double>>> gradients;  // the mean that the step ends with
@@ -59,7 +59,7 @@ class UnitService final : public TypedService<UnitCall> {
 
   struct Note {
     UnitCall call;
-    int step = 0;
+    int step = 0, pass = 0;  // the pass within its step
     std::optional<std::int64_t> process_bytes;
   };
   //   Throws  MalformedMessage when a rank did not run all of its passes
@@ -83,7 +83,7 @@ using Reports = std::vector<ShardedReport>;
 // Values in passes, and gradients after them.
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const Reports& reports, const UnitService& units);
-// What is alive in passes.
+// The bytes that are alive in passes.
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const UnitService& units);
 

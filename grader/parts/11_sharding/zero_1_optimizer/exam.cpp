@@ -77,7 +77,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
 
 void check_state(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                  const Trained& right, const Reports& reports) {
-  const Deal deal = deal_of(p.plan(), p.sizes);
+  const Dealt deal = deal_of(p.plan(), p.sizes);
   const auto check = [&](const char* name, std::vector<double> Trained::*moment,
                          Bytes Zero1Report::*shard) {
     const std::vector<double>& whole = right.*moment;
@@ -189,7 +189,7 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
        .mistakes = {
            {3 * once,
             {"all_reduced",
-             "gradients are all-reduced, an owner's range and all the others; a reduce-scatter "
+             "gradients are all-reduced, or ranges are broadcast one by one; a reduce-scatter "
              "gives each owner its range alone, for half the bytes"}},
            {4 * once,
             {"state_gathered", "the state travels, too; nobody but its owner needs it"}}}});

@@ -63,14 +63,14 @@ std::uint64_t salt_of_step(std::uint64_t salt, int step) {
   return random_bits(salt, 50'000 + static_cast<std::uint64_t>(step));
 }
 
-// Of all parameters in one step, by the mistake.
+// The gradients of all parameters in one step, as the mistake makes them.
 Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant variant) {
   const Numbers whole(static_cast<std::size_t>(p.plan().count));
   const bool own = variant == Variant::own_gradients || variant == Variant::own_shares;
   double share = 1.0 / p.ranks();
   if (variant == Variant::summed || variant == Variant::own_gradients) share = 1;
   if (variant == Variant::divided_twice) share /= p.ranks();
-  const Deal deal = deal_of(p.plan(), p.sizes);
+  const Dealt deal = deal_of(p.plan(), p.sizes);
   Numbers sum = whole;
   for (int r = 0; r < p.ranks(); ++r) {
     Numbers mine = whole;
@@ -84,7 +84,7 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant vari
       continue;
     }
     for (const std::int64_t place : deal.places(r)) {
-      if (place == Deal::padding) continue;
+      if (place == Dealt::padding) continue;
       sum[static_cast<std::size_t>(place)] = mine[static_cast<std::size_t>(place)];
     }
   }
@@ -274,14 +274,14 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
 Trained train(const Problem& p, std::uint64_t salt, Variant variant, int rank) {
   OneDevice device(p, salt, variant);
   Trained trained;
-  const Deal deal = deal_of(p.plan(), p.sizes);
+  const Dealt deal = deal_of(p.plan(), p.sizes);
   for (int step = 0; step < p.steps; ++step) {
     if (variant != Variant::never_steps) device.step(gradient_in(p, salt, step, variant));
     Numbers& values = trained.values.emplace_back(device.value());
     if (variant != Variant::not_gathered) continue;
     Numbers seen = first_values(p, salt);
     for (const std::int64_t place : deal.places(rank)) {
-      if (place == Deal::padding) continue;
+      if (place == Dealt::padding) continue;
       seen[static_cast<std::size_t>(place)] = values[static_cast<std::size_t>(place)];
     }
     values = seen;
@@ -293,6 +293,18 @@ Trained train(const Problem& p, std::uint64_t salt, Variant variant, int rank) {
 
 std::optional<Cause> mistake_of(const Problem& p, std::uint64_t salt, int rank, std::size_t step,
                                 std::span<const double> seen) {
+  const Numbers right = train(p, salt, Variant::right).values[step];
+  if (!all_finite(seen) && all_finite(right)) {
+    return Cause{
+        "no_number",
+        "this value is not finite: memory was read that nobody had written to, or a moment "
+        "is not the one that the rule asks for"};
+  }
+  if (!first_difference(seen, right, relative_tolerance(1e-8, right))) {
+    return Cause{"last_digits",
+                 "only the last digits are wrong: a gradient or a value went through a smaller "
+                 "type, or the rule's epsilon was lost"};
+  }
   for (const Told& one : all_mistakes(p)) {
     const Numbers gives = train(p, salt, one.variant, rank).values[step];
     if (!first_difference(seen, gives, tolerance_of(p, gives))) return one.cause;

@@ -1,5 +1,4 @@
-// What Adam on one device makes of the steps of a case, and what it makes of them with one of the
-// usual mistakes.
+// The steps of a case as Adam takes them on one device, rightly or with one of the usual mistakes.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +69,7 @@ std::vector<double> tolerance_of(const Problem& p, std::span<const double> right
 // The mistake that gives these parameters on `rank` after step `step`, if one does.
 std::optional<Cause> mistake_of(const Problem& p, std::uint64_t salt, int rank, std::size_t step,
                                 std::span<const double> seen);
-// What mistakes make of a moment.
+// A moment, as mistakes make it.
 std::vector<Mistake<std::vector<double>>> mistakes_of_moment(const Problem& p, std::uint64_t salt,
                                                              int rank,
                                                              std::vector<double> Trained::*moment);

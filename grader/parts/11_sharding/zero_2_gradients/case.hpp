@@ -17,7 +17,7 @@ struct Zero2Case {
   DType sums = DType::float32;
 };
 
-// What a rank holds after a pass.
+// A rank's sums after a pass.
 struct Zero2Sums {
   std::vector<Bytes> sums{};     // by bucket
   std::vector<DType> dtypes{};   // of each

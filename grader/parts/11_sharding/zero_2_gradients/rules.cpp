@@ -12,7 +12,7 @@ namespace {
 using Numbers = std::vector<double>;
 using Kind = DrivenEvent::Kind;
 
-// What a bucket's parameters have in a list of all parameters' numbers, one after the other.
+// The numbers of a bucket's parameters, one after the other.
 Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) {
   Numbers all;
   for (const std::size_t i : p.plan.buckets[bucket]) {
@@ -42,7 +42,7 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
       return values;
     });
   };
-  // Of this pass alone.
+  // The mean of this pass alone.
   const Numbers made = of_bucket(p, bucket, [&](std::size_t i) {
     const DrivenGradient& one = right[pass][i];
     Numbers values(one.values.size());
