@@ -185,7 +185,8 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
               .mistakes = {{2 * passes * once,
                             {"all_reduced",
                              "buckets are all-reduced: every rank gets all of a bucket, and keeps "
-                             "its range; a reduce-scatter sends half of that"}}}});
+                             "its range. Or they travel in a type that is twice as wide as the "
+                             "gradients'"}}}});
   const std::int64_t buckets = std::ssize(p.plan.buckets) * std::ssize(p.script.passes);
   check_operations(runner, played,
                    {.collectives = buckets, .allowed = "one reduce-scatter of each bucket"});

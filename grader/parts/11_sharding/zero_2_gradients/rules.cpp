@@ -275,14 +275,17 @@ void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run
   for (std::size_t pass = 0; pass < run.script.passes.size(); ++pass) {
     const auto records = collectives_of_pass(played, run, pass);
     if (records.size() != p.plan.buckets.size()) {
-      runner.fail(played, {.cause = "other_collectives",
-                           .message = text(
-                               "the sums are right, but", in_pass(run, pass), " there are ",
-                               counted(std::ssize(records), "collective"), " where the plan has ",
-                               counted(std::ssize(p.plan.buckets), "bucket"),
-                               "; each bucket is reduced once and by itself"),
-                           .expected = text(p.plan.buckets.size()),
-                           .seen = text(records.size())});
+      runner.fail(
+          played,
+          {.verdict =
+               records.size() > p.plan.buckets.size() ? Verdict::efficiency : Verdict::wrong_answer,
+           .cause = "other_collectives",
+           .message = text("the sums are right, but", in_pass(run, pass), " there are ",
+                           counted(std::ssize(records), "collective"), " where the plan has ",
+                           counted(std::ssize(p.plan.buckets), "bucket"),
+                           "; each bucket is reduced once and by itself"),
+           .expected = text(p.plan.buckets.size()),
+           .seen = text(records.size())});
     }
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const PassOfRank one(run, p, pass, rank, records);
