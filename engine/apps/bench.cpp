@@ -27,14 +27,13 @@ Options declared() {
       "Trains models on one or more ranks with one thread each, and prints speed, memory and "
       "start-up time. With --peer torch, it prints PyTorch's figures beside them.");
   options.words("train", "what to measure")
-      .choice("peer", {"none", "torch", "torch-as-installed"}, "none",
-              "PyTorch at its fastest on this machine, or with its defaults")
+      .choice("peer", {"none", "torch", "torch-as-installed", "ddp"}, "none",
+              "PyTorch at its fastest on this machine, or with its defaults; or our own DDP")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
       .option("ranks", "1", "numbers of ranks, separated by commas")
-      .choice("way", {"ddp", "horovod", "both"}, "ddp",
-              "how ranks share gradients; both: Horovod, with DDP as the peer")
-      .exclude({"peer", "way"},
-               "both say what is measured beside what; with --peer, leave out --way")
+      .choice("way", {"ddp", "horovod", "fsdp", "both"}, "ddp",
+              "how ranks share gradients, or with fsdp the state; both: Horovod, with DDP as the\n"
+              "peer")
       .option("repeats", "5", "rounds; each starts new processes for both sides")
       .option("steps", "", "steps per repetition; each process runs three repetitions")
       .flag("json", "print one JSON document instead of the table")
@@ -67,9 +66,26 @@ Words with(Words command, const Words& more) {
 
 std::string ranks_text(int ranks) { return text(ranks, ranks == 1 ? " rank" : " ranks"); }
 
-bool has_torch(const Arguments& arguments) { return arguments.get("peer") != "none"; }
-bool has_peer(const Arguments& arguments) {
-  return has_torch(arguments) || arguments.get("way") == "both";
+bool has_torch(const Arguments& arguments) { return arguments.get("peer").starts_with("torch"); }
+bool has_ddp(const Arguments& arguments) {
+  return arguments.has("--peer ddp") || arguments.has("--way both");
+}
+bool has_peer(const Arguments& arguments) { return has_torch(arguments) || has_ddp(arguments); }
+
+void check_way(const Arguments& arguments, const std::vector<int>& groups) {
+  if (arguments.has("--peer ddp") && arguments.has("--way ddp")) {
+    throw UsageError("--peer ddp is DDP itself; pass what is measured beside it: --way fsdp");
+  }
+  if (!arguments.given("way")) return;
+  if (std::ranges::min(groups) == 1) {
+    throw UsageError("--way says how ranks share gradients; pass --ranks 2 or more");
+  }
+  const bool both = arguments.has("--way both") && arguments.given("peer");
+  if (both || (arguments.has("--way horovod") && has_torch(arguments))) {
+    throw UsageError(text("--peer ", arguments.get("peer"), " and --way ", arguments.get("way"),
+                          " both say what is measured beside what; with --peer, leave out --way, "
+                          "or pass --way fsdp"));
+  }
 }
 
 // The peer's command, with the variant that a short trial found to be the fastest.
@@ -105,8 +121,9 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
   if (arguments.flag("paper")) sides.ours = with(sides.ours, {"--paper"});
   if (ranks > 1) sides.ours = launched(ranks, sides.ours);
   const std::string& way = arguments.get("way");
-  if (way == "both") sides.peer = with(sides.ours, {"--way", "ddp"});
-  if (way != "ddp") sides.ours = with(sides.ours, {"--way", "horovod"});
+  if (has_ddp(arguments)) sides.peer = with(sides.ours, {"--way", "ddp"});
+  if (way == "fsdp" && has_torch(arguments)) sides.peer = with(sides.peer, {"--way", "fsdp"});
+  if (way != "ddp") sides.ours = with(sides.ours, {"--way", way == "both" ? "horovod" : way});
   return sides;
 }
 
@@ -251,9 +268,7 @@ int run(int argc, const char* const* argv) {
   Words models{"mlp", "gpt-small", "gpt"};
   if (const std::string& one = arguments.get("model"); one != "all") models = {one};
   const std::vector<int> groups = groups_of(arguments);
-  if (arguments.given("way") && std::ranges::min(groups) == 1) {
-    throw UsageError("--way says how ranks share gradients; pass --ranks 2 or more");
-  }
+  check_way(arguments, groups);
   if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, std::ranges::max(groups));
   TrainBench bench(arguments, std::move(models), groups);
   bench.measure();

@@ -1,9 +1,9 @@
 // bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
 // with its speed, its memory and its loss. Started by the launcher it is one rank of several, each
 // with a batch of its own and one thread for what it computes, and shares gradients as DDP or as
-// Horovod does; rank 0 prints. The training
-// benchmark (bench.cpp) alternates it with tests/bench/torch_train.py, which builds the same model
-// with the same first weights and trains on the same batches, so the losses must agree too.
+// Horovod does, or the state as FSDP does; rank 0 prints. The training benchmark (bench.cpp)
+// alternates it with tests/bench/torch_train.py, which builds the same model with the same first
+// weights and trains on the same batches, so the losses must agree too.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -21,11 +21,11 @@
 #include "engine/apps/ranks.hpp"
 #include "engine/base/options.hpp"
 #include "engine/base/random.hpp"
-#include "engine/nn/gpt.hpp"
-#include "engine/nn/mlp.hpp"
-#include "engine/optim/optimizer.hpp"
+#include "engine/nn/model_spec.hpp"
+#include "engine/optim/optimizer_spec.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
+#include "engine/parallel/zero/sharded_units.hpp"
 #include "engine/replicas/agree.hpp"
 #include "engine/tensor/kernels.hpp"
 
@@ -68,6 +68,8 @@ Tensor integers(const std::vector<double>& drawn, double below, Device& device) 
 }
 
 struct Task {
+  nn::ModelSpec spec;
+  optim::OptimizerSpec rule;
   std::unique_ptr<nn::Module> model;
   std::unique_ptr<optim::Optimizer> optimizer;
   Tensor inputs, labels;
@@ -81,8 +83,8 @@ std::string of_rank(const std::string& name, int rank) {
 
 Task make_mlp_task(int rank, DType dtype, Device& device) {
   Task task;
-  task.model = nn::make_mlp(std::vector<std::int64_t>{784, 1024, 1024, 10}, dtype, device, 0);
-  task.optimizer = optim::make_sgd(task.model->parameters(), {.learning_rate = 0.05});
+  task.spec.widths = {784, 1024, 1024, 10};
+  task.rule.sgd = {.learning_rate = 0.05};
   task.inputs = from_values(numbers(of_rank("inputs", rank), 64 * 784), {64, 784}, dtype, device);
   task.labels = integers(numbers(of_rank("labels", rank), 64), 10, device);
   task.steps = 100;
@@ -90,11 +92,12 @@ Task make_mlp_task(int rank, DType dtype, Device& device) {
 }
 
 Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64_t steps, int rank,
-                   DType dtype, Device& device) {
+                   Device& device) {
   Task task;
-  task.model = nn::make_gpt(options, dtype, device, 0);
-  task.optimizer =
-      optim::make_adamw(task.model->parameters(), {.learning_rate = 3e-4, .weight_decay = 0.01});
+  task.spec.kind = nn::ModelKind::gpt;
+  task.spec.gpt = options;
+  task.rule.kind = optim::OptimizerKind::adamw;
+  task.rule.adam = {.learning_rate = 3e-4, .weight_decay = 0.01};
   // Every token but a text's last predicts the next one.
   const std::int64_t length = options.sequence + 1;
   const std::vector<double> text = numbers(of_rank("tokens", rank), batch * length);
@@ -111,30 +114,42 @@ Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64
   return task;
 }
 
-Task make_task(const std::string& model, int rank, DType dtype, Device& device) {
+Task task_of(const std::string& model, int rank, DType dtype, Device& device) {
   if (model == "mlp") return make_mlp_task(rank, dtype, device);
   nn::GptOptions options{.vocabulary = 256, .head = nn::OutputHead::untied};
-  if (model == "gpt-small") return make_gpt_task(options, 16, 20, rank, dtype, device);
+  if (model == "gpt-small") return make_gpt_task(options, 16, 20, rank, device);
   if (model == "gpt") {
     options.layers = 6;
     options.width = 384;
     options.heads = 6;
     options.sequence = 256;
-    return make_gpt_task(options, 8, 2, rank, dtype, device);
+    return make_gpt_task(options, 8, 2, rank, device);
   }
   // GPT-2's smallest size [RWC19]: 124,439,808 parameters.
   options = {.layers = 12, .width = 768, .heads = 12, .sequence = 1024, .vocabulary = 50'257};
-  return make_gpt_task(options, 8, 5, rank, dtype, device);
+  return make_gpt_task(options, 8, 5, rank, device);
 }
 
-// How the ranks share gradients; on one rank there is nobody to share with.
+Task make_task(const std::string& model, int rank, DType dtype, Device& device) {
+  Task task = task_of(model, rank, dtype, device);
+  task.spec.dtype = dtype;
+  task.model = nn::make_model(task.spec, device, 0);
+  task.optimizer = optim::make_optimizer(task.rule, task.model->parameters());
+  return task;
+}
+
+// How the ranks share gradients, or the state; on one rank there is nobody to share with.
 class Sharing {
  public:
-  // Wraps the task's model, or its optimizer.
+  // Wraps the task's model, or its optimizer, or takes the place of both.
   Sharing(const std::string& way, Task& task, comm::ProcessGroup& group, Strands& strands)
       : task_(task) {
     if (group.size() == 1) return;
-    name_ = way == "horovod" ? ", by Horovod" : ", by DDP";
+    name_ = way == "horovod" ? ", by Horovod" : way == "fsdp" ? ", by FSDP" : ", by DDP";
+    if (way == "fsdp") {
+      shard(group);
+      return;
+    }
     if (way == "ddp") {
       ddp_.emplace(*task.model, group);
       return;
@@ -146,11 +161,25 @@ class Sharing {
     task.optimizer = std::move(wrapped);
   }
 
-  nn::Module& model() { return ddp_ ? static_cast<nn::Module&>(*ddp_) : *task_.model; }
+  nn::Module& model() {
+    return ddp_ ? static_cast<nn::Module&>(*ddp_) : units_ ? units_->model() : *task_.model;
+  }
+  void begin_step() {
+    if (!units_) return task_.optimizer->zero_grad();
+    units_->zero_grad();
+    units_->begin(zero::Reduces::yes);
+  }
+  void end_backward() {
+    if (units_) units_->end_backward();
+  }
+  void end_update() {
+    if (units_) units_->end_update();
+  }
   const std::string& name() const { return name_; }
   // After each step that is measured.
   void count() {
     if (ddp_) seen_ += ddp_->communication();
+    if (units_) seen_ += units_->communication();
     if (horovod_ == nullptr) return;
     const collectives::Communication now = horovod_->figures().communication;
     seen_ += {now.total_s - before_.total_s, now.exposed_s - before_.exposed_s};
@@ -168,24 +197,41 @@ class Sharing {
   }
 
  private:
+  // The whole model and its optimizer go; shards begin with the same weights.
+  void shard(comm::ProcessGroup& group) {
+    Device& device = task_.model->parameters().front()->value.device();
+    units_ = std::make_unique<zero::ShardedUnits>(task_.spec, 0, device, zero::ShardGroups{group},
+                                                  zero::ShardingOptions{});
+    units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
+      const auto parameters = task_.model->parameters();
+      const auto whole = std::ranges::find(parameters, name, &Parameter::name);
+      into.copy_((*whole)->value.view({-1}).narrow(begin, into.numel()));
+    });
+    task_.optimizer = optim::make_optimizer(task_.rule, units_->shards());
+    task_.model.reset();
+  }
+
   Task& task_;
   std::string name_;
+  std::unique_ptr<zero::ShardedUnits> units_;
   std::optional<ddp::Ddp> ddp_;
   horovod::DistributedOptimizer* horovod_ = nullptr;  // the task's
   collectives::Communication seen_, before_;
 };
 
-// `model` is the task's own, or a Ddp around it. The loss is not waited for.
-Tensor one_step(const Task& task, nn::Module& model) {
-  task.optimizer->zero_grad();
+// The loss is not waited for.
+Tensor one_step(const Task& task, Sharing& sharing) {
+  sharing.begin_step();
   Tape tape(GradMode::record);
-  Value logits = model.forward(tape, tape.constant(task.inputs));
+  Value logits = sharing.model().forward(tape, tape.constant(task.inputs));
   if (logits.tensor.shape().size() == 3) {
     logits = autograd::view(tape, logits, {-1, logits.tensor.size(2)});
   }
   const Value loss = autograd::cross_entropy(tape, logits, task.labels);
   tape.backward(loss);
+  sharing.end_backward();
   task.optimizer->step();
+  sharing.end_update();
   return loss.tensor;
 }
 
@@ -205,7 +251,7 @@ int run(int argc, const char* const* argv) {
       .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition")
       .choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU")
-      .choice("way", {"ddp", "horovod"}, "ddp", "how ranks share gradients");
+      .choice("way", {"ddp", "horovod", "fsdp"}, "ddp", "how ranks share gradients, or the state");
   apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
@@ -225,16 +271,16 @@ int run(int argc, const char* const* argv) {
   Task task = make_task(arguments.get("model"), rank, dtype, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
+  const std::int64_t parameters = nn::count_of(*task.model);
   Sharing sharing(arguments.get("way"), task, *world.group, *strands);
-  nn::Module& model = sharing.model();
   const std::int64_t steps =
       arguments.get("steps").empty() ? task.steps : arguments.integer("steps", 1);
   const std::int64_t repetitions = arguments.integer("repetitions", 1);
   const std::int64_t warmup = arguments.integer("warmup", 1);
 
-  const double first_loss = number_of(one_step(task, model));
+  const double first_loss = number_of(one_step(task, sharing));
   double early_loss = first_loss;
-  for (std::int64_t i = 1; i < warmup; ++i) early_loss = number_of(one_step(task, model));
+  for (std::int64_t i = 1; i < warmup; ++i) early_loss = number_of(one_step(task, sharing));
   std::vector<double> rates, processor_rates;
   double last_loss = 0;
   sharing.begin();
@@ -243,7 +289,7 @@ int run(int argc, const char* const* argv) {
     const double began = now_s(), processor_began = processor_s();
     Tensor loss;
     for (std::int64_t k = 0; k < steps; ++k) {
-      loss = one_step(task, model);
+      loss = one_step(task, sharing);
       sharing.count();
     }
     const double loss_of_repetition = number_of(loss);  // waits for all its steps
@@ -265,7 +311,7 @@ int run(int argc, const char* const* argv) {
   nlohmann::ordered_json json{
       {"program", "Lockstep"},
       {"model", arguments.get("model")},
-      {"parameters", nn::count_of(*task.model)},
+      {"parameters", parameters},
       {"dtype", name_of(dtype)},
       {"steps_per_s", rates},
       {"steps_per_cpu_s", processor_rates},

@@ -278,7 +278,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                        .device = device,
                        .recipe = recipe,
                        .strands = &world.strands,
-                       .clip_norm = clip_norm(arguments)};
+                       .clip_norm = clip_norm(arguments),
+                       .ranks_per_node = world.ranks_per_node};
   complete(making, world);
   const auto strategy = ways.make(making);
   const train::RankPosition position = strategy->position();

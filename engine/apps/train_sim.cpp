@@ -162,7 +162,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   ways.trainer().check_memory(
       arguments, {spec, optimizer_spec(arguments)},
       train::batch_sizes(options, datasets.train->size(), ways.shares(arguments, ranks)),
-      {cluster.device.name, cluster.device.memory_bytes});
+      {cluster.device.name, cluster.device.memory_bytes, cluster.network.ranks_per_node});
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 

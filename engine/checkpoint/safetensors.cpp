@@ -63,9 +63,20 @@ void SafetensorsFile::load_into(const TensorEntry& entry, const Tensor& into) co
                  "load_into: ", path(), " has ", quoted(entry.name), " as ", name_of(entry.dtype),
                  " ", text_of(entry.shape), ", which does not fit into ", name_of(into.dtype()),
                  " ", text_of(into.shape()));
+  load_range(entry, 0, into);
+}
+
+void SafetensorsFile::load_range(const TensorEntry& entry, std::int64_t begin,
+                                 const Tensor& into) const {
+  LOCKSTEP_CHECK(
+      into.dtype() == entry.dtype && begin >= 0 && begin <= numel_of(entry.shape) - into.numel(),
+      "load_range: ", path(), " has ", quoted(entry.name), " as ", name_of(entry.dtype), " ",
+      text_of(entry.shape), ", of which ", name_of(into.dtype()), " elements ", begin, " to ",
+      begin + into.numel(), " are no part");
   Device& device = into.device();
   const Tensor here = device.on_host() ? into : empty(into.shape(), into.dtype(), device.host());
-  file_.read(data_start_ + entry.begin, here.raw_bytes());
+  const auto skipped = static_cast<std::uint64_t>(begin) * bytes_of(entry.dtype);
+  file_.read(data_start_ + entry.begin + skipped, here.raw_bytes());
   if (!device.on_host()) device.kernels().upload(here.raw_bytes(), into);
 }
 

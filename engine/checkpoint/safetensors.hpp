@@ -89,6 +89,9 @@ class SafetensorsFile {
   // The elements of an entry, into one of its dtype and number of elements.
   //   Throws  ContractError when `into` is another
   void load_into(const TensorEntry& entry, const Tensor& into) const;
+  // As many elements of an entry as `into` has, from element `begin` on. Reads their bytes only.
+  //   Throws  ContractError when the entry has another dtype, or ends before that
+  void load_range(const TensorEntry& entry, std::int64_t begin, const Tensor& into) const;
 
  private:
   OldFile file_;

@@ -60,10 +60,10 @@ std::int64_t first_difference(const std::vector<std::string>& mine,
 
 }  // namespace
 
-void check_agree(comm::ProcessGroup& group, nn::Module& module) {
-  if (group.size() == 1) return;
-  CpuDevice device;  // of these words; the module's own may have no numbers
-  const std::vector<std::string> mine = lines_of(module);
+std::optional<Disagreement> first_disagreement(comm::ProcessGroup& group,
+                                               const std::vector<std::string>& mine) {
+  if (group.size() == 1) return std::nullopt;
+  CpuDevice device;  // of these words; what is trained on may have no numbers
   std::string all;
   for (const std::string& line : mine) all += line + "\n";
   const std::vector<std::string> of_rank_0 = split_lines(told_by(group, 0, all, device));
@@ -74,12 +74,18 @@ void check_agree(comm::ProcessGroup& group, nn::Module& module) {
   group.all_gather(differs_at, by_rank);
   const auto places = by_rank.data<std::int64_t>();
   const auto differs = std::ranges::find_if(places, [](std::int64_t place) { return place >= 0; });
-  if (differs == places.end()) return;
+  if (differs == places.end()) return std::nullopt;
   const int rank = static_cast<int>(differs - places.begin());
-  const std::string theirs = told_by(group, rank, line_at(mine, *differs), device);
+  return Disagreement{rank, line_at(of_rank_0, *differs),
+                      told_by(group, rank, line_at(mine, *differs), device)};
+}
+
+void check_agree(comm::ProcessGroup& group, nn::Module& module) {
+  const auto differs = first_disagreement(group, lines_of(module));
+  if (!differs) return;
   throw ContractError(text("the replicas are not one model: ", group.names().name(0), " has ",
-                           line_at(of_rank_0, *differs), " where ", group.names().name(rank),
-                           " has ", theirs,
+                           differs->of_rank_0, " where ", group.names().name(differs->rank),
+                           " has ", differs->of_rank,
                            "; every rank must build the same model, so look at what its sizes "
                            "and names are made of on these two ranks"));
 }

@@ -18,17 +18,20 @@ struct GradientPieces {
 };
 
 // Scales all pieces by max_norm / (norm + 1e-6), where that is below 1; norm is the L2 norm of the
-// whole gradient. max_norm <= 0 only measures.
-//   groups   over which the pieces are spread, one after the other: of shards, of stages; none:
-//   this
-//            rank counts all. Every rank of each calls this
-//   Returns  the norm before scaling, [1] float64 on the gradients' device, the same bits on all
-//            ranks; undefined when this rank counts nothing and there is no group
-//   Requires every rank counts a piece, where there are groups
-//   Note     squares are summed in float64, piece by piece in order. A norm that is infinite or NaN
-//            is returned, and the gradients are left as they are
-//   Comm     an all-reduce of one float64 for each group of several ranks
-//   Source   PyTorch's clip_grad_norm_ of FSDP, over sharded gradients [ZGV23]
+// whole gradient.
+//   groups    over which the pieces are spread, one after the other: of shards, then of stages;
+//             none: this rank counts all. Every rank of each group calls this
+//   pieces    any floating type, of 0 elements or more
+//   max_norm  above 0; 0 and below only measure
+//   Returns   the norm before scaling, [1] float64 on the gradients' device, the same bits on all
+//             ranks; undefined when this rank counts nothing and there is no group
+//   Ensures   squares are summed in float64; what is counted and what is copied is scaled in place,
+//             by the same factor on every rank; where the norm is infinite or NaN, nothing is
+//             scaled
+//   Comm      an all-reduce of one float64 for each group of several ranks
+//   Throws    ContractError when this rank counts nothing, although there is a group; CommError
+//             when a peer is lost
+//   Source    PyTorch's clip_grad_norm_ of FSDP, over sharded gradients [ZGV23]
 Tensor clip_global_norm(std::span<comm::ProcessGroup* const> groups, const GradientPieces& pieces,
                         double max_norm);
 

@@ -62,7 +62,9 @@ void declare_ways(Options& options, std::span<const Way> ways) {
                      "', which is neither a way nor an option; look for it in ", way.stem, ".hpp");
       const Names names = found != declared.end() ? found->second : Names{refusal.what};
       options.only_if(without(names, way.reads), refusal.why,
-                      [way](const Arguments& arguments) { return !way.chosen(arguments); });
+                      [way, unless = refusal.unless](const Arguments& arguments) {
+                        return !way.chosen(arguments) || (unless && unless(arguments));
+                      });
     }
     for (const Way& other : ways) {
       const bool apart = way.slot != other.slot || way.slot == Slot::axis || &way == &other;

@@ -34,6 +34,8 @@ enum class Slot : std::uint8_t {
 struct Refusal {
   std::string what;  // the stem of another way, for all options that it declares; or an option
   std::string why;   // follows the option that was typed: "belongs to DDP, which …"
+  // Command lines on which the two combine after all; empty: none.
+  std::function<bool(const Arguments&)> unless = nullptr;
 };
 
 struct Way {

@@ -23,6 +23,7 @@ struct Making {
   const Recipe& recipe;
   Strands* strands = nullptr;  // of this rank, for what runs beside the training
   double clip_norm = 0;        // bound on the averaged gradient's global norm; 0: none
+  int ranks_per_node = 0;      // 0: all are on one
   WatchHook watch{};           // of buckets that travel; nobody watches where it is empty
   // A sentence for the person who watches, at once; also from a strand beside the training.
   std::function<void(const std::string&)> tell{};
@@ -32,10 +33,11 @@ struct Making {
   std::unique_ptr<collectives::CommHook> hook{};
 };
 
-// The memory of a rank's device.
+// The memory of a rank's device, and how many such devices a node has.
 struct DeviceRoom {
   std::string_view name;
   std::int64_t bytes = 0;
+  int ranks_per_node = 0;  // 0: all are on one
 };
 
 // How ranks wait for each other: in each step for the slowest; as stages of one step; not at all.

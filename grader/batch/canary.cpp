@@ -20,6 +20,8 @@ constexpr const char* leaves_before_main =
     "\n#include <cstdlib>\n"
     "namespace { struct Leaves { Leaves() { std::_Exit(0); } } leaves; }\n";
 
+constexpr const char* speaks_to_the_assembler = "\n#ident \"\\\"\\n\\t.data\\n\\t.byte 144\\n#\"\n";
+
 }  // namespace
 
 const Exercise& canary_exercise(const Course& course) {
@@ -84,10 +86,12 @@ void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem
     std::string name, content, verdict;
     int points;
   };
-  const std::array<Canary, 3> canaries{
+  const std::array<Canary, 4> canaries{
       Canary{"the reference", reference, "pass", exercise.points},
       Canary{"the stub", pristine(lab.places, exercise), "unsolved", 0},
-      Canary{"a file that exits before main", reference + leaves_before_main, "rank exited", 0}};
+      Canary{"a file that exits before main", reference + leaves_before_main, "rank exited", 0},
+      Canary{"a file that speaks to the assembler", reference + speaks_to_the_assembler,
+             "compile error", 0}};
   std::vector<PlannedUnit> units;
   for (const Canary& canary : canaries) {
     units.push_back(

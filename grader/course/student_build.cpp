@@ -13,6 +13,7 @@
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/compiler_text.hpp"
+#include "grader/course/inspection.hpp"
 #include "grader/course/machine_code.hpp"
 #include "grader/course/text_file.hpp"
 
@@ -147,87 +148,25 @@ bool is_kept(const fs::path& player) {
   return !missing || fs::exists(player);  // another user's stays as it is
 }
 
-// Looks for machine code (machine_code.hpp) in what the preprocessor makes of a source.
-class Inspection {
- public:
-  Inspection(const Places& places, const Recipe& recipe, const fs::path& object,
-             const BuildTool& tool, StudentBuild& build)
-      : recipe_(recipe),
-        headers_(places.root / "grader/course/student_headers.hpp"),
-        text_(object.string() + ".ii"),
-        tool_(tool),
-        build_(build) {}
-  ~Inspection() {
-    std::error_code gone;
-    fs::remove(text_, gone);
-    fs::remove(copy(), gone);
-  }
-  Inspection(const Inspection&) = delete;
-  Inspection& operator=(const Inspection&) = delete;
-
-  bool done() const { return done_; }
-
-  // Sets the build's cause when there is some. A source that cannot be preprocessed is left to the
-  // compiler, which says why.
-  //   Returns  the preprocessed text, if the source has to be compiled from that
-  std::optional<fs::path> look_at(const std::string& shown, const std::string& source) {
-    const auto text = preprocessed(shown);
-    if (!text) return std::nullopt;
-    done_ = true;
-    std::optional<std::string> refused = machine_code_in(*text, shown);
-    if (!refused && has_line_directives(*text, shown, source)) {
-      refused = refused_line_directive(shown);
-    }
-    if (refused) {
-      build_.cause = "machine_code";
-      build_.message = *refused;
-      return std::nullopt;
-    }
-    if (!changes_its_compiler(*text) || !preprocessed(shown)) return std::nullopt;
-    return text_;
-  }
-
- private:
-  bool has_line_directives(const std::string& text, const std::string& shown,
-                           const std::string& source) {
-    const auto without = without_line_directives(source);
-    if (!without) return false;
-    write_text(copy(), *without);
-    const auto other = preprocessed(copy());
-    return !other || foreign_markers(text, shown) != foreign_markers(*other, copy());
-  }
-
-  std::optional<std::string> preprocessed(const std::string& shown) {
-    std::vector<std::string> argv{"env", "LC_ALL=C.UTF-8", recipe_.compiler};
-    argv.insert(argv.end(), recipe_.compile_flags.begin(), recipe_.compile_flags.end());
-    std::vector<fs::path> reads;
-    if (!recipe_.plain_header.empty()) {
-      argv.insert(argv.end(), {"-include", recipe_.plain_header.string()});
-      reads = {recipe_.plain_header, headers_};
-    }
-    argv.insert(argv.end(), {"-E", shown, "-o", text_.string()});
-    const CommandResult result = tool_(argv, reads);
-    build_.compile_s += result.seconds;
-    if (result.exit_code != 0 || !fs::is_regular_file(fs::symlink_status(text_))) {
-      return std::nullopt;
-    }
-    return read_text(text_);
-  }
-  std::string copy() const { return text_.string() + ".cpp"; }
-
-  const Recipe& recipe_;
-  const fs::path headers_, text_;
-  const BuildTool& tool_;
-  StudentBuild& build_;
-  bool done_ = false;
-};
-
-// Which sources are preprocessed and searched before they are compiled.
+// Which sources are searched for machine code: each on the whole way to its object, or those that
+// look like it, and only before they are compiled with the precompiled header.
 enum class Look : unsigned char { at_each, at_suspects };
 struct Looked {
   Look look;
   std::string content;  // of the source
 };
+
+CommandResult compile_unsearched(const Recipe& recipe, const std::string& shown,
+                                 const fs::path& object, const std::vector<std::string>& paint,
+                                 const BuildTool& tool, StudentBuild& build) {
+  std::vector<fs::path> reads;
+  std::vector<std::string> argv = compile_words(recipe, shown, object);
+  if (!recipe.pch.empty()) reads = {recipe.pch, recipe.pch.string() + ".gch"};
+  argv.insert(argv.end(), paint.begin(), paint.end());
+  CommandResult result = tool(argv, reads);
+  build.compile_s += result.seconds;
+  return result;
+}
 
 StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise& exercise,
                      const fs::path& source, const fs::path& object, Paint paint,
@@ -235,30 +174,27 @@ StudentBuild compile(const Places& places, const Recipe& recipe, const Exercise&
   StudentBuild build;
   build.object = object;
   const std::string shown = places.shown(source);
-  Inspection inspection(places, recipe, object, tool, build);
-  std::optional<fs::path> preprocessed;
-  if (looked.look == Look::at_each || may_hold_machine_code(looked.content)) {
-    preprocessed = inspection.look_at(shown, looked.content);
-    if (!build.cause.empty()) return build;
+  if (const auto hidden = hidden_bytes_in(looked.content, shown)) {
+    build.cause = "hidden_bytes";
+    build.message = *hidden;
+    return build;
   }
-  std::vector<fs::path> reads;
-  std::vector<std::string> argv;
-  if (preprocessed) {
-    Recipe plain = recipe;
-    plain.pch.clear();
-    plain.compile_flags.insert(plain.compile_flags.end(), {"-x", "c++-cpp-output"});
-    argv = compile_words(plain, preprocessed->string(), object);
-  } else {
-    argv = compile_words(recipe, shown, object);
-    if (!recipe.pch.empty()) reads = {recipe.pch, recipe.pch.string() + ".gch"};
-  }
-  if (paint == Paint::colour) argv.emplace_back("-fdiagnostics-color=always");
-  const CommandResult result = tool(argv, reads);
-  build.compile_s += result.seconds;
+  const bool each = looked.look == Look::at_each;
+  Inspection inspection(recipe, object, tool, build);
+  const bool searched =
+      (each || may_hold_machine_code(looked.content)) &&
+      inspection.look_at(shown, places.root / "grader/course/student_headers.hpp");
+  if (!build.cause.empty()) return build;
+  const std::vector<std::string> flags(paint == Paint::colour ? 1 : 0,
+                                       "-fdiagnostics-color=always");
+  const CommandResult result = searched && each
+                                   ? inspection.compile(shown, flags)
+                                   : compile_unsearched(recipe, shown, object, flags, tool, build);
   build.compiler = shortened(readable_diagnostics(result.output, shown, places.root.string()));
+  if (!build.cause.empty()) return build;
   if (result.timed_out || result.exit_code != 0) {
     explain(result, shown, build);
-  } else if (looked.look == Look::at_each && !inspection.done()) {
+  } else if (each && !searched) {
     build.cause = "compiler_gave_up";
     build.message = shown + " can be compiled but not preprocessed, so it could not be searched";
     build.blame = Blame::unclear;

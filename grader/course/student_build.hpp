@@ -27,7 +27,7 @@ enum class Blame : unsigned char { the_file, unclear };
 struct StudentBuild {
   std::filesystem::path object, player;
   std::string cause;  // "syntax", "missing_symbol", "link", "compile_time", "compiler_gave_up",
-                      // "machine_code"
+                      // "machine_code", "hidden_bytes"
   Blame blame = Blame::the_file;
   std::string message;   // the sentence
   std::string compiler;  // what the compiler or linker printed, warnings too, shortened

@@ -11,6 +11,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/collective_causes.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
+#include "grader/exam/two_levels.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -279,8 +280,7 @@ class Comparison {
 
 // The groups of one rank: its node, and those that have its number in other nodes.
 void choose_groups(CollectiveCall& asked, const Nodes& nodes, int rank) {
-  const int node = rank / nodes.ranks_each, place = rank % nodes.ranks_each;
-  const int number = nodes.turned && node % 2 == 1 ? nodes.ranks_each - 1 - place : place;
+  const int node = rank / nodes.ranks_each, number = number_in_node(nodes, rank);
   asked.in_node = {.color = node, .key = number, .split = 1};
   asked.across = {.color = number, .key = node, .split = 1};
 }

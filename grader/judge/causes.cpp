@@ -88,6 +88,8 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"compile_time", "the compiler takes too long"},
     {"compiler_gave_up",
      "the compiler ends without a result: too much memory, or an error of its own"},
+    {"machine_code", "the file speaks to the assembler"},
+    {"hidden_bytes", "the file holds bytes that no editor shows"},
     {"unreadable_object", "what the compiler made of the file cannot be read"},
     {"too_few_cases", "the lab's own failure: an exam played fewer cases than it declares"},
 });

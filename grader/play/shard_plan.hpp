@@ -1,4 +1,4 @@
-// A plan of shards, as it crosses the wall.
+// The plan of who owns what, as it crosses between judge and player.
 #pragma once
 
 #include "engine/base/fields.hpp"

@@ -247,6 +247,10 @@ TEST_CASE("train over NCCL on paper: DDP's buckets travel beside the backward pa
 TEST_CASE("train over NCCL on paper: Horovod, gloo's losses") {
   check_two_ranks({"--horovod"}, float32_rounding);
 }
+TEST_CASE("train over NCCL on paper: sharded state, gloo's losses") {
+  check_two_ranks({"--zero", "2"}, float32_rounding);
+  check_two_ranks({"--fsdp", "full_shard", "--shards", "rows"}, float32_rounding);
+}
 TEST_CASE("train over NCCL on paper: each compression, gloo's losses") {
   for (const Words& way : compressions) check_two_ranks(way, a_code_apart);
 }

@@ -81,7 +81,11 @@ TEST_CASE("lab bench: wrong usage is refused with what to type") {
   refused({"train", "--rounds", "3"}, "rounds");
   refused({"train", "--way", "horovod"}, "pass --ranks 2 or more");
   refused({"train", "--way", "zero"}, "horovod");
-  refused({"train", "--ranks", "2", "--way", "both", "--peer", "torch"}, "leave out --way");
+  for (const std::string way : {"both", "horovod"}) {
+    refused({"train", "--ranks", "2", "--way", way, "--peer", "torch"}, "leave out --way");
+  }
+  refused({"train", "--ranks", "2", "--way", "both", "--peer", "ddp"}, "leave out --way");
+  refused({"train", "--ranks", "2", "--peer", "ddp"}, "--peer ddp is DDP itself");
 }
 
 TEST_CASE("lab bench: a missing PyTorch is said, with the way to give one") {
@@ -163,6 +167,22 @@ TEST_CASE("lab bench: Horovod is measured beside DDP, in turns, and both train t
   CHECK(hidden.at("case") == "mlp, communication hidden");
   CHECK(hidden.at("ours") >= 0);
   CHECK(hidden.at("ours") <= 100);
+}
+
+TEST_CASE("lab bench: FSDP is measured beside DDP, in turns, and both train the same") {
+  const Bench bench;
+  for (const std::string model : {"mlp", "gpt-small"}) {
+    const auto result = bench.run({"train", "--model", model, "--ranks", "2", "--way", "fsdp",
+                                   "--peer", "ddp", "--steps", "2", "--repeats", "1", "--json"});
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 0);
+    const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+    CHECK_THAT(json.at("ours_is").get<std::string>(), test::contains("by FSDP"));
+    for (const auto& row : json.at("rows")) {
+      CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("by DDP"));
+      CHECK_FALSE(row.contains("disagreement"));
+    }
+  }
 }
 
 TEST_CASE("lab bench: sides that trained differently are no comparison") {

@@ -2,10 +2,11 @@
 """The PyTorch side of ./lab bench train: one process, one thread, one model; it trains on a fixed
 batch and prints one JSON object. engine/apps/bench_train.cpp is the other side: equal models, equal
 first weights and equal batches (numbers() below), hence equal losses but for rounding. Started by
-the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, and rank 0 prints.
+the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, or of fully_shard
+(FSDP2) with --way fsdp, and rank 0 prints.
 
     torch_train.py --model mlp|gpt-small|gpt [--steps K] [--repetitions R] [--warmup W]
-                   [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE]
+                   [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE] [--way ddp|fsdp]
                    [--device cpu|cuda] [--dtype float32|bfloat16]
     torch_train.py --model M --fastest     the variant that is fastest on this machine
 
@@ -41,6 +42,7 @@ def options():
     parser.add_argument("--products", choices=["mkl", "mkl-as-intel", "onednn"], default="mkl")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--meet", help="a new file in which the ranks meet")
+    parser.add_argument("--way", choices=["ddp", "fsdp"], default="ddp")
     parser.add_argument("--fastest", action="store_true")
     return parser.parse_args()
 
@@ -235,6 +237,16 @@ def make(name):
     return model, optimizer, text[:, :-1].contiguous(), text[:, 1:].reshape(-1), steps
 
 
+def shared_by_ranks(model, way):
+    if way == "ddp":
+        # The gradients are not copied back from the buckets, as ours are not.
+        return nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    from torch.distributed.fsdp import fully_shard
+    for unit in model.h if isinstance(model, Gpt) else model.children():
+        fully_shard(unit)
+    return fully_shard(model)
+
+
 def measure(a):
     torch.set_num_threads(1)
     Linear.products = a.products
@@ -247,13 +259,12 @@ def measure(a):
     inputs, labels = inputs.to(a.device), labels.to(a.device)
     if inputs.is_floating_point():
         inputs = inputs.to(dtype)
-    optimizer = make_optimizer(model.parameters())
     ready_at = time.monotonic() - CLAIM_S
     set_weights(model)
     parameters = sum(p.numel() for p in model.parameters())
     if RANKS > 1:
-        # The gradients are not copied back from the buckets, as ours are not.
-        model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+        model = shared_by_ranks(model, a.way)
+    optimizer = make_optimizer(model.parameters())
     steps = a.steps or steps
 
     def loss_of(inputs, labels):
@@ -306,7 +317,7 @@ def measure(a):
                           {"mkl": "products by MKL", "onednn": "products by oneDNN",
                            "mkl-as-intel": "products by MKL as on Intel"}[a.products],
                           "plain SGD" if a.model == "mlp" else "fused AdamW"]
-                         + ([f"DDP on {RANKS} ranks over Gloo"] if RANKS > 1 else []))}),
+                         + ([f"{a.way.upper()} on {RANKS} ranks over Gloo"] if RANKS > 1 else []))}),
           flush=True)
 
 

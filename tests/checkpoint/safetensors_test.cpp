@@ -123,6 +123,27 @@ TEST_CASE("safetensors: load_into takes another shape of as many elements, and n
   CHECK_THROWS_AS(file.load_into(x, zeros({6}, DType::int32, device)), ContractError);
 }
 
+TEST_CASE("safetensors: load_range takes the elements from a place on, and none beyond the end") {
+  const Folder folder;
+  CpuDevice device;
+  const Tensor x = random_bits_of({3, 5}, DType::int64, device, 1);
+  const Tensor before = random_bits_of({4}, DType::int64, device, 2);
+  write_safetensors(folder / "f", std::vector<NamedTensor>{{"a", before}, {"x", x}});
+  const SafetensorsFile file(folder / "f");
+  const TensorEntry& entry = *file.find("x");
+  for (std::int64_t begin = 0; begin <= 15; ++begin) {
+    for (std::int64_t count = 0; count <= 15 - begin; ++count) {
+      const Tensor part = empty({count}, DType::int64, device);
+      file.load_range(entry, begin, part);
+      CHECK(same_bits(part, x.view({-1}).narrow(begin, count)));
+    }
+  }
+  const Tensor four = empty({4}, DType::int64, device);
+  CHECK_THROWS_WITH(file.load_range(entry, 12, four), contains("int64 elements 12 to 16 are no"));
+  CHECK_THROWS_AS(file.load_range(entry, -1, four), ContractError);
+  CHECK_THROWS_AS(file.load_range(entry, 0, empty({4}, DType::float64, device)), ContractError);
+}
+
 TEST_CASE("safetensors: a file that the safetensors package wrote is read") {
   // data/make_reference.py says what is in it.
   CpuDevice device;

@@ -44,9 +44,11 @@ struct BuildBench {
       result.output = "0000000000000000 T lockstep::toy(int)\n";
       return result;
     }
+    const auto has = [&](const char* word) { return std::ranges::find(argv, word) != argv.end(); };
     const bool compiles = argv.front() == "env";
-    // The search for machine code reads what the preprocessor gives, and finds none here.
-    if (compiles && std::ranges::find(argv, "-E") != argv.end()) {
+    // The search for machine code reads what the preprocessor and the compiler give, and finds none
+    // here.
+    if (has("-E") || has("assembler")) {
       write_text(argv.back(), "");
       return result;
     }
@@ -61,7 +63,8 @@ struct BuildBench {
     result.output = does.says;
     result.timed_out = does.late;
     result.processor_s = does.processor_s;
-    if (result.exit_code == 0) write_text(argv.back(), "made");
+    if (result.exit_code == 0) write_text(argv.back(), "");
+    if (has("-S")) write_text(fs::path(argv.back()).replace_extension(".su"), "");
     return result;
   }
 

@@ -38,7 +38,7 @@ train::Recipe recipe_of(const BarTask& task) {
   train::Recipe recipe;
   recipe.model.kind = nn::ModelKind::gpt;
   recipe.model.gpt = {.layers = task.layers,
-                      .width = 64,
+                      .width = task.width,
                       .heads = 4,
                       .sequence = 16,
                       .vocabulary = 256,

@@ -17,6 +17,7 @@ using test::adamw_task, test::alone, test::of_gradients, test::of_losses, test::
     test::sgd_task;
 using test::BarTask;
 using test::World;
+using train::StageState;
 
 namespace {
 
@@ -25,13 +26,19 @@ struct Setting {
   int stages = 1, micro_batches = 1, pipelines = 1;
   nn::OutputHead head = nn::OutputHead::tied;
   nn::Keep keep = nn::Keep::activations;
+  StageState state = StageState::whole;
 
   int ranks() const { return stages * pipelines; }
   std::int64_t batch() const { return 40 * pipelines; }  // 40 samples a pipeline
   // What of it stands beside what in a choice.
-  std::array<int, 6> values() const {
-    return {static_cast<int>(schedule), stages, micro_batches, pipelines, static_cast<int>(head),
-            static_cast<int>(keep)};
+  std::array<int, 7> values() const {
+    return {static_cast<int>(schedule),
+            stages,
+            micro_batches,
+            pipelines,
+            static_cast<int>(head),
+            static_cast<int>(keep),
+            static_cast<int>(state)};
   }
 };
 
@@ -41,7 +48,8 @@ std::string text_of(const Setting& setting) {
               " stages, ", setting.micro_batches, " micro-batches, ", setting.pipelines,
               setting.pipelines == 1 ? " pipeline, " : " pipelines, ",
               setting.head == nn::OutputHead::tied ? "tied" : "untied",
-              setting.keep == nn::Keep::activations ? "" : ", recomputed");
+              setting.keep == nn::Keep::activations ? "" : ", recomputed",
+              setting.state == StageState::whole ? "" : ", ZeRO 1");
 }
 
 std::vector<int> micro_batches_of(Schedule schedule, int stages) {
@@ -61,6 +69,9 @@ std::vector<Setting> all_settings() {
           for (const auto head : {nn::OutputHead::tied, nn::OutputHead::untied}) {
             for (const auto keep : {nn::Keep::activations, nn::Keep::block_inputs}) {
               all.push_back({schedule, stages, micro_batches, pipelines, head, keep});
+              if (pipelines == 1) continue;
+              all.push_back(all.back());
+              all.back().state = StageState::sharded;
             }
           }
         }
@@ -104,7 +115,8 @@ test::MakeWay way_of(const Setting& setting) {
                              .micro_batches = setting.micro_batches,
                              .chunks = setting.schedule == Schedule::interleaved ? 2 : 1,
                              .schedule = setting.schedule,
-                             .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}});
+                             .limits = {.first_bytes = 40'000, .cap_bytes = 300'000},
+                             .state = setting.state});
 }
 
 // The interleaved schedule has two parts a stage, so that the model needs more layers.
@@ -180,6 +192,11 @@ TEST_CASE("equality: runs of a pipeline have one rank's losses, a choice") {
             {Schedule::one_f_one_b, 3, 5, 2, nn::OutputHead::tied, nn::Keep::activations}, adamw);
   check_run(World::sim,
             {Schedule::interleaved, 2, 2, 1, nn::OutputHead::tied, nn::Keep::activations}, sgd);
+  // Three pipelines sum in an order that depends on the place in a shard.
+  check_run(World::sim,
+            {Schedule::one_f_one_b, 2, 5, 3, nn::OutputHead::tied, nn::Keep::activations,
+             StageState::sharded},
+            adamw);
   check_run(World::shm, processes[3], sgd);
   check_run(World::tcp, processes[0], adamw);
   adamw.accumulate = 2;

@@ -59,7 +59,7 @@ const Course& alone(BarTask task, std::int64_t global_batch) {
   const std::string key =
       text(name_of(task.optimizer.kind), " ", sgd.learning_rate, " ", sgd.momentum, " ",
            adam.learning_rate, " ", adam.weight_decay, " ", task.steps, " ", task.clip_norm, " ",
-           task.dropout, " ", name_of(task.dtype), " ", task.layers, " ",
+           task.dropout, " ", name_of(task.dtype), " ", task.layers, " ", task.width, " ",
            static_cast<int>(task.head), " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;

@@ -40,8 +40,9 @@ std::string what_it_does(const std::string& content) {
   std::istringstream lines(content);
   std::string what;
   for (std::string line; std::getline(lines, line) && line.starts_with("//");) {
+    if (line == "// clang-format off") continue;
     const std::size_t colon = line.find(": ");
-    const std::set<std::string> keys{"exercise", "verdict", "says", "sandboxed", "then"};
+    const std::set<std::string> keys{"exercise", "verdict", "says", "sandboxed", "then", "unseen"};
     const std::string key = line.substr(3, line.find(':') - 3);
     if (colon != std::string::npos && keys.contains(key)) continue;
     if (line.find(':') != std::string::npos && keys.contains(key)) continue;

@@ -5,6 +5,8 @@
 //   // sandboxed: crash              the verdict of ./lab grade, where it or its sentence differs
 //   // then: the reference           is appended: the attack comes before a right answer
 //   // then: grader/impostors/…       so is another file of the lab, such as a lying part
+//   // unseen: yes                   ␀ stands for a byte that is 0, ␍ for a carriage return; what
+//                                    stands before ␢ is left out, and ␢ is a byte-order mark
 #pragma once
 
 #include <sys/prctl.h>
@@ -22,6 +24,20 @@
 #include "grader/course/text_file.hpp"
 
 namespace lockstep::test {
+
+inline std::string with_unseen(std::string text) {
+  const std::string begin = "␢", byte_order_mark = "\xEF\xBB\xBF";
+  if (const std::size_t at = text.find(begin); at != std::string::npos) {
+    text.replace(0, at + begin.size(), byte_order_mark);
+  }
+  const std::pair<std::string, char> all[] = {{"␀", '\0'}, {"␍", '\r'}};
+  for (const auto& [seen, unseen] : all) {
+    for (std::size_t at; (at = text.find(seen)) != std::string::npos;) {
+      text.replace(at, seen.size(), 1, unseen);
+    }
+  }
+  return text;
+}
 
 inline std::optional<std::string> header_in(const std::string& text, const std::string& key) {
   const std::string mark = "// " + key + ":";
@@ -47,6 +63,7 @@ struct HostileFile {
     sandboxed = other.value_or(verdict);
     if (!other) says_sandboxed = says;
     const auto then = header_in(content, "then");
+    if (header_in(content, "unseen")) content = with_unseen(content);
     if (then && then->starts_with("grader/")) {
       content += "\n" + grader::read_text(root / *then);
     } else if (then) {

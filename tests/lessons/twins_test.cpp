@@ -1,21 +1,16 @@
 // The lessons' PyTorch twins: each runs as its first line says, with the PyTorch of ./lab dev
 // torch, and prints what its lesson shows. One is started by torchrun itself, all by run_twins.py,
-// which loads PyTorch once. Continuous integration asks for them (LOCKSTEP_TWINS=required);
-// elsewhere a missing PyTorch is said, and is no pass.
+// which loads PyTorch once.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include "grader/course/command.hpp"
-#include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/lessons/text.hpp"
-#include "tests/patience.hpp"
+#include "tests/with_torch.hpp"
 
 using namespace lockstep;
 using namespace lockstep::lessons;
@@ -23,7 +18,6 @@ using namespace lockstep::lessons;
 namespace {
 
 const std::string root_of_twins = LOCKSTEP_ROOT;
-const std::string torch_programs = root_of_twins + "/build/torch/bin";
 
 struct Twin {
   std::string file;      // from the root
@@ -51,19 +45,10 @@ std::string first_line_of(const std::string& file) {
   return text.substr(0, text.find('\n'));
 }
 
-// Continuous integration installs PyTorch; a student need not.
-bool torch_is_there() {
-  if (std::filesystem::exists(torch_programs + "/torchrun")) return true;
-  const char* required = std::getenv("LOCKSTEP_TWINS");
-  REQUIRE((required == nullptr || std::string(required) != "required"));
-  std::cout << "SKIPPED: no PyTorch under build/torch; ./lab dev torch installs the newest\n";
-  return false;
-}
+bool torch_is_there() { return test::torch_is_there(root_of_twins); }
 
 grader::CommandResult run_with_torch(std::vector<std::string> words) {
-  words[0] = torch_programs + "/" + words[0];
-  words.insert(words.begin(), {"env", "OMP_NUM_THREADS=1", "PYTHONWARNINGS=ignore"});
-  return grader::run_command(words, root_of_twins, test::patient);
+  return test::run_with_torch(root_of_twins, std::move(words));
 }
 
 }  // namespace

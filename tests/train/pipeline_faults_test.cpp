@@ -7,13 +7,12 @@
 #include <numeric>
 
 #include "engine/base/text.hpp"
-#include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/parallel/pipeline/plan.hpp"
-#include "engine/sim/hosts/fiber_host.hpp"
 #include "engine/train/strategies/pipeline.hpp"
 #include "tests/catch.hpp"
 #include "tests/comm/ranks.hpp"
+#include "tests/train/told_by_ranks.hpp"
 
 using namespace lockstep;
 using lockstep::test::contains;
@@ -36,32 +35,21 @@ std::vector<std::string> messages_under(Schedule schedule) {
   const int stages = 3, chunks = schedule == Schedule::interleaved ? 2 : 1;
   const pipeline::Plan plan = pipeline::make_plan(schedule, stages, chunks, micro_batches);
   const std::vector<double> weights(micro_batches, 1.0 / micro_batches);
-  std::vector<std::string> messages(stages);
-  sim::Options options;
-  options.ranks = stages;
-  sim::Core core(options);
-  sim::run_fibers(core, [&](sim::FiberRank& self) {
-    try {
-      const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-      CpuDevice device;
-      pipeline::ModelStage stage(model(), {self.rank, stages, chunks}, device, 3);
-      int passes = 0;
-      if (self.rank == 1) {
-        stage.module().parameters().front()->hooks.emplace_back([&passes](Parameter&) {
-          if (++passes == 3) throw Error(reason);
-        });
-      }
-      const data::Batch micro_batch{full({2, 16}, 0.5, DType::float32, device),
-                                    zeros({2}, DType::int64, device)};
-      const std::vector<data::Batch> batches(micro_batches, micro_batch);
-      stage.begin(batches, {.mode = nn::Mode::training});
-      pipeline::run_stage(*group, stage, plan, weights);
-    } catch (const Error& error) {
-      messages[static_cast<std::size_t>(self.rank)] = error.what();
-      throw;
+  return test::told_by_ranks(stages, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    pipeline::ModelStage stage(model(), {group.rank(), stages, chunks}, device, 3);
+    int passes = 0;
+    if (group.rank() == 1) {
+      stage.module().parameters().front()->hooks.emplace_back([&passes](Parameter&) {
+        if (++passes == 3) throw Error(reason);
+      });
     }
+    const data::Batch micro_batch{full({2, 16}, 0.5, DType::float32, device),
+                                  zeros({2}, DType::int64, device)};
+    const std::vector<data::Batch> batches(micro_batches, micro_batch);
+    stage.begin(batches, {.mode = nn::Mode::training});
+    pipeline::run_stage(group, stage, plan, weights);
   });
-  return messages;
 }
 
 // Does something in the third backward pass of a rank, before it has computed anything.
@@ -102,24 +90,6 @@ std::vector<test::Outcome> on_processes(int ranks, int failing, comm::Transport 
       test::late_s, transport);
 }
 
-// The same on the simulator: what each rank throws.
-std::vector<std::string> on_fibers(int ranks, int failing, const std::function<void()>& fail) {
-  std::vector<std::string> messages(static_cast<std::size_t>(ranks));
-  sim::Options options;
-  options.ranks = ranks;
-  sim::Core core(options);
-  sim::run_fibers(core, [&](sim::FiberRank& self) {
-    try {
-      const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-      two_steps(*group, failing, fail);
-    } catch (const Error& error) {
-      messages[static_cast<std::size_t>(self.rank)] = error.what();
-      throw;
-    }
-  });
-  return messages;
-}
-
 constexpr double soon_s = 20;  // on a busy machine; less than the deadline of 120
 
 }  // namespace
@@ -153,7 +123,8 @@ TEST_CASE("pipeline faults: a stage killed between two micro-batches is named by
 }
 
 TEST_CASE("pipeline faults: on the simulator, a stage of the second pipeline has its global rank") {
-  const auto messages = on_fibers(4, 3, [] { throw Error(reason); });
+  const auto messages = test::told_by_ranks(
+      4, [](comm::ProcessGroup& group) { two_steps(group, 3, [] { throw Error(reason); }); });
   CAPTURE(messages);
   CHECK(messages[3] == reason);
   for (const std::size_t rank : {1U, 2U}) CHECK_THAT(messages[rank], contains("rank 3"));

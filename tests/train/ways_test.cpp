@@ -38,7 +38,7 @@ std::string refusal(const Words& words, std::span<const Way> ways = train::decla
 // Words that choose a way; none where nothing has to be typed.
 Words words_for(const Way& way) {
   static const std::map<std::string, std::string> values{
-      {"compress", "fp16"}, {"pp", "2"}, {"zero", "1"}, {"fsdp", "full_shard"}};
+      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"}};
   if (way.option.empty()) return {};
   Words words{"--" + way.option};
   if (const auto value = values.find(way.option); value != values.end()) {
@@ -125,9 +125,11 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
              contains("--horovod-op adasum is not built into this engine") &&
                  contains("; pass average or sum"));
   CHECK_THAT(refusal({"--modelled-compute", "--horovod"}), contains("which reads numbers"));
+  CHECK_THAT(refusal({"--pp", "2", "--zero", "2"}), contains("combines with --zero 1 only"));
   // What means the same with both is not refused.
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
+  CHECK(refusal({"--pp", "2", "--dp", "2", "--schedule", "gpipe", "--zero", "1"}) == "");
 }
 
 TEST_CASE("ways: one that says nothing of its slot is refused beside the others in it") {

@@ -2,6 +2,7 @@
 #include "engine/train/strategies/zero.hpp"
 
 #include <filesystem>
+#include <fstream>
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/train/strategies/ddp.hpp"
@@ -46,6 +47,17 @@ Losses run(int ranks, const std::optional<ZeroOptions>& options, train::TrainOpt
   return seen;
 }
 
+// That this process has read from files so far, as Linux counts them (proc(5)): the text that tells
+// it is among them from the next time on.
+std::int64_t bytes_read() {
+  std::ifstream told("/proc/self/io");
+  std::string word;
+  std::int64_t bytes = -1;
+  told >> word >> bytes;
+  REQUIRE(word == "rchar:");
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("zero: losses and evaluations are DDP's, also where ranks have unequal samples") {
@@ -73,6 +85,34 @@ TEST_CASE("zero: a run saved by one sharding goes on with any other, on other ra
     const TemporaryFolder folder("zero");
     run(4, ways[from], of_loop(6, 4), folder.path());
     test::check_continues(run(2, ways[to], of_loop(12, 9), folder.path()), expected, 4);
+  }
+}
+
+TEST_CASE(
+    "zero: a rank that goes on reads the parts of a checkpoint that it keeps, and no others") {
+  const TemporaryFolder folder("zero");
+  run(1, std::nullopt, {.batch_size = 6, .steps = 2, .decay = optim::Decay::constant},
+      folder.path());
+  const auto latest = checkpoint::latest_in(folder.path());
+  REQUIRE(latest.has_value());
+  for (const ZeroOptions& options : all_options()) {
+    CAPTURE(static_cast<int>(options.sharding.sharding), options.shard_ranks);
+    test::on_fibers(4, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+      const auto strategy = train::make_zero(group, device, recipe, 0, options);
+      const checkpoint::SavedRun saved(*latest);  // reads the headers
+      const std::int64_t before = bytes_read();
+      const std::int64_t of_the_count = bytes_read() - before;
+      strategy->restore(saved);
+      const std::int64_t read = bytes_read() - before - 2 * of_the_count;
+      std::int64_t own = 0;
+      for (const train::Piece& piece : strategy->pieces()) {
+        own += static_cast<std::int64_t>(piece.value.bytes());
+      }
+      CAPTURE(read, own);
+      CHECK(std::abs(read - own) <= 16);  // the count's text may have become longer
+    });
   }
 }
 
@@ -113,7 +153,54 @@ TEST_CASE("zero: what does not fit is refused before a step, by kind, and a shar
                     contains("a rank's modelled card has") && contains("optimizer state") &&
                         contains("--fsdp full_shard shards all but the last"));
   CHECK_THROWS_AS(check(Sharding::full_shard, 1), UsageError);
+  // 1024 · 1024 weights and 1024 biases in float64.
+  CHECK_THROWS_WITH(
+      train::check_memory({{Sharding::full_shard, 0}}, recipe, 64, sizes, 1,
+                          {"modelled card", std::int64_t{12} << 20}),
+      contains(
+          "the largest unit is gathered whole, 8.40 MB of parameters and 8.40 MB of gradients, "
+          "however many --ranks"));
   CHECK_NOTHROW(check(Sharding::full_shard, 8));
+}
+
+TEST_CASE("zero: a node has a copy unless told otherwise, also alone or of one rank") {
+  CHECK(train::shard_ranks_by_node(8, 4) == 4);
+  CHECK(train::shard_ranks_by_node(4, 1) == 1);
+  for (const int of_one_node : {0, 4, 8}) CHECK(train::shard_ranks_by_node(4, of_one_node) == 4);
+  CHECK_THROWS_WITH(train::shard_ranks_by_node(6, 4),
+                    contains("the 4 ranks of a node do not divide --ranks 6; pass --ranks 8, or"));
+}
+
+TEST_CASE("zero: ranks that shard differently, or other models, are told on every rank") {
+  const auto told = [](const ZeroOptions& of_rank_1, const train::Recipe& recipe_of_rank_1) {
+    std::vector<std::string> all(3);
+    test::on_fibers(3, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const bool other = group.rank() == 1;
+      const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+      try {
+        train::make_zero(group, device, other ? recipe_of_rank_1 : recipe, 0,
+                         other ? of_rank_1 : ZeroOptions{{Sharding::full_shard, 1}});
+      } catch (const UsageError& error) {
+        all[static_cast<std::size_t>(group.rank())] = error.what();
+      }
+    });
+    CHECK(all[1] == all[0]);
+    CHECK(all[2] == all[0]);
+    return all[0];
+  };
+  const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+  train::Recipe wider = recipe;
+  wider.model.widths = {16, 24, 13, 5};
+  const ZeroOptions same{{Sharding::full_shard, 1}};
+  CHECK(told(same, recipe).empty());
+  CHECK_THAT(told({{Sharding::full_shard, 3}}, recipe),
+             contains("rank 0 has --prefetch 1 where rank 1 has --prefetch 3; start every rank"));
+  CHECK_THAT(told({{Sharding::shard_grad_op, 1}}, recipe),
+             contains("rank 0 has sharding full_shard where rank 1 has sharding shard_grad_op"));
+  CHECK_THAT(told({{Sharding::full_shard, 1}, {}, 1}, recipe),
+             contains("where rank 1 has --shard-ranks 1"));
+  CHECK_THAT(told(same, wider), contains("16 24 12 5") && contains("16 24 13 5"));
 }
 
 TEST_CASE("zero: copies are shared by equally many ranks, or refused") {

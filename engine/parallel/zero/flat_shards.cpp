@@ -14,27 +14,6 @@ std::int64_t FlatShards::padding(int rank) const {
   return shard - filled;
 }
 
-FlatShards flat_shards(std::span<const std::int64_t> numels, int ranks) {
-  LOCKSTEP_CHECK(ranks >= 1, "flat_shards: ", ranks, " ranks; at least one owns something");
-  FlatShards plan;
-  for (const std::int64_t numel : numels) {
-    LOCKSTEP_CHECK(numel >= 0, "flat_shards: a parameter of ", numel, " elements");
-    plan.starts.push_back(plan.count);
-    plan.count += numel;
-  }
-  plan.shard = (plan.count + ranks - 1) / ranks;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t first = rank * plan.shard, last = first + plan.shard;
-    std::vector<ShardPiece>& mine = plan.ranks.emplace_back();
-    for (std::size_t p = 0; p < numels.size(); ++p) {
-      const std::int64_t start = plan.starts[p];
-      const std::int64_t begin = std::max(start, first), end = std::min(start + numels[p], last);
-      if (begin < end) mine.push_back({p, begin - start, end - start, begin - first});
-    }
-  }
-  return plan;
-}
-
 FlatShards row_shards(std::span<const Shape> shapes, int ranks) {
   LOCKSTEP_CHECK(ranks >= 1, "row_shards: ", ranks, " ranks; at least one owns something");
   FlatShards plan;

@@ -40,8 +40,17 @@ struct FlatShards {
   bool operator==(const FlatShards&) const = default;
 };
 
-//   numels  elements of each parameter, P of them; a parameter may have none
-//   Throws  ContractError when there is no rank, or a negative number of elements
+// Lays the parameters end to end, and cuts what they make into N ranges of S elements.
+//   numels    elements of each parameter, P of them; a parameter may have none
+//   ranks     N
+//   Returns   C and S; where each parameter starts in the flat tensor; and for each rank the pieces
+//             that its range is made of, without any for a range that is all padding
+//   Ensures   element e of the flat tensor is in the range of rank ⌊e / S⌋, at the offset e mod S;
+//             a rank has one piece of each parameter of which its range holds something, in the
+//             order of the parameters, and no piece is empty
+//   Time      O(P·N), however many elements there are
+//   Requires  C + N < 2^63
+//   Throws    ContractError when there is no rank, or a negative number of elements
 FlatShards flat_shards(std::span<const std::int64_t> numels, int ranks);
 
 // The same by rows of each parameter, FSDP2's plan: ⌈rows / N⌉ rows of every parameter to each

@@ -38,6 +38,22 @@ std::map<std::string, int> uses_of(const nn::ModelSpec& spec, Device& device) {
   return uses;
 }
 
+using Values = std::map<std::string, Tensor>;  // whole, by name
+
+Values values_of(const std::vector<Parameter*>& parameters) {
+  Values values;
+  for (const Parameter* parameter : parameters) values[parameter->name] = parameter->value;
+  return values;
+}
+
+// As fill() calls it. `values` must outlive it.
+ShardedUnits::Put put_from(const Values& values) {
+  return [&values](const std::string& name, std::int64_t begin, const Tensor& into) {
+    const Tensor& whole = values.at(name);
+    into.copy_(whole.view({whole.numel()}).narrow(begin, into.numel()));
+  };
+}
+
 void zero_padding(const Tensor& flat, const FlatShards& cut) {
   if (cut.padded() > cut.count) flat.narrow(cut.count, cut.padded() - cut.count).fill_(0);
 }
@@ -75,18 +91,33 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   now_ = &plan_;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto made = nn::make_units(spec, device_, seed, {i, 1});
-    std::map<std::string, Tensor> values;
-    for (const Parameter* parameter : made->parameters()) {
-      values[parameter->name] = parameter->value;
-    }
+    const Values values = values_of(made->parameters());
     for (const auto& unit : units_) {
       const bool here = !unit->empty() && values.contains(unit->parameters.front()->name);
       if (here && !unit->shard.defined()) {
-        fill_unit(*unit, [&](const std::string& name) { return values.at(name); });
+        fill_unit(*unit, put_from(values));
       }
     }
   }
   model_->tell(this);
+}
+
+ShardedUnits::ShardedUnits(std::vector<std::vector<Parameter*>> units, DType dtype, Device& device,
+                           ShardGroups groups)
+    : device_(device),
+      dtype_(dtype),
+      groups_(groups),
+      keeps_(true),
+      cut_(Cut::flat),
+      in_place_(true),
+      plan_(unit_plan({Sharding::zero_1, static_cast<int>(units.size())})),
+      alone_(without_reductions(plan_)),
+      now_(&plan_) {
+  for (std::vector<Parameter*>& parameters : units) {
+    const Values values = values_of(parameters);
+    lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(parameters));
+    if (!units_.back()->empty()) fill_unit(*units_.back(), put_from(values));
+  }
 }
 
 ShardedUnits::~ShardedUnits() = default;
@@ -111,13 +142,13 @@ void ShardedUnits::lay_out(Unit& unit, std::vector<Parameter*> parameters) {
   }
 }
 
-void ShardedUnits::fill(const ValueOf& value) {
+void ShardedUnits::fill(const Put& put) {
   for (const auto& unit : units_) {
-    if (!unit->empty()) fill_unit(*unit, value);
+    if (!unit->empty()) fill_unit(*unit, put);
   }
 }
 
-void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
+void ShardedUnits::fill_unit(Unit& unit, const Put& put) {
   const int rank = groups_.shards.rank();
   if (!unit.shard.defined()) {
     const std::int64_t count = keeps_ ? unit.cut.padded() : unit.cut.shard;
@@ -132,12 +163,11 @@ void ShardedUnits::fill_unit(Unit& unit, const ValueOf& value) {
     }
   }
   if (keeps_) {
-    for (Parameter* parameter : unit.parameters) parameter->value.copy_(value(parameter->name));
+    for (Parameter* parameter : unit.parameters) put(parameter->name, 0, parameter->value);
     return;
   }
   for (const Owned& owned : unit.owned) {
-    const Tensor whole = value(owned.parameter.name).view({-1});
-    owned.parameter.value.copy_(whole.narrow(owned.begin, owned.end - owned.begin));
+    put(owned.parameter.name, owned.begin, owned.parameter.value);
   }
 }
 
@@ -175,6 +205,8 @@ void ShardedUnits::zero_grad() {
 void ShardedUnits::begin(Reduces reduces) {
   pass_ = Pass::training;
   now_ = reduces == Reduces::yes ? &plan_ : &alone_;
+  if (model_) return;  // whose units make places when their backward passes begin
+  for (const auto& unit : units_) make_places(*unit);
 }
 
 void ShardedUnits::begin_evaluation() {
@@ -207,24 +239,33 @@ void ShardedUnits::carry_out(const Actions& actions) {
   for (const auto& [act, number] : actions) {
     Unit& unit = *units_[static_cast<std::size_t>(number)];
     if (unit.empty()) continue;
-    switch (act) {
-      case Act::gather:
-        gather(unit);
-        break;
-      case Act::wait:
-        await(unit.gathering);
-        bind(unit);
-        break;
-      case Act::free:
-        free(unit);
-        break;
-      case Act::reduce:
-        reduce(unit);
-        break;
-      case Act::reduced:
-        end_reduction(unit);
-        break;
+    try {
+      carry_out(act, unit);
+    } catch (const CommError& error) {
+      const bool reduces = act == Act::reduce || act == Act::reduced;
+      throw CommError(text("sharded state: ", groups_.shards.own_name(),
+                           reduces ? " reduces the gradients" : " gathers the parameters",
+                           " of unit ", number, " (", unit.parameters.front()->name, " to ",
+                           unit.parameters.back()->name, "): ", error.what()));
     }
+  }
+}
+
+void ShardedUnits::carry_out(Act act, Unit& unit) {
+  switch (act) {
+    case Act::gather:
+      return gather(unit);
+    case Act::wait:
+      await(unit.gathering);
+      return bind(unit);
+    case Act::run:  // in no plan: the model runs its units
+      return;
+    case Act::free:
+      return free(unit);
+    case Act::reduce:
+      return reduce(unit);
+    case Act::reduced:
+      return end_reduction(unit);
   }
 }
 

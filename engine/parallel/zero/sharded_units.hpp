@@ -20,6 +20,7 @@
 //      where rows are cut; its padding is 0.
 //   2. Gradients are multiplied by 1/(N·R) before they are summed.
 //   3. A unit without elements takes part in no collective.
+//   4. A lost peer is told with the unit whose collective missed it (CommError).
 // Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
 // the second reduction is waited for when the first is over.
 // Source: [ZERO20] §5, [ZGV23] §3
@@ -64,6 +65,11 @@ class ShardedUnits final : public nn::UnitWatch {
   //   Throws   ContractError when a unit has a buffer, which nobody would make equal
   ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device, ShardGroups groups,
                const ShardingOptions& options);
+  // ZeRO 1 of parameters that somebody else makes and runs, such as a stage of a pipeline. They
+  // stay whole, and are views from here on; there is no model().
+  //   units  parameters that are reduced and gathered together. A list may be empty
+  ShardedUnits(std::vector<std::vector<Parameter*>> units, DType dtype, Device& device,
+               ShardGroups groups);
   ~ShardedUnits() override;
 
   // The model. Its parameters have values during their unit's passes, and always where parameters
@@ -83,9 +89,10 @@ class ShardedUnits final : public nn::UnitWatch {
   // True if every rank has all parameters between steps.
   bool keeps_parameters() const { return keeps_; }
 
-  // Replaces the parameters: `value(name)` is one in whole. Does not communicate.
-  using ValueOf = std::function<Tensor(const std::string& name)>;
-  void fill(const ValueOf& value);
+  // Replaces the parameters. Of each that this rank holds, or its part, `put` is called with the
+  // tensor that shall have the parameter's elements from `begin` on. Does not communicate.
+  using Put = std::function<void(const std::string& name, std::int64_t begin, const Tensor& into)>;
+  void fill(const Put& put);
 
   void zero_grad();
   // Before a forward pass that backward follows.
@@ -111,8 +118,9 @@ class ShardedUnits final : public nn::UnitWatch {
   enum class Pass : std::uint8_t { training, evaluation };
 
   void lay_out(Unit& unit, std::vector<Parameter*> parameters);
-  void fill_unit(Unit& unit, const ValueOf& value);
+  void fill_unit(Unit& unit, const Put& put);
   void carry_out(const Actions& actions);
+  void carry_out(Act act, Unit& unit);
   void gather(Unit& unit);
   void bind(Unit& unit);
   void copy_out(Unit& unit);
@@ -131,8 +139,8 @@ class ShardedUnits final : public nn::UnitWatch {
   Cut cut_;
   bool in_place_;           // gradients are whole until the update, and reduced where they are
   SymbolicDevice nowhere_;  // of parameters that have no value
-  std::unique_ptr<nn::Chain> model_;
-  UnitPlan plan_, alone_;  // with reductions, and without
+  std::unique_ptr<nn::Chain> model_;  // none: others run it
+  UnitPlan plan_, alone_;             // with reductions, and without
   const UnitPlan* now_;
   Pass pass_ = Pass::training;
   std::vector<std::unique_ptr<Unit>> units_;  // of the model, then the root where there is one

@@ -1,7 +1,9 @@
 #include "engine/parallel/zero/unit_plan.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -12,73 +14,59 @@ bool gathers(Sharding sharding) {
   return sharding == Sharding::shard_grad_op || sharding == Sharding::full_shard;
 }
 
-// Gathers units of one pass in its order, each once, up to K ahead.
-class Ahead {
- public:
-  Ahead(const UnitPlan& plan, std::vector<int> order, std::set<int> there)
-      : plan_(plan), order_(std::move(order)), there_(std::move(there)) {}
-
-  // The actions before the pass of the unit at `place` of the order.
-  Actions before(std::size_t place) {
-    Actions actions;
-    const std::size_t last = place + static_cast<std::size_t>(plan_.prefetch);
-    for (std::size_t at = place; at <= last && at < order_.size(); ++at) {
-      if (there_.insert(order_[at]).second) actions.push_back({Act::gather, order_[at]});
-    }
-    actions.push_back({Act::wait, order_[place]});
-    return actions;
-  }
-
- private:
-  const UnitPlan& plan_;
-  std::vector<int> order_;
-  std::set<int> there_;  // or on their way
-};
-
-std::vector<int> forward_order(int units) {
-  std::vector<int> order;
-  for (int unit = 0; unit < units; ++unit) order.push_back(unit);
-  return order;
-}
-
 PassPlan empty_pass(int units) {
   const auto count = static_cast<std::size_t>(units);
   return {std::vector<Actions>(count), std::vector<Actions>(count)};
 }
 
-// `keeps`: which units stay when their pass is over.
-template <typename Keeps>
-PassPlan gathered_forward(const UnitPlan& plan, const Keeps& keeps) {
-  PassPlan pass = empty_pass(plan.units);
-  Ahead ahead(plan, forward_order(plan.units), {});
-  for (int unit = 0; unit < plan.units; ++unit) {
-    const auto at = static_cast<std::size_t>(unit);
-    pass.before[at] = ahead.before(at);
-    if (!keeps(unit)) pass.after[at].push_back({Act::free, unit});
-  }
-  if (plan.root) {
-    Actions& first = pass.before.front();
-    first.insert(first.begin(), {Act::gather, plan.units});
-    first.insert(first.end() - 1, {Act::wait, plan.units});
+// The actions of a pass, by the unit that runs behind or before them: what is freed goes at once,
+// and the rest waits for the next unit. `kept` says what a pass that gathers less leaves out.
+PassPlan laid_out(int units, const Actions& order, const auto& kept) {
+  PassPlan pass = empty_pass(units);
+  Actions between;
+  std::optional<std::size_t> ran;
+  for (const Action& action : order) {
+    if (action.act == Act::run) {
+      pass.before[static_cast<std::size_t>(action.unit)] = std::exchange(between, {});
+      ran = static_cast<std::size_t>(action.unit);
+    } else if (kept(action)) {
+      between.push_back(action);
+    }
+    if (action.act == Act::free && ran && kept(action)) {
+      Actions& after = pass.after[*ran];
+      after.insert(after.end(), between.begin(), between.end());
+      between.clear();
+    }
   }
   return pass;
 }
 
-PassPlan gathered_backward(const UnitPlan& plan, Sharding sharding) {
-  PassPlan pass = empty_pass(plan.units);
-  std::vector<int> order = forward_order(plan.units);
-  std::set<int> there(order.begin(), order.end());
-  // The last unit was kept: its backward pass follows its forward pass at once.
-  if (sharding == Sharding::full_shard) there = {plan.units - 1};
-  std::ranges::reverse(order);
-  Ahead ahead(plan, order, there);
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const auto at = static_cast<std::size_t>(order[place]);
-    pass.before[at] = ahead.before(place);
-    pass.after[at].push_back({Act::free, order[place]});
-  }
-  if (plan.root) pass.after.front().push_back({Act::free, plan.units});
-  return pass;
+// The root is there from before the first pass on.
+void gather_root_first(const UnitPlan& plan, PassPlan& pass) {
+  if (!plan.root) return;
+  Actions& first = pass.before.front();
+  first.insert(first.begin(), {Act::gather, plan.units});
+  first.insert(first.end() - 1, {Act::wait, plan.units});
+}
+
+// Parameters that come and go: as many units are alive as are gathered ahead, and the one that
+// runs. From forward to backward, shard_grad_op keeps them all.
+void gather_for_passes(UnitPlan& plan, Sharding sharding) {
+  const bool full = sharding == Sharding::full_shard;
+  const int limit = plan.prefetch < plan.units ? plan.prefetch + 1 : plan.units;
+  const Actions forward = forward_order(plan.units, limit);
+  const auto all = [](const Action&) { return true; };
+  plan.forward = laid_out(plan.units, forward,
+                          [&](const Action& action) { return full || action.act != Act::free; });
+  plan.backward = laid_out(plan.units, backward_order(plan.units, limit),
+                           [&](const Action& action) { return full || action.act != Act::gather; });
+  plan.evaluation = laid_out(plan.units, forward, all);
+  plan.evaluation.after.back().push_back({Act::free, plan.units - 1});
+  gather_root_first(plan, plan.forward);
+  gather_root_first(plan, plan.evaluation);
+  if (!plan.root) return;
+  plan.backward.after.front().push_back({Act::free, plan.units});
+  plan.evaluation.after.back().push_back({Act::free, plan.units});
 }
 
 // Each unit's reduction starts when its pass is over, and is waited for after the next pass.
@@ -113,14 +101,7 @@ UnitPlan unit_plan(const PlanOptions& options) {
                  " are gathered ahead; a model has a unit, and none is gathered late");
   UnitPlan plan{.units = options.units, .root = options.root, .prefetch = options.prefetch};
   plan.forward = plan.backward = plan.evaluation = empty_pass(plan.units);
-  if (gathers(options.sharding)) {
-    const bool full = options.sharding == Sharding::full_shard;
-    plan.forward =
-        gathered_forward(plan, [&](int unit) { return !full || unit == plan.units - 1; });
-    plan.backward = gathered_backward(plan, options.sharding);
-    plan.evaluation = gathered_forward(plan, [](int) { return false; });
-    if (plan.root) plan.evaluation.after.back().push_back({Act::free, plan.units});
-  }
+  if (gathers(options.sharding)) gather_for_passes(plan, options.sharding);
   if (options.sharding == Sharding::zero_1) {
     reduce_at_the_end(plan);
   } else {
@@ -173,6 +154,9 @@ struct Walk {
       case Act::wait:
         if (!alive.contains(unit)) fail(where + " is waited for, though nobody gathers it");
         arrived.insert(unit);
+        break;
+      case Act::run:  // its place is between the lists
+        fail(where + " is run by the plan, which only stands around the passes");
         break;
       case Act::free:
         if (!arrived.contains(unit)) fail(where + " is freed, though it is not there");

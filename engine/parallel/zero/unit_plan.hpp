@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel/zero/prefetch_plan.hpp"
+
 namespace lockstep::zero {
 
 // The state of which a rank keeps a shard only. The names are those of DeepSpeed's stages and of
@@ -28,21 +30,6 @@ enum class Sharding : std::uint8_t {
   shard_grad_op,  // and of the parameters, but from forward to backward
   full_shard,     // of everything, always: parameters are gathered again for backward. ZeRO 3
 };
-
-enum class Act : std::uint8_t {
-  gather,   // start the all-gather of the unit's parameters
-  wait,     // they are there
-  free,     // they are no longer
-  reduce,   // start the reduce-scatter of the unit's gradients
-  reduced,  // this rank's shard of them is there, and the rest is freed
-};
-
-struct Action {
-  Act act = Act::wait;
-  int unit = 0;
-  bool operator==(const Action&) const = default;
-};
-using Actions = std::vector<Action>;
 
 // Before and after the pass of each unit.
 struct PassPlan {

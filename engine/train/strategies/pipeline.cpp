@@ -15,6 +15,7 @@
 #include "engine/parallel/ddp/reducer.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
+#include "engine/train/strategies/sharded_state.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -78,10 +79,14 @@ class Pipeline final : public Strategy {
       checkpoint::check_part_of_model(file, stage_.module());
       checkpoint::read_weights(file, stage_.module());
     }
-    optimizer_ = optim::make_optimizer(recipe.optimizer, parameters_);
-    rate_ = optimizer_->learning_rate();
     find_shared(recipe.model);
-    if (shares_->size() > 1) {
+    if (options.state == StageState::sharded) {
+      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{*shares_});
+    }
+    optimizer_ =
+        optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
+    rate_ = optimizer_->learning_rate();
+    if (shares_->size() > 1 && !sharded_) {
       reducer_ =
           ddp::make_bucketed_reducer(*shares_, parameters_, plan_of(parameters_, options.limits),
                                      {1.0 / shares_->size(), timed_.get()});
@@ -104,7 +109,7 @@ class Pipeline final : public Strategy {
     communication_ = {};
     busy_s_ = span_s_ = 0;
     optimizer_->set_learning_rate(rate);
-    optimizer_->zero_grad();
+    zero_grad();
     double labels = 0;
     std::vector<std::vector<data::Batch>> micro_batches;
     passes_ = 0;
@@ -136,9 +141,14 @@ class Pipeline final : public Strategy {
     }
     if (reducer_) reducer_->finalize();
     for (const std::size_t i : shared_) tied_->all_reduce(parameters_[i]->grad, ReduceOp::sum);
+    if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
     optimizer_->step();
+    if (sharded_) {
+      sharded_->end_update();
+      communication_ += sharded_->communication();
+    }
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
     return told.loss;
@@ -179,9 +189,18 @@ class Pipeline final : public Strategy {
     optimizer_->set_learning_rate(rate_);
     stage_.module().prepare({});
   }
-  std::vector<Piece> pieces() override { return whole_pieces(stage_.module(), *optimizer_); }
+  std::vector<Piece> pieces() override {
+    std::vector<Piece> all = whole_pieces(stage_.module(), *optimizer_);
+    if (!sharded_) return all;
+    std::erase_if(all, [](const Piece& piece) { return piece.kind == PieceKind::optimizer_state; });
+    add_state(all, *optimizer_, sharded_->owned());
+    return all;
+  }
   void restore(const checkpoint::SavedRun& saved) override {
-    saved.load_part(stage_.module(), *optimizer_);
+    if (!sharded_) return saved.load_part(stage_.module(), *optimizer_);
+    checkpoint::check_part_of_model(saved.weights(), stage_.module());
+    restore_state(saved, *optimizer_, sharded_->owned(), device_);
+    checkpoint::read_weights(saved.weights(), stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
@@ -210,6 +229,26 @@ class Pipeline final : public Strategy {
     }
   }
 
+  bool is_shared(std::size_t index) const {
+    return std::ranges::find(shared_, index) != shared_.end();
+  }
+
+  // What two stages share is a unit of its own. On both it is then cut alike and summed in the same
+  // order, so that both make the same of it, bit for bit.
+  std::vector<std::vector<Parameter*>> units_to_shard() const {
+    std::vector<std::vector<Parameter*>> units(2);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      units[is_shared(i) ? 1 : 0].push_back(parameters_[i]);
+    }
+    return units;
+  }
+
+  void zero_grad() {
+    if (!sharded_) return optimizer_->zero_grad();
+    sharded_->zero_grad();
+    sharded_->begin(zero::Reduces::yes);
+  }
+
   // A micro-batch's gradient is in; after the step's last one it is complete.
   void on_gradient(std::size_t index) {
     if (++came_[index] == passes_ && reducer_) reducer_->on_gradient_ready(index);
@@ -219,12 +258,19 @@ class Pipeline final : public Strategy {
   void clip() {
     if (clip_norm_ <= 0) return;
     std::vector<Tensor> mine, copies;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const bool copy = is_last() && std::ranges::find(shared_, i) != shared_.end();
-      (copy ? copies : mine).push_back(parameters_[i]->grad);
+    if (sharded_) {
+      mine = sharded_->gradients();
+      if (is_last() && !shared_.empty()) {
+        copies.push_back(mine.back());
+        mine.pop_back();
+      }
     }
-    const std::array<comm::ProcessGroup*, 1> stages{stages_.get()};
-    replicas::clip_global_norm(stages, {mine, copies}, clip_norm_);
+    for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
+      (is_last() && is_shared(i) ? copies : mine).push_back(parameters_[i]->grad);
+    }
+    std::vector<comm::ProcessGroup*> groups{stages_.get()};
+    if (sharded_) groups.push_back(shares_.get());
+    replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
   // The parts of a step's result that only some ranks know and all need: only the last stages know
@@ -283,6 +329,7 @@ class Pipeline final : public Strategy {
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
   std::vector<std::size_t> shared_;  // of parameters_, held by the first and the last stage
+  std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;
   double rate_ = 0;  // of the optimizer, when it was made

@@ -9,7 +9,9 @@
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/parallel/pipeline/plan.hpp"
 #include "engine/parallel/pipeline/timeline.hpp"
+#include "engine/parallel/zero/sharded_units.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/train/strategies/unheard_group.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -81,14 +83,29 @@ std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const 
     SymbolicDevice device;
     const pipeline::StagePlace place{s, options.stages, options.chunks};
     pipeline::ModelStage stage(recipe.model, place, device, recipe.seed);
-    const auto optimizer = optim::make_optimizer(recipe.optimizer, stage.module().parameters());
+    const std::vector<Parameter*> parameters = stage.module().parameters();
+    Unheard replicas(options.pipelines);
+    std::optional<zero::ShardedUnits> sharded;
+    if (options.state == StageState::sharded) {
+      sharded.emplace(std::vector<std::vector<Parameter*>>{parameters}, recipe.model.dtype, device,
+                      zero::ShardGroups{replicas});
+    }
+    const auto optimizer =
+        optim::make_optimizer(recipe.optimizer, sharded ? sharded->shards() : parameters);
     const auto batches = micro_batches_of(recipe.model, rows, micro_batches, device);
     // The optimizer makes its state in the first step, so the second one has the peak.
     for (int step = 0; step < 2; ++step) {
-      optimizer->zero_grad();
+      if (sharded) {
+        sharded->zero_grad();
+        sharded->begin(zero::Reduces::yes);
+      } else {
+        optimizer->zero_grad();
+      }
       stage.begin(batches, {.mode = nn::Mode::training});
       carry_out(stage, place, plan.actions[static_cast<std::size_t>(s)]);
+      if (sharded) sharded->end_backward();
       optimizer->step();
+      if (sharded) sharded->end_update();
     }
     StageMemory seen;
     for (std::size_t i = 0; i < memory_kinds; ++i) {

@@ -9,12 +9,17 @@
 
 namespace lockstep::train {
 
+// The optimizer's state of a stage: all of it on each rank that has the stage, or a shard (ZeRO 1).
+enum class StageState : std::uint8_t { whole, sharded };
+
 struct PipelineOptions {
   int stages = 1;         // p
   int micro_batches = 1;  // m, of each batch
   int chunks = 1;         // v, of each stage
   pipeline::Schedule schedule = pipeline::Schedule::one_f_one_b;
   ddp::BucketLimits limits{};  // of gradients that several pipelines average
+  StageState state = StageState::whole;
+  int pipelines = 1;  // D, among which a memory that is counted has the state sharded
 };
 
 // The plan for a batch of this many micro-batches. The last batch of an epoch may have fewer

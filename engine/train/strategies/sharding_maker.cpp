@@ -28,20 +28,20 @@ ZeroOptions zero_options(const Arguments& arguments) {
   if (arguments.has("--shards rows")) options.sharding.cut = zero::Cut::rows;
   const bool whole = arguments.has("--zero 1") || arguments.has("--accumulate-in whole");
   if (whole) options.accumulate = AccumulateIn::whole;
-  if (arguments.has("--fsdp hybrid_shard")) {
-    if (!arguments.given("shard-ranks")) {
-      throw UsageError(
-          "--fsdp hybrid_shard shards among neighbours and keeps copies elsewhere; pass "
-          "--shard-ranks with the ranks of a node");
-    }
-    options.shard_ranks = number("shard-ranks", 1);
-  }
+  if (arguments.given("shard-ranks")) options.shard_ranks = number("shard-ranks", 1);
+  return options;
+}
+
+ZeroOptions zero_options_on(const Arguments& arguments, int ranks, int ranks_per_node) {
+  ZeroOptions options = zero_options(arguments);
+  const bool by_node = arguments.has("--fsdp hybrid_shard") && !arguments.given("shard-ranks");
+  if (by_node) options.shard_ranks = shard_ranks_by_node(ranks, ranks_per_node);
   return options;
 }
 
 std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
   return make_zero(making.group, making.device, making.recipe, making.clip_norm,
-                   zero_options(making.arguments));
+                   zero_options_on(making.arguments, making.group.size(), making.ranks_per_node));
 }
 
 void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {
@@ -58,9 +58,9 @@ std::string_view ShardingMaker::reduction() const { return "unit by unit"; }
 void ShardingMaker::check_memory(const Arguments& arguments, const Recipe& recipe,
                                  std::span<const std::int64_t> batches,
                                  const DeviceRoom& room) const {
-  train::check_memory(zero_options(arguments), recipe,
-                      static_cast<int>(arguments.integer("ranks", 1)), batches,
-                      accumulate(arguments), room);
+  const auto ranks = static_cast<int>(arguments.integer("ranks", 1));
+  train::check_memory(zero_options_on(arguments, ranks, room.ranks_per_node), recipe, ranks,
+                      batches, accumulate(arguments), room);
 }
 
 }  // namespace lockstep::train

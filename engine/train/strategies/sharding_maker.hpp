@@ -7,8 +7,12 @@
 
 namespace lockstep::train {
 
-//   Throws  UsageError when a number is out of range, or when --shard-ranks is missing
+//   Throws  UsageError when a number is out of range
 ZeroOptions zero_options(const Arguments& arguments);
+// The same on nodes: each has a copy of what --fsdp hybrid_shard shards, unless --shard-ranks says
+// otherwise.
+//   Throws  UsageError also as shard_ranks_by_node
+ZeroOptions zero_options_on(const Arguments& arguments, int ranks, int ranks_per_node);
 
 // The makers of both ways: they differ in what they are called.
 class ShardingMaker final : public WayMaker {

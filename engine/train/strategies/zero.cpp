@@ -8,8 +8,10 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/weights.hpp"
+#include "engine/replicas/agree.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
+#include "engine/train/strategies/sharded_state.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -18,9 +20,31 @@ using zero::Reduces;
 using zero::ShardedUnits;
 using zero::Sharding;
 
-// A range of a flattened tensor.
-Slice slice_of(const ShardedUnits::Owned& owned) {
-  return {1, numel_of(*owned.parameter.whole), 1, owned.begin, owned.end};
+// What must be the same on all ranks, a line each: these options decide who sends what, and when.
+std::vector<std::string> lines_of(const ZeroOptions& options, const Recipe& recipe, double clip) {
+  constexpr std::array<const char*, 5> names{"nothing", "ZeRO 1", "ZeRO 2", "shard_grad_op",
+                                             "full_shard"};
+  const zero::ShardingOptions& cut = options.sharding;
+  std::vector<std::string> lines{
+      text("sharding ", names.at(static_cast<std::size_t>(cut.sharding))),
+      text("--prefetch ", cut.prefetch),
+      text("--shards ", cut.cut == zero::Cut::rows ? "rows" : "flat"),
+      text("--accumulate-in ", options.accumulate == AccumulateIn::whole ? "whole" : "shards"),
+      text("--shard-ranks ", options.shard_ranks),
+      text("--optimizer ", name_of(recipe.optimizer.kind)),
+      text("--clip ", clip)};
+  for (const auto& [key, value] : nn::metadata_of(recipe.model)) {
+    lines.push_back(text("a model with ", key, " ", value));
+  }
+  return lines;
+}
+
+void check_agree(comm::ProcessGroup& group, const std::vector<std::string>& lines) {
+  const auto differs = replicas::first_disagreement(group, lines);
+  if (!differs) return;
+  throw UsageError(text("the ranks do not shard alike: ", group.names().name(0), " has ",
+                        differs->of_rank_0, " where ", group.names().name(differs->rank), " has ",
+                        differs->of_rank, "; start every rank with the same options"));
 }
 
 class ZeroStrategy final : public Strategy {
@@ -142,38 +166,13 @@ class ZeroStrategy final : public Strategy {
         all.push_back({PieceKind::parameter, p.name, *p.whole, slice_of(*owned), p.value});
       }
     }
-    for (const auto& [name, value] : optimizer_->state()) {
-      const ShardedUnits::Owned& owned = owner_of(name);
-      const bool counter = value.shape().empty();  // the number of updates
-      const Shape shape = counter ? value.shape() : *owned.parameter.whole;
-      all.push_back({PieceKind::optimizer_state, name, shape,
-                     counter ? whole_of(shape) : slice_of(owned), value});
-    }
+    add_state(all, *optimizer_, units_->owned());
     return all;
   }
 
   void restore(const checkpoint::SavedRun& saved) override {
-    saved.check_optimizer(optimizer_->kind());
-    std::vector<optim::StateTensor> state;
-    for (const checkpoint::TensorEntry& entry : saved.optimizer().tensors()) {
-      const ShardedUnits::Owned* owned = find_owner(entry.name);
-      if (owned == nullptr) continue;
-      const Tensor whole = saved.optimizer().load(entry, device_);
-      const bool counter = whole.shape().empty();
-      if (!counter && whole.numel() != numel_of(*owned->parameter.whole)) {
-        throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", entry.name,
-                                               " has shape ", text_of(whole.shape()),
-                                               ", its parameter ", text_of(*owned->parameter.whole),
-                                               "; make the model that the state was saved with"));
-      }
-      state.push_back({entry.name, counter ? whole : cut(whole, slice_of(*owned))});
-    }
     check_model(saved.weights());
-    try {
-      optimizer_->load_state(state);
-    } catch (const UsageError& error) {
-      throw checkpoint::CheckpointError(text(saved.optimizer().path(), ": ", error.what()));
-    }
+    restore_state(saved, *optimizer_, units_->owned(), device_);
     fill_from(saved.weights());
   }
 
@@ -222,21 +221,9 @@ class ZeroStrategy final : public Strategy {
     checkpoint::check_same_model(file, *model);
   }
   void fill_from(const checkpoint::SafetensorsFile& file) {
-    units_->fill([&](const std::string& name) { return file.load(*file.find(name), device_); });
-  }
-
-  // "h.0.ln_1.weight.exp_avg" is of "h.0.ln_1.weight".
-  const ShardedUnits::Owned* find_owner(const std::string& name) {
-    const std::string of = name.substr(0, name.rfind('.'));
-    for (const ShardedUnits::Owned* owned : units_->owned()) {
-      if (owned->parameter.name == of) return owned;
-    }
-    return nullptr;
-  }
-  const ShardedUnits::Owned& owner_of(const std::string& name) {
-    const ShardedUnits::Owned* owned = find_owner(name);
-    LOCKSTEP_CHECK(owned != nullptr, "state ", name, " belongs to no parameter of this rank");
-    return *owned;
+    units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
+      file.load_range(*file.find(name), begin, into);
+    });
   }
 
   comm::ProcessGroup& trainers_;
@@ -262,9 +249,19 @@ void check(const ZeroOptions& options, int ranks) {
                         ": every copy of the state is shared by as many ranks; pass a divisor"));
 }
 
+int shard_ranks_by_node(int ranks, int ranks_per_node) {
+  if (ranks_per_node == 0 || ranks_per_node >= ranks) return ranks;
+  if (ranks % ranks_per_node == 0) return ranks_per_node;
+  const int more = (ranks + ranks_per_node - 1) / ranks_per_node * ranks_per_node;
+  throw UsageError(text("--fsdp hybrid_shard has a copy of the state on each node, but the ",
+                        ranks_per_node, " ranks of a node do not divide --ranks ", ranks,
+                        "; pass --ranks ", more, ", or --shard-ranks with a divisor"));
+}
+
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options) {
   check(options, ranks.replicas.size());
+  check_agree(ranks.replicas, lines_of(options, recipe, clip_norm));
   return std::make_unique<ZeroStrategy>(ranks, device, recipe, clip_norm, options);
 }
 

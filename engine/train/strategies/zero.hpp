@@ -26,12 +26,18 @@ struct ZeroOptions {
 //   Throws  UsageError unless shard_ranks divides the number of ranks
 void check(const ZeroOptions& options, int ranks);
 
+// ZeroOptions::shard_ranks where each node has a copy of the state. One rank a node (no shards),
+// and one node for all (no copies), are allowed.
+//   ranks_per_node  0, or more than `ranks`: all are on one
+//   Throws          UsageError when it does not divide `ranks`
+int shard_ranks_by_node(int ranks, int ranks_per_node);
+
 // Takes any number of batches a step.
 //   clip_norm bound on the averaged gradient's global norm; 0: none
 //   Comm      a step, by ShardedUnits: 2(N-1)/N · bytes of the parameters where they are kept, or
 //             gathered once, 3(N-1)/N where they are gathered twice, less the last unit; an
 //             all-reduce of one float64 for the loss, and one for the norm where it is bounded
-//   Throws    UsageError as check
+//   Throws    UsageError as check, and when options or models differ between ranks
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options);
 

@@ -1,27 +1,14 @@
 #include "engine/train/strategies/zero_memory.hpp"
 
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/train/strategies/unheard_group.hpp"
 
 namespace lockstep::train {
 namespace {
-
-// Rank 0 of `size`, whose collectives are over at once. Tensors without numbers need no peer.
-class Unheard final : public comm::ProcessGroup {
- public:
-  explicit Unheard(int size) : ProcessGroup(0, size) {}
-  std::string_view backend() const override { return "unheard"; }
-  comm::Traffic traffic() const override { return {}; }
-
- protected:
-  comm::Work start(const comm::Collective&, const comm::Where&) override { return {}; }
-  std::unique_ptr<ProcessGroup> start_split(int, int, const comm::Where&) override {
-    throw ContractError("a group that is not heard has no parts");
-  }
-  comm::Work start_send(const Tensor&, int, int, const comm::Where&) override { return {}; }
-  comm::Work start_recv(Tensor, int, int, const comm::Where&) override { return {}; }
-};
 
 data::Batch batch_of(const nn::ModelSpec& spec, std::int64_t rows, Device& device) {
   if (spec.kind == nn::ModelKind::gpt) {
@@ -43,6 +30,19 @@ void take_step(zero::ShardedUnits& units, const data::Batch& batch, std::int64_t
     tape.backward(autograd::cross_entropy(tape, logits, batch.labels));
     units.end_backward();
   }
+}
+
+// Where units are gathered, what no number of ranks makes smaller.
+std::string told_of_largest_unit(const zero::ShardingOptions& options, const nn::ModelSpec& spec) {
+  if (options.sharding != zero::Sharding::full_shard) return "";
+  SymbolicDevice nowhere;
+  std::int64_t largest = 0;
+  for (std::int64_t i = 0; i < nn::unit_count(spec); ++i) {
+    largest = std::max(largest, nn::count_of(*nn::make_units(spec, nowhere, 0, {i, 1})));
+  }
+  const std::string bytes = bytes_text(largest * static_cast<std::int64_t>(bytes_of(spec.dtype)));
+  return text("; the largest unit is gathered whole, ", bytes, " of parameters and ", bytes,
+              " of gradients, however many --ranks there are");
 }
 
 }  // namespace
@@ -90,6 +90,7 @@ void check_memory(const ZeroOptions& options, const Recipe& recipe, int ranks,
                         of(MemoryKind::parameters), ", gradients up to ", of(MemoryKind::gradients),
                         ", optimizer state ", of(MemoryKind::optimizer_state),
                         ", activations up to ", of(MemoryKind::activations),
+                        told_of_largest_unit(options.sharding, recipe.model),
                         "\n--fsdp full_shard shards all but the last; ",
                         "--recompute computes activations again, --prefetch 0 gathers nothing "
                         "ahead, and more --ranks have smaller shards"));

@@ -13,7 +13,7 @@ inline Way fsdp_way() {
             "what is sharded: nothing; all, with parameters whole from forward to backward; all,\n"
             "always; all, among --shard-ranks neighbours, with copies elsewhere")
         .option("shard-ranks", "",
-                "--fsdp hybrid_shard: ranks that share one copy, such as those of a node")
+                "--fsdp hybrid_shard: ranks that share one copy (default: those of a node)")
         .choice("shards", {"flat", "rows"}, "flat",
                 "--fsdp: ranges of a unit's parameters laid end to end (FSDP1), or rows of each\n"
                 "parameter (FSDP2)")

@@ -43,6 +43,7 @@ PipelineOptions options_of(const Arguments& arguments) {
              ", or --micro-batches with a number that divides the batch"));
   }
   options.limits = bucket_limits(arguments);
+  if (arguments.has("--zero 1")) options.state = StageState::sharded;
   return options;
 }
 
@@ -76,7 +77,13 @@ class PipelineMaker final : public WayMaker {
   }
   void check_memory(const Arguments& arguments, const Recipe& recipe,
                     std::span<const std::int64_t> batches, const DeviceRoom& room) const override {
-    train::check_memory(options_of(arguments), recipe, batches, room);
+    PipelineOptions options = options_of(arguments);
+    if (arguments.given("ranks")) {
+      options.pipelines = static_cast<int>(arguments.integer("ranks", 1)) / options.stages;
+    } else if (arguments.given("dp")) {
+      options.pipelines = static_cast<int>(arguments.integer("dp", 1));
+    }
+    train::check_memory(options, recipe, batches, room);
   }
 };
 

@@ -35,8 +35,8 @@ inline Way zero_way() {
   const char* buckets =
       "packs DDP's buckets, which --zero replaces by shards; leave one of them out";
   const char* stages =
-      "does not combine with --zero: a stage does not hold the model that is sharded; leave one of "
-      "them out";
+      "combines with --zero 1 only: a stage uses its parameters for one micro-batch after the "
+      "other, and their gradients add up; pass --zero 1, or leave one of them out";
   const char* servers =
       "does not combine with --zero: servers already hold a part of the parameters each; leave one "
       "of them out";
@@ -46,7 +46,10 @@ inline Way zero_way() {
       .slot = Slot::reduction,
       .option = "zero",
       .declare = declare,
-      .refuses = {{"compression", buckets}, {"pipeline", stages}, {"async", servers}},
+      .refuses = {{"compression", buckets},
+                  {"pipeline", stages,
+                   [](const Arguments& arguments) { return arguments.has("--zero 1"); }},
+                  {"async", servers}},
       .reads = {"accumulate"},
   };
 }

@@ -1,6 +1,6 @@
 // exercise: scale_learning_rate
 // verdict: compile error
-// says: #line is refused, and so are line markers
+// says: asm is refused
 // then: the reference
 // Passes its line for the assembler off as a system header's.
 # 1 "/usr/include/stdio.h" 1 3

@@ -1,0 +1,238 @@
+// Sharded state beside PyTorch's, which other people wrote: the same weights, batches and rules,
+// four ranks on either side, in float64. The other half is beside_torch.py.
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/random.hpp"
+#include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/weights.hpp"
+#include "engine/parallel/zero/flat_shards.hpp"
+#include "engine/train/strategies/zero.hpp"
+#include "tests/equality/bar.hpp"
+#include "tests/equality/wrong_shards.hpp"
+#include "tests/train/fiber_ranks.hpp"
+#include "tests/with_torch.hpp"
+
+using namespace lockstep;
+using test::Course;
+using train::AccumulateIn;
+using zero::Cut;
+using zero::Sharding;
+
+namespace {
+
+constexpr int ranks = 4, steps_max = 3;
+constexpr std::int64_t batch_size = 2;
+// Sums of some hundred products in another order.
+constexpr double tolerance = 1e-12;
+
+// How parameters are updated, under the name that the files of a course have.
+struct Rule {
+  std::string name;
+  optim::OptimizerSpec optimizer;
+  double clip_norm;
+  std::int64_t steps;
+};
+
+std::vector<Rule> rules() {
+  optim::OptimizerSpec sgd, adamw;
+  sgd.sgd = {.learning_rate = 0.05, .momentum = 0.9};
+  adamw.kind = optim::OptimizerKind::adamw;
+  // Some gradients are zero but for rounding (of the keys' biases); a usual epsilon of 1e-8 would
+  // let that noise into the weights.
+  adamw.adam = {.learning_rate = 1e-3, .epsilon = 1e-6, .weight_decay = 0.01};
+  return {{"gradients of step 1", test::first_gradients(1, 0).optimizer, 0, 1},
+          {"3 steps of SGD", sgd, 0, steps_max},
+          {"3 clipped steps of AdamW", adamw, 0.5, steps_max}};
+}
+
+// Rows do not divide by four, so that ranks have unequal shares.
+nn::ModelSpec small_gpt() {
+  nn::ModelSpec spec;
+  spec.kind = nn::ModelKind::gpt;
+  spec.dtype = DType::float64;
+  spec.gpt = {.layers = 2, .width = 30, .heads = 3, .sequence = 7, .vocabulary = 61};
+  return spec;
+}
+
+data::Batch batch_of(std::int64_t step, int rank, Device& device) {
+  const std::int64_t length = small_gpt().gpt.sequence;
+  std::array<std::vector<double>, 2> tokens;  // inputs, and what follows each
+  for (std::int64_t row = 0; row < batch_size; ++row) {
+    const auto place = [&](std::int64_t column) {
+      return static_cast<std::uint64_t>(((step * ranks + rank) * batch_size + row) * 100 + column);
+    };
+    for (std::int64_t column = 0; column < length; ++column) {
+      for (std::int64_t next : {0, 1}) {
+        const double drawn = random_uniform(5, place(column + next));
+        tokens[static_cast<std::size_t>(next)].push_back(std::floor(drawn * 61));
+      }
+    }
+  }
+  const Shape shape{batch_size, length};
+  return {from_values(tokens[0], shape, DType::int64, device),
+          from_values(tokens[1], shape, DType::int64, device)};
+}
+
+nlohmann::json settings_of(const optim::OptimizerSpec& spec) {
+  if (spec.kind == optim::OptimizerKind::sgd) {
+    return {{"lr", spec.sgd.learning_rate}, {"momentum", spec.sgd.momentum}};
+  }
+  return {{"lr", spec.adam.learning_rate},
+          {"betas", {spec.adam.beta1, spec.adam.beta2}},
+          {"eps", spec.adam.epsilon},
+          {"weight_decay", spec.adam.weight_decay}};
+}
+
+void write_task(const std::filesystem::path& folder) {
+  CpuDevice device;
+  const nn::ModelSpec spec = small_gpt();
+  checkpoint::write_safetensors(folder / "first.safetensors",
+                                checkpoint::tensors_of(*nn::make_model(spec, device, 7)));
+  std::vector<checkpoint::NamedTensor> batches;
+  for (std::int64_t step = 0; step < steps_max; ++step) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const data::Batch batch = batch_of(step, rank, device);
+      batches.push_back({text(step, ".", rank, ".inputs"), batch.inputs});
+      batches.push_back({text(step, ".", rank, ".labels"), batch.labels});
+    }
+  }
+  checkpoint::write_safetensors(folder / "batches.safetensors", batches);
+  nlohmann::json task = {{"sizes",
+                          {{"layers", spec.gpt.layers},
+                           {"width", spec.gpt.width},
+                           {"heads", spec.gpt.heads},
+                           {"tokens", spec.gpt.sequence},
+                           {"vocabulary", spec.gpt.vocabulary}}}};
+  for (const Rule& rule : rules()) {
+    const bool sgd = rule.optimizer.kind == optim::OptimizerKind::sgd;
+    task["rules"].push_back({{"name", rule.name},
+                             {"optimizer", sgd ? "SGD" : "AdamW"},
+                             {"settings", settings_of(rule.optimizer)},
+                             {"clip", rule.clip_norm},
+                             {"steps", rule.steps}});
+  }
+  std::ofstream(folder / "task.json") << task;
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) numbers.push_back(tensor.item(i));
+  return numbers;
+}
+
+Course torchs_course(const std::filesystem::path& file) {
+  CpuDevice device;
+  const checkpoint::SafetensorsFile written(file);
+  Course course;
+  for (const checkpoint::TensorEntry& entry : written.tensors()) {
+    std::vector<double> numbers = numbers_of(written.load(entry, device));
+    if (entry.name == "losses") {
+      course.losses = std::move(numbers);
+      continue;
+    }
+    course.names.push_back(entry.name);
+    course.parameters.push_back(std::move(numbers));
+  }
+  return course;
+}
+
+Course our_course(const std::filesystem::path& folder, const Rule& rule,
+                  const train::ZeroOptions& options,
+                  test::WrongShard fault = test::WrongShard::none) {
+  Course course;
+  test::on_fibers(ranks, [&](comm::ProcessGroup& world) {
+    CpuDevice device;
+    const auto group = test::make_wrong_shards(world, fault);
+    const train::Recipe recipe{small_gpt(), rule.optimizer, 0, folder / "first.safetensors"};
+    const auto strategy = train::make_zero(*group, device, recipe, rule.clip_norm, options);
+    std::vector<double> losses;
+    for (std::int64_t step = 0; step < rule.steps; ++step) {
+      const data::Batch batch = batch_of(step, world.rank(), device);
+      losses.push_back(strategy->step({&batch, 1}, {}, rule.optimizer.learning_rate()));
+    }
+    for (const auto& tensor : train::gather_whole(world, 0, strategy->pieces(), device)) {
+      if (tensor.kind != train::PieceKind::parameter) continue;
+      course.names.push_back(tensor.name);
+      course.parameters.push_back(numbers_of(tensor.value));
+    }
+    if (world.rank() == 0) course.losses = losses;
+  });
+  return course;
+}
+
+// A way of PyTorch's, and one of ours that computes the same.
+struct Pair {
+  std::string torchs, ours;
+  train::ZeroOptions options;
+};
+
+std::vector<Pair> pairs() {
+  return {
+      {"ZeroRedundancyOptimizer", "ZeRO 1", {{Sharding::zero_1, 0}, AccumulateIn::whole}},
+      {"ZeroRedundancyOptimizer", "ZeRO 2", {{Sharding::zero_2, 0}}},
+      {"fully_shard", "full_shard by rows", {{Sharding::full_shard, 1, Cut::rows}}},
+      {"fully_shard", "full_shard", {{Sharding::full_shard, 1}}},
+      {"fully_shard, kept for backward",
+       "shard_grad_op by rows",
+       {{Sharding::shard_grad_op, 1, Cut::rows}}},
+      {"fully_shard, 2 x 2",
+       "hybrid_shard of 2 by rows",
+       {{Sharding::full_shard, 1, Cut::rows}, {}, 2}},
+  };
+}
+
+// Each rank's rows by our plan are those that PyTorch gave it.
+void check_rows(const std::filesystem::path& folder) {
+  CpuDevice device;
+  const auto model = nn::make_model(small_gpt(), device, 0);
+  std::ifstream file(folder / "rows.json");
+  const auto of_ranks = nlohmann::json::parse(file);
+  REQUIRE(of_ranks.size() == ranks);
+  for (const Parameter* parameter : model->parameters()) {
+    const Shape shapes[] = {parameter->value.shape()};
+    const zero::FlatShards plan = zero::row_shards(shapes, ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      std::int64_t elements = 0;
+      for (const zero::ShardPiece& piece : plan.ranks[rank]) elements += piece.end - piece.begin;
+      const std::int64_t row = numel_of(shapes[0]) / shapes[0].front();
+      CAPTURE(parameter->name, rank);
+      CHECK(of_ranks[rank].at(parameter->name) == elements / row);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gradients and rows") {
+  if (!test::torch_is_there(LOCKSTEP_ROOT)) return;
+  const TemporaryFolder folder("beside");
+  write_task(folder.path());
+  const auto ran = test::run_with_torch(
+      LOCKSTEP_ROOT, {"python", "tests/lessons/run_twins.py", "tests/equality/beside_torch.py"},
+      {"LOCKSTEP_BESIDE=" + folder.path().string()});
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  REQUIRE(nlohmann::json::parse(ran.output).at(0).at("exit_code") == 0);
+  check_rows(folder.path());
+  for (const Pair& pair : pairs()) {
+    for (const Rule& rule : rules()) {
+      const Course theirs = torchs_course(folder.path() / (pair.torchs + ", " + rule.name));
+      const test::Distance apart = distance(our_course(folder.path(), rule, pair.options), theirs);
+      std::cout << pair.ours << " beside " << pair.torchs << ", " << rule.name << ": losses "
+                << apart.loss << " apart, parameters " << apart.parameter << std::endl;
+      INFO(pair.ours << ", " << rule.name << ", worst: " << apart.worst);
+      CHECK(apart.loss <= tolerance);
+      CHECK(apart.parameter <= tolerance);
+    }
+  }
+  // A second division by the ranks, which a clip would hide.
+  const Rule sgd = rules()[1];
+  const Course wrong =
+      our_course(folder.path(), sgd, {{Sharding::full_shard, 1}}, test::WrongShard::averaged_twice);
+  const Course theirs = torchs_course(folder.path() / ("fully_shard, " + sgd.name));
+  CHECK(distance(wrong, theirs).parameter > tolerance);
+}
