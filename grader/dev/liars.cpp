@@ -10,9 +10,12 @@ const std::vector<Liar>& liars() {
       {"activation_checkpoint", "best_numbers", {9}},
       {"activation_checkpoint", "keeps_everything", {9, 10, 11, 12}},
       {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
+      {"fully_sharded", "hoards", {8}},
       {"prefetching_loader", "hoards", {2, 5}},
       {"run_stage", "computes_in_no_time", {14}},
       {"run_stage", "hoards", {13}},
+      {"zero_1_optimizer", "hoards", {8}},
+      {"zero_2_gradients", "hoards", {10}},
   };
   return all;
 }

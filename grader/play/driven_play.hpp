@@ -66,7 +66,7 @@ inline void add_gradient(Parameter& parameter, const DrivenEvent& event) {
   }
 }
 
-// Driven has on_gradient_ready(parameter), finalize() and remake().
+// Driven has on_gradient_ready(parameter), finalize() and remake(), and may have take(parameter).
 template <typename Driven>
 DrivenReport drive(sim::Port& port, const HeldParameters& held, Driven&& driven) {
   using Kind = DrivenEvent::Kind;
@@ -78,6 +78,7 @@ DrivenReport drive(sim::Port& port, const HeldParameters& held, Driven&& driven)
     switch (event.kind) {
       case Kind::take:
         parameters.at(i)->grad = {};
+        if constexpr (requires { driven.take(i); }) driven.take(i);
         break;
       case Kind::add:
         add_gradient(*parameters.at(i), event);

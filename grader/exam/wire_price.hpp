@@ -1,0 +1,26 @@
+// The price of a computation on shards: the bytes that its collectives move, as the judge counts
+// them, beside what usual mistakes move.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grader/judge/case_runner.hpp"
+
+namespace lockstep::grader {
+
+struct WirePrice {
+  double enough = 0;    // bytes from the busiest rank
+  std::string of_what;  // "a reduce-scatter and an all-gather in each of 10 steps"
+  // Bytes that mistakes send. More than any of them is "too_many_bytes".
+  std::vector<std::pair<double, Cause>> mistakes{};
+};
+
+// The bytes that a reduce-scatter or an all-gather of `bytes` in all costs one rank: (N-1)/N ·
+// bytes.
+double shard_bytes(std::int64_t bytes, int ranks);
+
+void check_wire(CaseRunner& runner, const Played& played, const WirePrice& price);
+
+}  // namespace lockstep::grader

@@ -1,0 +1,166 @@
+// Plays fully_sharded: forward and backward passes of units whose computation is the judge's, and
+// an update of this rank's ranges after each step.
+#include "grader/parts/11_sharding/fully_sharded/case.hpp"
+
+#include <cstring>
+#include <deque>
+
+#include "grader/play/ask.hpp"
+#include "grader/play/gradients.hpp"
+#include "grader/play/ranks_play.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+using Kind = UnitCall::Kind;
+
+class ShardedModel {
+ public:
+  ShardedModel(const ShardedCase& c, Device& device, sim::Port& port)
+      : c_(c), device_(device), port_(port) {
+    for (const ShardedUnitCase& of : c.units) {
+      zero::UnitShard& unit = units_.emplace_back();
+      for (const std::int64_t size : of.sizes) {
+        Parameter& parameter = parameters_.emplace_back();
+        parameter.name = text("parameter ", parameters_.size() - 1);
+        unit.parameters.push_back(&parameter);
+        unit.shapes.push_back(shape_of_parameter(size * c.filler));
+      }
+      unit.cut = filled(of.cut);
+      unit.values = filled(of.values, {unit.cut.shard}, MemoryKind::parameters);
+    }
+    own_bytes_ = device.bytes_now();
+  }
+
+  ShardedReport train(comm::ProcessGroup& group) {
+    const auto watch = zero::make_fully_sharded(group, units_, c_.sharding);
+    for (std::uint32_t step = 0; step < c_.steps; ++step) {
+      for (std::uint32_t pass = 0; pass < c_.passes; ++pass) go_through(*watch);
+      update();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void go_through(nn::UnitWatch& watch) {
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+      watch.before_forward(unit);
+      show(Kind::forward, unit);
+      watch.after_forward(unit);
+    }
+    for (std::size_t unit = units_.size(); unit-- > 0;) {
+      watch.before_backward(unit);
+      make_gradients(unit, show(Kind::backward, unit));
+      watch.after_backward(unit);
+    }
+  }
+
+  UnitAnswer show(Kind kind, std::size_t unit) const {
+    UnitCall call{.kind = kind, .unit = static_cast<std::uint32_t>(unit)};
+    call.held_bytes = device_.bytes_now() - own_bytes_;
+    if (kind == Kind::update) {
+      tell(port_, call);
+      return {};
+    }
+    for (std::size_t p = 0; p < units_[unit].parameters.size(); ++p) {
+      const Tensor& value = units_[unit].parameters[p]->value;
+      const bool there =
+          value.defined() && value.shape() == units_[unit].shapes[p] && value.dtype() == c_.dtype;
+      call.there.push_back(there ? 1 : 0);
+      call.values.push_back(there ? numbers_of(value) : Bytes{});
+    }
+    return ask<UnitAnswer>(port_, call);
+  }
+
+  // As Tape::backward makes the gradient of a leaf.
+  void make_gradients(std::size_t unit, const UnitAnswer& answer) {
+    for (std::size_t p = 0; p < units_[unit].parameters.size(); ++p) {
+      if (!answer.made.at(p)) continue;
+      Parameter& parameter = *units_[unit].parameters[p];
+      const Tensor made =
+          filled(answer.gradients.at(p), units_[unit].shapes[p], MemoryKind::gradients);
+      if (parameter.grad.defined()) {
+        parameter.grad.reduce_(made, ReduceOp::sum);
+      } else if (parameter.grad_place.defined()) {
+        parameter.grad_place.copy_(made);
+        parameter.grad = parameter.grad_place;
+      } else {
+        parameter.grad = made;
+      }
+    }
+  }
+
+  void update() {
+    show(Kind::update, 0);
+    auto& gradients = report_.gradients.emplace_back();
+    std::uint64_t& left = report_.left.emplace_back();
+    for (const Parameter& parameter : parameters_) left += parameter.grad.defined() ? 1 : 0;
+    for (zero::UnitShard& unit : units_) {
+      gradients.push_back(unit.gradients.defined() ? numbers_of(unit.gradients) : Bytes{});
+      if (!unit.gradients.defined()) continue;
+      if (unit.gradients.numel() != unit.values.numel()) {
+        throw Error(text(wrong_size_left, unit.gradients.numel(), " gradients where this rank has ",
+                         unit.values.numel(), " elements of the unit"));
+      }
+      unit.gradients.scale_(-c_.rate);
+      unit.values.reduce_(unit.gradients, ReduceOp::sum);
+      unit.gradients = {};
+    }
+  }
+
+  zero::FlatShards filled(zero::FlatShards cut) const {
+    cut.count *= c_.filler;
+    cut.shard *= c_.filler;
+    for (std::int64_t& start : cut.starts) start *= c_.filler;
+    for (auto& pieces : cut.ranks) {
+      for (zero::ShardPiece& piece : pieces) {
+        piece.begin *= c_.filler, piece.end *= c_.filler, piece.offset *= c_.filler;
+      }
+    }
+    return cut;
+  }
+  Tensor filled(const Bytes& numbers, const Shape& shape, MemoryKind kind) const {
+    const Tensor made = empty(shape, c_.dtype, device_, kind);
+    if (c_.filler == 1) {
+      write_bytes(made, numbers);
+      return made;
+    }
+    const std::size_t width = bytes_of(c_.dtype);
+    const auto bytes = made.raw_bytes();
+    for (std::size_t e = 0; e * width < bytes.size(); ++e) {
+      const std::size_t from = e / static_cast<std::size_t>(c_.filler) * width;
+      std::memcpy(bytes.data() + e * width, numbers.data() + from, width);
+    }
+    return made;
+  }
+  Bytes numbers_of(const Tensor& tensor) const {
+    if (c_.filler == 1) return copy_of(tensor);
+    const std::size_t width = bytes_of(c_.dtype);
+    const auto bytes = tensor.raw_bytes();
+    Bytes numbers;
+    for (std::size_t at = 0; at < bytes.size(); at += width * static_cast<std::size_t>(c_.filler)) {
+      numbers.insert(numbers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                     bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
+    }
+    return numbers;
+  }
+
+  const ShardedCase& c_;
+  Device& device_;
+  sim::Port& port_;
+  std::deque<Parameter> parameters_;  // of all units; they stay where they are
+  std::vector<zero::UnitShard> units_;
+  std::int64_t own_bytes_ = 0;
+  ShardedReport report_;
+};
+
+}  // namespace
+
+Bytes play(sim::PlayerCase& played) {
+  return play_in_group<ShardedCase>(
+      played, [](comm::ProcessGroup& group, const ShardedCase& c, Device& device, sim::Port& port) {
+        return ShardedModel(c, device, port).train(group);
+      });
+}
+
+}  // namespace lockstep::grader

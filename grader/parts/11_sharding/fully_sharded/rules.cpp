@@ -1,0 +1,255 @@
+#include "grader/parts/11_sharding/fully_sharded/rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/training_tolerance.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::fully_sharded {
+namespace {
+
+using Numbers = std::vector<double>;
+using Kind = UnitCall::Kind;
+using Note = UnitService::Note;
+
+Numbers tolerance_of(const Problem& p, std::span<const double> right) {
+  return relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, right);
+}
+
+// Every rank has all numbers of a unit.
+Dealt whole_deal(const Problem& p, std::size_t unit) {
+  zero::FlatShards whole = zero::flat_shards(p.units[unit], 1);
+  whole.ranks.assign(static_cast<std::size_t>(p.ranks()), whole.ranks.front());
+  return deal_of(whole, p.units[unit]);
+}
+Dealt shard_deal(const Problem& p, std::size_t unit) {
+  return p.sharding == Sharding::no_shard ? whole_deal(p, unit)
+                                          : deal_of(p.cut(unit), p.units[unit]);
+}
+
+std::string name_of(Kind kind) { return kind == Kind::forward ? "forward" : "backward"; }
+
+// A pass that finds a parameter without its value.
+void check_there(CaseRunner& runner, const Played& played, int rank, const Note& note) {
+  const auto missing = std::ranges::find(note.call.there, 0);
+  if (missing == note.call.there.end()) return;
+  const bool forward = note.call.kind == Kind::forward;
+  const std::string where =
+      text("rank ", rank, ", step ", note.step + 1, ", ", name_of(note.call.kind), " of unit ",
+           note.call.unit, ", parameter ", missing - note.call.there.begin());
+  runner.fail(
+      played,
+      because(forward ? Cause{"not_gathered",
+                              "before_forward gathers the unit and gives every parameter a view of "
+                              "what came, in its shape"}
+                      : Cause{"freed_too_early",
+                              "the unit was freed after its forward pass, or before this one ran; "
+                              "before_backward brings it back, and it stays until after_backward"},
+              {.message = text("in the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
+                               ", a parameter has no value of its shape on rank ", rank),
+               .expected = "a value of the parameter's shape and type",
+               .seen = "none",
+               .where = where}));
+}
+
+// The notes of all ranks about one pass.
+void check_values(CaseRunner& runner, const Played& played, const Problem& p, const Trained& right,
+                  const UnitService& units, std::size_t at) {
+  const Note& first = units.notes(0)[at];
+  const std::size_t unit = first.call.unit, step = static_cast<std::size_t>(first.step);
+  std::vector<Bytes> seen;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const Note& note = units.notes(rank)[at];
+    check_there(runner, played, rank, note);
+    Bytes& all = seen.emplace_back();
+    for (const Bytes& value : note.call.values) all.insert(all.end(), value.begin(), value.end());
+  }
+  const Numbers& whole = right.values[step][unit];
+  check_pieces(
+      runner, played, whole_deal(p, unit),
+      {.name = text("in the ", name_of(first.call.kind), " pass of unit ", unit, " in step ",
+                    step + 1, ", a value"),
+       .dtype = p.dtype,
+       .whole = whole,
+       .tolerance = tolerance_of(p, whole),
+       .mistakes =
+           [&](int) {
+             std::vector<Mistake<Numbers>> all;
+             for (std::size_t before = 0; before < step; ++before) {
+               all.push_back({{"stale",
+                               "the unit was gathered before the last update and kept since; free "
+                               "it after its backward pass, so that the next pass gathers anew"},
+                              right.values[before][unit]});
+             }
+             return all;
+           },
+       .otherwise = {"other_values",
+                     "the ranges of the ranks lie in another order, or each parameter's view "
+                     "begins somewhere else than cut.starts says"}},
+      seen);
+}
+
+// A unit's gradient in a step, as usual mistakes make it.
+std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::uint64_t salt, int rank, int step,
+                                          std::size_t unit, const Numbers& right) {
+  const auto scaled = [&](double factor) {
+    Numbers all = right;
+    for (double& value : all) value *= factor;
+    return all;
+  };
+  const auto sum_of = [&](int only_rank, int first_pass, int passes) {
+    Numbers all(right.size());
+    for (int pass = first_pass; pass < first_pass + passes; ++pass) {
+      for (int r = 0; r < p.ranks(); ++r) {
+        if (only_rank >= 0 && r != only_rank) continue;
+        std::size_t e = 0;
+        for (std::size_t i = 0; i < p.units[unit].size(); ++i) {
+          const auto made = gradient_of(p, salt, r, pass, p.first_parameter(unit) + i);
+          for (std::size_t k = 0; made && k < made->size(); ++k) all[e + k] += (*made)[k];
+          e += static_cast<std::size_t>(p.units[unit][i]);
+        }
+      }
+    }
+    for (double& value : all) value /= p.ranks();
+    return all;
+  };
+  const int first = step * p.passes;
+  Numbers own = sum_of(rank, first, p.passes), own_sum = own;
+  for (double& value : own_sum) value *= p.ranks();
+  std::vector<Mistake<Numbers>> all{
+      {{"summed_not_averaged",
+        text("the gradients of the ranks were summed, and not multiplied by 1/", p.ranks())},
+       scaled(p.ranks())},
+      {{"divided_twice", text("the gradients were divided by ", p.ranks(), " twice")},
+       scaled(1.0 / p.ranks())},
+      {{"grads_lost", "all of it is 0: the parameters' grads were gone before they were reduced"},
+       scaled(0)},
+      {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
+       own},
+      {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
+       own_sum}};
+  if (p.passes > 1) {
+    all.push_back({{"not_added",
+                    "it is the gradient of the last pass of the step alone; a pass adds to "
+                    "`gradients` where they are defined"},
+                   sum_of(-1, first + p.passes - 1, 1)});
+  }
+  if (step > 0) {
+    all.push_back({{"added_to_old",
+                    "the last step's gradients are in it, which the caller has taken away; keep no "
+                    "sum of your own"},
+                   sum_of(-1, first - p.passes, 2 * p.passes)});
+  }
+  return all;
+}
+
+void check_gradients(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                     const Trained& right, const Reports& reports, std::size_t step) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const ShardedReport& report = reports[static_cast<std::size_t>(rank)];
+    if (report.left[step] == 0) continue;
+    runner.fail(played,
+                {.cause = "grads_left",
+                 .message = text("after step ", step + 1, ", ",
+                                 counted(static_cast<std::int64_t>(report.left[step]), "parameter"),
+                                 " of rank ", rank,
+                                 " still has its whole grad; the next pass would add to it, "
+                                 "and it is as large as the parameter. Make it undefined "
+                                 "once it is reduced"),
+                 .expected = "no grad",
+                 .seen = text(report.left[step]),
+                 .where = text("rank ", rank)});
+  }
+  for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
+    std::vector<Bytes> pieces;
+    for (const ShardedReport& report : reports) pieces.push_back(report.gradients[step].at(unit));
+    const Numbers& whole = right.gradients[step][unit];
+    check_pieces(
+        runner, played, shard_deal(p, unit),
+        {.name = text("the gradient of unit ", unit, " after step ", step + 1),
+         .dtype = p.dtype,
+         .whole = whole,
+         .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
+         .mistakes =
+             [&, step, unit](int rank) {
+               return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
+             },
+         .otherwise = {"other_gradients",
+                       "gradients lie in other places of the flat tensor than cut.starts says, or "
+                       "something else was in it when it was reduced"}},
+        pieces);
+  }
+}
+
+// The whole units that may be alive in a pass, in bytes of values and gradients.
+std::int64_t enough_in(const Problem& p, const Note& note) {
+  const auto whole = [&](std::size_t unit) { return p.bytes(p.cut(unit).padded()); };
+  const std::size_t unit = note.call.unit;
+  std::int64_t bytes = 4096;  // of small tensors
+  for (std::size_t u = 0; u < p.units.size(); ++u) {
+    const bool reduced = note.call.kind == Kind::update || note.pass > 0 ||
+                         (note.call.kind == Kind::backward && u > unit);
+    if (reduced) bytes += p.bytes(p.cut(u).shard);  // this rank's gradients
+    const bool until = p.sharding == Sharding::shard_grad_op && u < unit;
+    if (until) bytes += whole(u);
+  }
+  if (note.call.kind == Kind::update) return bytes;
+  if (p.sharding != Sharding::no_shard) bytes += whole(unit);
+  if (note.call.kind == Kind::forward) return bytes;
+  // A grad_place of this unit, and the reduction of the one behind it.
+  bytes += whole(unit);
+  if (unit + 1 < p.units.size()) bytes += whole(unit + 1);
+  return bytes;
+}
+
+}  // namespace
+
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+             const Reports& reports, const UnitService& units) {
+  const Trained right = train(p, salt);
+  for (const ShardedReport& report : reports) {
+    const auto steps = static_cast<std::size_t>(p.steps);
+    if (report.gradients.size() != steps || report.left.size() != steps) {
+      throw MalformedMessage("not a report a step");
+    }
+    for (const auto& of_step : report.gradients) {
+      if (of_step.size() != p.units.size()) throw MalformedMessage("not a gradient a unit");
+    }
+  }
+  for (std::size_t at = 0; at < units.notes(0).size(); ++at) {
+    const Note& note = units.notes(0)[at];
+    if (note.call.kind == Kind::update) {
+      check_gradients(runner, played, p, salt, right, reports, static_cast<std::size_t>(note.step));
+    } else {
+      check_values(runner, played, p, right, units, at);
+    }
+  }
+}
+
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const UnitService& units) {
+  std::int64_t own_bytes = 0;
+  for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
+    own_bytes += p.bytes(p.cut(unit).shard);
+  }
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    for (const Note& note : units.notes(rank)) {
+      const bool pass = note.call.kind != Kind::update;
+      check_member_memory(
+          runner, played, rank, {note.call.held_bytes, note.process_bytes},
+          {.tensor_bytes = enough_in(p, note),
+           .adapter_bytes = own_bytes,
+           .of_what = pass ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit)
+                           : std::string("an update"),
+           .cause = {"units_alive",
+                     pass ? "units that do not compute are whole all the same: free each one when "
+                            "its pass is over, and gather it when the next one begins"
+                          : "a unit is whole, or its gradients are, though no pass runs"}});
+    }
+  }
+}
+
+}  // namespace lockstep::grader::fully_sharded

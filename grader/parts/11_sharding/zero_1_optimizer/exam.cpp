@@ -1,0 +1,309 @@
+// The exam of zero_1_optimizer. A rank is given the state of its own range and no other, so no rank
+// can compute what the owners of other ranges do. The judge takes the steps on one device. It
+// counts the bytes that travel, and looks at the memory of the processes.
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/member_memory.hpp"
+#include "grader/exam/odd_values.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/wire_price.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/11_sharding/zero_1_optimizer/oracle.hpp"
+
+namespace lockstep::grader::zero_1_optimizer {
+namespace {
+
+using Contract = RanksContract<Problem, Zero1Case, Zero1Report, MomentService>;
+using Reports = std::vector<Zero1Report>;
+
+std::string name_of_place(const Problem& p, std::size_t at) {
+  std::int64_t left = static_cast<std::int64_t>(at);
+  for (std::size_t i = 0; i < p.sizes.size(); ++i) {
+    if (left < p.sizes[i]) return text("element ", left, " of parameter ", i);
+    left -= p.sizes[i];
+  }
+  return text("element ", at);
+}
+
+// The parameters of a rank after a step, which are those of one device, bit for bit the same on all
+// ranks.
+void check_values(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                  std::size_t step, const std::vector<double>& right, const Reports& reports,
+                  std::size_t reported) {
+  std::vector<double> rank_zero;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const auto seen =
+        as_doubles(p.dtype, reports[static_cast<std::size_t>(rank)].values.at(reported));
+    const std::string where = text("rank ", rank, ", step ", step + 1);
+    if (seen.size() != right.size()) {
+      runner.fail(played, {.cause = "wrong_size",
+                           .message = text("rank ", rank, " has parameters of ", seen.size(),
+                                           " elements where the model has ", right.size()),
+                           .where = where});
+    }
+    if (const auto at = first_difference(seen, right, tolerance_of(p, right))) {
+      auto cause = cause_by_finiteness(seen, right, *at);
+      if (!cause) cause = mistake_of(p, salt, rank, step, seen);
+      const Cause other{"other_parameters",
+                        "an owner updates its range from other gradients, with other parts of its "
+                        "state, or what was gathered is copied to other places"};
+      const std::string wanted = number_at(right, *at, p.dtype),
+                        shown = number_at(seen, *at, p.dtype);
+      runner.fail(played,
+                  because(cause.value_or(other),
+                          {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
+                                           " is ", shown, " on rank ", rank,
+                                           " where Adam on one device has ", wanted),
+                           .expected = wanted,
+                           .seen = shown,
+                           .where = where}));
+    }
+    if (rank == 0) rank_zero = seen;
+    const auto at = first_other_bits(seen, rank_zero);
+    if (!at) continue;
+    runner.fail(played,
+                because({"replicas_differ",
+                         "two ranks update the same elements, each in its own way; an element has "
+                         "one owner, and the others take the owner's bits"},
+                        {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
+                                         " is ", number_at(rank_zero, *at), " on rank 0 and ",
+                                         number_at(seen, *at), " on rank ", rank),
+                         .expected = "the same bits on every rank",
+                         .where = where}));
+  }
+}
+
+void check_state(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                 const Trained& right, const Reports& reports) {
+  const Dealt deal = deal_of(p.plan(), p.sizes);
+  const auto check = [&](const char* name, std::vector<double> Trained::*moment,
+                         Bytes Zero1Report::*shard) {
+    const std::vector<double>& whole = right.*moment;
+    std::vector<Bytes> pieces;
+    for (const Zero1Report& report : reports) pieces.push_back(report.*shard);
+    check_pieces(runner, played, deal,
+                 {.name = text("the ", name, " moment after ", counted(p.steps, "step")),
+                  .dtype = p.dtype,
+                  .whole = whole,
+                  .tolerance = tolerance_of(p, whole),
+                  .mistakes = [&](int rank) { return mistakes_of_moment(p, salt, rank, moment); },
+                  .otherwise = {"other_state",
+                                "the parameters are right, but state() does not return the state "
+                                "that they were updated with"}},
+                 pieces);
+  };
+  check("first", &Trained::first, &Zero1Report::first);
+  check("second", &Trained::second, &Zero1Report::second);
+  const std::int64_t updates = updates_given(salt) + p.steps;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const std::int64_t seen = reports[static_cast<std::size_t>(rank)].updates;
+    if (seen == updates) continue;
+    runner.fail(played,
+                {.cause = "other_updates",
+                 .message = text("the parameters and moments are right, but the state of "
+                                 "rank ",
+                                 rank, " counts ", seen, " updates where it had ",
+                                 updates_given(salt), " before and ", counted(p.steps, "step"),
+                                 " since: ", updates, " are right"),
+                 .expected = text(updates),
+                 .seen = text(seen),
+                 .where = text("rank ", rank)});
+  }
+}
+
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+             const Reports& reports, const MomentService&) {
+  const Trained right = train(p, salt, Variant::right);
+  const std::size_t steps = p.measured ? 1 : right.values.size();
+  for (const Zero1Report& report : reports) {
+    if (report.values.size() != steps) throw MalformedMessage("not a report a step");
+  }
+  for (std::size_t k = 0; k < steps; ++k) {
+    const std::size_t step = right.values.size() - steps + k;
+    check_values(runner, played, p, salt, step, right.values[step], reports, k);
+  }
+  check_state(runner, played, p, salt, right, reports);
+}
+
+std::int64_t bytes_in(const Problem& p, std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(bytes_of(p.dtype));
+}
+
+// The state of a range is two tensors. The adapter has the parameters, a step's gradients, and the
+// case in two forms: as it came, and taken apart.
+void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                    const Reports& reports, const MomentService& moments) {
+  compare(runner, played, p, salt, reports, moments);
+  const zero::FlatShards plan = p.plan();
+  const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(
+        runner, played, rank, moments.of(rank),
+        {.tensor_bytes = 2 * shard + 4096,
+         .adapter_bytes = whole + 2 * ((1 + p.steps) * whole + 2 * shard),
+         .of_what = "the state of its own range",
+         .cause = {"state_whole",
+                   "something as large as the model lives on after the step: the moments of all "
+                   "parameters, or a buffer that step() made"}});
+  }
+}
+
+// Fewer ranks, fewer steps, fewer parameters.
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    offered.emplace_back(p).members = whole_world(ranks);
+  }
+  if (p.steps > 1) offered.emplace_back(p).steps = 1;
+  if (p.sizes.size() > 2) offered.emplace_back(p).sizes.pop_back();
+  return offered;
+}
+
+Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
+  return {.case_of = case_of,
+          .compare = std::move(compared),
+          .ask_of =
+              [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
+                for (const Gradients& step : c.steps) grader::ask_of(step, asked);
+                if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
+              },
+          .smaller = smaller,
+          .services =
+              [&runner](const Problem& p, std::uint64_t) {
+                return std::tuple(
+                    MomentService(p.members, static_cast<std::uint32_t>(p.steps),
+                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
+              }};
+}
+
+void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double once = p.steps * shard_bytes(bytes_in(p, p.plan().padded()), p.ranks());
+  check_wire(
+      runner, played,
+      {.enough = 2 * once,
+       .of_what = text("a reduce-scatter of the gradients and an all-gather of the parameters in "
+                       "each of ",
+                       counted(p.steps, "step")),
+       .mistakes = {
+           {3 * once,
+            {"all_reduced",
+             "gradients are all-reduced, or ranges are broadcast one by one; a reduce-scatter "
+             "gives each owner its range alone, for half the bytes"}},
+           {4 * once,
+            {"state_gathered", "the state travels, too; nobody but its owner needs it"}}}});
+  // One pair for each parameter at most, and no barrier.
+  const std::int64_t pairs = std::int64_t{p.steps} * std::ssize(p.sizes);
+  check_operations(
+      runner, played,
+      {.collectives = pairs,
+       .allowed = "a reduce-scatter and an all-gather of each parameter in each step"});
+}
+
+Problem usual(CaseRunner& runner, int ranks) {
+  return {.members = whole_world(ranks), .schedule_seed = runner.draw()};
+}
+
+void any_plan(CaseRunner& runner) {
+  const auto judge_plan = [&](int ranks, std::vector<std::int64_t> sizes, Cuts cuts) {
+    Problem p = usual(runner, ranks);
+    p.sizes = std::move(sizes);
+    p.cuts = cuts;
+    judge(runner, contract_of(runner), p);
+  };
+  judge_plan(3, {35, 12, 1, 64, 72, 13}, Cuts::rows);
+  judge_plan(4, {35, 12, 1, 64, 72, 13}, Cuts::whole);
+  judge_plan(2, {9, 0, 4, 0, 24}, Cuts::rows);
+  judge_plan(4, {3, 2}, Cuts::flat);  // one rank's range is all padding
+  judge_plan(5, {1, 0, 1}, Cuts::flat);
+  judge_plan(3, {5}, Cuts::whole);
+  judge_plan(3, {100}, Cuts::flat);  // one parameter on three ranks
+}
+
+void decay(CaseRunner& runner) {
+  for (const DecayForm form : {DecayForm::coupled, DecayForm::decoupled}) {
+    for (const Cuts cuts : {Cuts::flat, Cuts::rows}) {
+      Problem p = usual(runner, 3);
+      p.weight_decay = 0.5;
+      p.decay_form = form;
+      p.cuts = cuts;
+      judge(runner, contract_of(runner), p);
+    }
+  }
+}
+
+void missing_gradients(CaseRunner& runner) {
+  for (const int ranks : {2, 3}) {
+    Problem p = usual(runner, ranks);
+    p.missing = true;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const Held held : every_held) {
+    Problem p = usual(runner, 3);
+    p.held = held;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void bytes_on_the_wire(CaseRunner& runner) {
+  for (const int ranks : {2, 3, 8, 1}) {
+    Problem p = usual(runner, ranks);
+    p.sizes = {300, 24, 72, 1};
+    Situations asked;
+    if (ranks == 1) asked = {Situation::price_at_the_extremes};
+    judge(runner, contract_of(runner), p, check_bytes, asked);
+  }
+}
+
+// Moments of 4 MB, of which a rank holds a quarter.
+void memory(CaseRunner& runner) {
+  Problem p = usual(runner, 4);
+  p.sizes = {160'000, 1200, 80'000};
+  p.steps = 1;
+  p.measured = true;
+  judge(runner, contract_of(runner, compare_memory), p);
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, parameters and state are those of Adam on one device",
+       [](CaseRunner& runner) {
+         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
+       }},
+      {"any plan: rows, whole parameters, a parameter on three ranks, a range of padding alone",
+       any_plan},
+      {"ten steps in a subgroup, twice; and float32",
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 8);
+         p.members.ranks = {6, 1, 4};
+         p.steps = 10;
+         play_twice(runner, contract_of(runner), p);
+         p = usual(runner, 3);
+         p.dtype = DType::float32;
+         judge(runner, contract_of(runner), p);
+       }},
+      {"each piece is decayed as its own parameter, in the form that the rule says", decay},
+      {"a gradient that is missing counts as zeros", missing_gradients},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 4)); },
+       {},
+       Asks::cost},
+      {"between steps, a rank holds the state of its own range and no more",
+       memory,
+       {},
+       Asks::cost},
+      {"a step moves 2(N-1)/N of the model: gradients to their owners, parameters to all",
+       bytes_on_the_wire,
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::zero_1_optimizer

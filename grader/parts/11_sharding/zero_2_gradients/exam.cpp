@@ -1,0 +1,244 @@
+// The exam of zero_2_gradients. The judge plays backward to it, event by event, and sees when each
+// bucket starts to travel. A rank reports its range of the sums alone; the judge looks at its
+// memory after each event.
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/wire_price.hpp"
+#include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
+
+namespace lockstep::grader::zero_2_gradients {
+namespace {
+
+using collectives::BucketPlan;
+using Before = DrivenPass::Before;
+using Makes = DrivenPass::Makes;
+using Order = DrivenPass::Order;
+using Contract = RanksContract<Problem, Zero2Case, Zero2Report, ScriptService, MomentService>;
+
+Zero2Case case_of(const Problem& p, std::uint64_t salt, int rank) {
+  Zero2Case one{.plan = p.plan, .sums = p.sums()};
+  for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) one.cuts.push_back(p.cut(b));
+  one.parameters.dtype = p.script.dtype;
+  one.parameters.sizes = p.script.sizes;
+  one.parameters.has_grad.assign(p.script.sizes.size(), 0);
+  one.parameters.grads.resize(p.script.sizes.size());
+  one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
+  return one;
+}
+
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+             const Reports& reports, const ScriptService& events, const MomentService&) {
+  check_sums(runner, played, p, salt, reports, events);
+}
+
+void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                    const Reports& reports, const ScriptService& events, const MomentService&) {
+  check_sums(runner, played, p, salt, reports, events);
+  const std::vector<DrivenReport> none;
+  check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
+}
+
+// The sums; the gradients that wait for their bucket; two buckets in flat tensors.
+void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                    const Reports& reports, const ScriptService& events,
+                    const MomentService& moments) {
+  check_sums(runner, played, p, salt, reports, events);
+  std::int64_t sums = 0, bucket = 0, values = 0;
+  for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
+    const zero::FlatShards cut = p.cut(b);
+    sums += cut.shard * static_cast<std::int64_t>(bytes_of(p.sums()));
+    bucket = std::max(bucket, p.bytes(cut.padded() + cut.shard));
+    values += p.bytes(cut.count);
+  }
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(runner, played, rank, moments.of(rank),
+                        {.tensor_bytes = sums + 3 * bucket + 4096,
+                         .adapter_bytes = values + 3 * bucket,
+                         .of_what = "its sums and the buckets in flight",
+                         .cause = {"gradients_kept",
+                                   "gradients that have been reduced are still there: in the "
+                                   "parameters' grads, or in the bucket's flat tensor"}});
+  }
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    offered.emplace_back(p).members = whole_world(ranks);
+  }
+  if (p.script.passes.size() > 1) offered.emplace_back(p).script.passes.pop_back();
+  return offered;
+}
+
+Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
+  return {.case_of = case_of,
+          .compare = std::move(compared),
+          .ask_of = [](const Problem& p, std::uint64_t salt, int rank, const Zero2Case&,
+                       Situations& asked) { grader::ask_of(p.script, salt, rank, asked); },
+          .smaller = smaller,
+          .services =
+              [&runner](const Problem& p, std::uint64_t salt) {
+                const auto calls = p.script.passes.size() * (p.script.sizes.size() + 1);
+                return std::tuple(
+                    service_of(p.script, p.members, salt),
+                    MomentService(p.members, static_cast<std::uint32_t>(calls),
+                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
+              }};
+}
+
+constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 20e-6
+
+BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
+
+Problem usual(CaseRunner& runner, int ranks, std::vector<DrivenPass> passes = {{}}) {
+  return {whole_world(ranks),
+          {.sizes = {35, 12, 1, 64, 72, 13}, .passes = std::move(passes)},
+          usual_plan(),
+          runner.draw()};
+}
+
+const std::vector<DrivenPass> several_passes{
+    {}, {.before = Before::kept}, {.before = Before::kept}, {}, {.before = Before::added}, {}};
+
+void whatever_grads_are(CaseRunner& runner) {
+  for (const int ranks : {3, 2}) {
+    judge(runner, contract_of(runner),
+          usual(runner, ranks,
+                {{.makes = Makes::some_absent},
+                 {.before = Before::kept, .makes = Makes::some_absent},
+                 {.before = Before::added, .makes = Makes::some_elsewhere}}));
+  }
+}
+
+void any_plan(CaseRunner& runner) {
+  const auto judge_plan = [&](int ranks, std::vector<std::int64_t> sizes, BucketPlan plan) {
+    Problem p = usual(runner, ranks, {{}, {.before = Before::kept}});
+    p.script.sizes = std::move(sizes);
+    p.plan = std::move(plan);
+    judge(runner, contract_of(runner), p);
+  };
+  judge_plan(3, {35, 7, 1, 64, 16, 13}, {{{5, 4, 3, 2, 1, 0}}});
+  judge_plan(4, {35, 7, 1, 64, 16, 13}, {{{0}, {1}, {2}, {3}, {4}, {5}}});
+  judge_plan(3, {9, 0, 4, 0}, {{{3, 2}, {1, 0}}});
+  judge_plan(5, {1, 2}, {{{1}, {0}}});  // ranges of padding alone
+}
+
+// Passes add up in float32. With one rank, nothing else rounds.
+void wide_sums(CaseRunner& runner) {
+  std::vector<DrivenPass> passes(8, {.before = Before::kept});
+  passes.front() = {};
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    for (const int ranks : {1, 2}) {
+      Problem p = usual(runner, ranks, passes);
+      p.script.dtype = dtype;
+      judge(runner, contract_of(runner), p);
+    }
+  }
+  Problem p = usual(runner, 3, {{}, {.before = Before::kept}});
+  p.script.dtype = DType::float64;
+  judge(runner, contract_of(runner), p);
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const Held held : every_held) {
+    Problem p = usual(runner, 3, {{}, {.before = Before::kept}});
+    p.script.held = held;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void overlap(CaseRunner& runner) {
+  for (const int ranks : {2, 4, 3}) {
+    for (const double gap_s : {slow_s, quick_s}) {
+      Problem p = usual(runner, ranks, {{.order = Order::last_first}, {}});
+      p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
+      p.script.gap_s = gap_s;
+      p.plan = {{{7, 6}, {5, 4}, {3}, {2, 1, 0}}};
+      judge(runner, contract_of(runner, compare_starts), p);
+    }
+  }
+}
+
+// Buckets of 256 kB.
+void memory(CaseRunner& runner) {
+  Problem p = usual(runner, 2, {{.order = Order::last_first}});
+  p.script.sizes.assign(16, 64 << 10);
+  p.plan.buckets.clear();
+  for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});
+  judge(runner, contract_of(runner, compare_memory), p);
+}
+
+void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
+  double once = 0;
+  for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
+    once += shard_bytes(p.bytes(p.cut(b).padded()), p.ranks());
+  }
+  const auto passes = static_cast<double>(p.script.passes.size());
+  check_wire(runner, played,
+             {.enough = passes * once,
+              .of_what = "one reduce-scatter of each bucket",
+              .mistakes = {{2 * passes * once,
+                            {"all_reduced",
+                             "buckets are all-reduced: every rank gets all of a bucket, and keeps "
+                             "its range. Or they travel in a type that is twice as wide as the "
+                             "gradients'"}}}});
+  const std::int64_t buckets = std::ssize(p.plan.buckets) * std::ssize(p.script.passes);
+  check_operations(runner, played,
+                   {.collectives = buckets, .allowed = "one reduce-scatter of each bucket"});
+}
+
+void bytes_on_the_wire(CaseRunner& runner) {
+  for (const int ranks : {2, 3, 8, 1}) {
+    Problem p = usual(runner, ranks, {{}, {.before = Before::kept}});
+    if (ranks == 3) p.script.dtype = DType::bfloat16;  // and not in the type of the sums
+    judge(runner, contract_of(runner), p, check_bytes);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, each range has the mean, in whatever order gradients come",
+       [](CaseRunner& runner) {
+         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
+       }},
+      {"passes add up until zero_grad, and no whole grad is left",
+       [](CaseRunner& runner) {
+         for (const int n : {2, 3, 5}) {
+           judge(runner, contract_of(runner), usual(runner, n, several_passes));
+         }
+       }},
+      {"a gradient that is missing counts as zeros, and one from before the pass travels along",
+       whatever_grads_are},
+      {"any plan: one bucket, a bucket for each parameter, ranges of padding", any_plan},
+      {"halves add up in float32, and float64 in float64", wide_sums},
+      {"NaN and infinity on one rank arrive; zeros are gradients, too", odd_values},
+      {"in a subgroup, twice",
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 8, {{}, {}});
+         p.members.ranks = {6, 1, 4};
+         play_twice(runner, contract_of(runner), p);
+       }},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) {
+         judge_lost_peers(runner, contract_of(runner), usual(runner, 3), 20);
+       },
+       {},
+       Asks::cost},
+      {"each bucket starts during backward, once the one before it is over, and no hook waits for "
+       "anything else",
+       overlap,
+       {},
+       Asks::cost},
+      {"gradients that are reduced are gone", memory, {}, Asks::cost},
+      {"(N-1)/N of each bucket travels", bytes_on_the_wire, {}, Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::zero_2_gradients

@@ -1,0 +1,299 @@
+#include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/units.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::zero_2_gradients {
+namespace {
+
+using Numbers = std::vector<double>;
+using Kind = DrivenEvent::Kind;
+
+// The numbers of a bucket's parameters, one after the other.
+Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) {
+  Numbers all;
+  for (const std::size_t i : p.plan.buckets[bucket]) {
+    const Numbers one = numbers_of(i);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
+                                          const std::vector<std::vector<DrivenGradient>>& right,
+                                          std::size_t pass) {
+  const auto scaled = [&](double factor) {
+    return of_bucket(p, bucket, [&](std::size_t i) {
+      Numbers values = right[pass][i].values;
+      for (double& value : values) value *= factor;
+      return values;
+    });
+  };
+  const auto own = [&](double factor) {
+    return of_bucket(p, bucket, [&](std::size_t i) {
+      const DrivenGradient& one = right[pass][i];
+      Numbers values = one.made[static_cast<std::size_t>(rank)];
+      for (std::size_t e = 0; e < values.size(); ++e) {
+        values[e] = factor * (values[e] + one.before[static_cast<std::size_t>(rank)][e]);
+      }
+      return values;
+    });
+  };
+  // The mean of this pass alone.
+  const Numbers made = of_bucket(p, bucket, [&](std::size_t i) {
+    const DrivenGradient& one = right[pass][i];
+    Numbers values(one.values.size());
+    for (const Numbers& of_rank : one.made) {
+      for (std::size_t e = 0; e < values.size(); ++e) values[e] += of_rank[e] / p.ranks();
+    }
+    return values;
+  });
+  const double n = p.ranks();
+  std::vector<Mistake<Numbers>> all{
+      {{"summed_not_averaged", "the gradients of the ranks were summed, and not multiplied by 1/N"},
+       scaled(n)},
+      {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
+      {{"not_reduced",
+        "it is this rank's own gradient: the others' were not added, or it was read "
+        "before the reduction was over"},
+       own(1)},
+      {{"not_reduced",
+        "it is this rank's own gradient: the others' were not added, or it was read "
+        "before the reduction was over"},
+       own(1 / n)},
+      {{"not_added",
+        "it is what this pass made alone; passes add up until zero_grad, and a grad "
+        "from before the pass travels along"},
+       made}};
+  if (pass > 0) {
+    all.push_back({{"stale", "it is what was right after the pass before"},
+                   of_bucket(p, bucket, [&](std::size_t i) { return right[pass - 1][i].values; })});
+    const Numbers before = all.back().gives;
+    Numbers both = scaled(1);
+    for (std::size_t e = 0; e < both.size(); ++e) both[e] += before[e];
+    all.push_back({{"added_to_old", "the sum from before zero_grad is in it"}, both});
+  }
+  return all;
+}
+
+// In float32 and wider sums, halves add up without a rounding worth speaking of. One rank has no
+// other rounding: its share is 1.
+Numbers tolerance_of(const Problem& p, const DrivenGradient& right) {
+  if (p.ranks() > 1 || p.sums() == p.script.dtype) return right.tolerance;
+  Numbers all;
+  for (const double value : right.values) all.push_back(1e-6 * std::fabs(value));
+  return all;
+}
+
+void check_left(CaseRunner& runner, const Played& played, const Problem& p, int rank,
+                std::size_t pass, const Zero2Sums& after) {
+  const std::string where = text("rank ", rank, ", pass ", pass + 1);
+  if (after.sums.size() != p.plan.buckets.size() || after.dtypes.size() != after.sums.size()) {
+    throw MalformedMessage("not a sum a bucket");
+  }
+  if (after.grads_left > 0) {
+    runner.fail(played,
+                {.cause = "grads_left",
+                 .message = text(
+                     "after pass ", pass + 1, ", ",
+                     counted(static_cast<std::int64_t>(after.grads_left), "parameter"), " of rank ",
+                     rank, after.grads_left == 1 ? " still has its" : " still have their",
+                     " whole grad, to which the next pass would add. Once a gradient is in "
+                     "its bucket, make it undefined"),
+                 .expected = "no grad",
+                 .seen = text(after.grads_left),
+                 .where = where});
+  }
+  for (std::size_t b = 0; b < after.sums.size(); ++b) {
+    if (after.dtypes[b] == p.sums() || after.sums[b].empty()) continue;
+    runner.fail(played, {.cause = "type_of_sum",
+                         .message = text("the sum of bucket ", b, " on rank ", rank, " is ",
+                                         name_of(after.dtypes[b]), " where passes add up in ",
+                                         name_of(p.sums()), ", which the argument `sums` asks for"),
+                         .expected = std::string(name_of(p.sums())),
+                         .seen = std::string(name_of(after.dtypes[b])),
+                         .where = where});
+  }
+}
+
+constexpr double instant_s = 1e-12;
+
+std::string microseconds(double seconds) {
+  return text(number(std::round(seconds * 1e8) / 1e2), " µs");
+}
+
+Failure late(const std::string& message, double expected_s, double seen_s, std::string where) {
+  return {.verdict = Verdict::efficiency,
+          .message = message,
+          .expected = text("at ", microseconds(expected_s), " of the simulated run"),
+          .seen = text("at ", microseconds(seen_s), " of the simulated run"),
+          .where = std::move(where)};
+}
+
+// One rank in one pass.
+class PassOfRank {
+ public:
+  PassOfRank(const DrivenRun& run, const Problem& p, std::size_t pass, int rank,
+             const std::vector<const sim::CollectiveRecord*>& records)
+      : run_(run), p_(p), pass_(pass), rank_(rank), records_(records) {}
+
+  std::optional<Failure> late_start() const {
+    double there_s = 0;
+    for (std::size_t b = 0; b < records_.size(); ++b) {
+      for (const std::size_t i : p_.plan.buckets[b]) there_s = std::max(there_s, given_s(i));
+      const double may_s = b == 0 ? there_s : std::max(there_s, records_[b - 1]->done_s);
+      const double began_s = entered_s(b);
+      if (began_s <= may_s + instant_s) continue;
+      const bool at_the_end = began_s >= finalize().given_s;
+      return because(
+          {"starts_late", at_the_end
+                              ? "buckets are started in finalize, when nothing is left to overlap "
+                                "with; start each one in on_gradient_ready"
+                              : "when a bucket has started, those behind it that are full "
+                                "already follow in the same call"},
+          late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
+                    " starts bucket ", b, " ", microseconds(began_s - may_s),
+                    " after its last gradient was there and the bucket before it was "
+                    "over"),
+               may_s, began_s, text("rank ", rank_, ", bucket ", b)));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Failure> late_return() const {
+    for (const auto& note : run_.events.notes(rank_)) {
+      if (note.scripted.pass != pass_ || note.scripted.event.kind != Kind::ready) continue;
+      const double back_s = next_asked_s(run_, rank_, note);
+      double may_s = note.given_s;
+      for (std::size_t b = 1; b < records_.size(); ++b) {
+        const bool here = entered_s(b) >= note.given_s && entered_s(b) <= back_s;
+        if (here) may_s = std::max(may_s, records_[b - 1]->done_s);
+      }
+      if (back_s <= may_s + instant_s) continue;
+      const auto i = note.scripted.event.parameter;
+      return because(
+          {"waits_in_the_hook",
+           "the hook waits for the bucket that it started. Keep its Work, and wait when "
+           "the next bucket starts, or in finalize"},
+          late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_, " waits ",
+                    microseconds(back_s - may_s), " in on_gradient_ready of parameter ", i,
+                    ", while backward stands still"),
+               may_s, back_s, text("rank ", rank_, ", parameter ", i)));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Failure> late_end() const {
+    const double may_s = std::max(finalize().given_s, records_.back()->done_s);
+    const double seen_s = next_asked_s(run_, rank_, finalize());
+    if (seen_s <= may_s + instant_s) return std::nullopt;
+    return because({"too_slow", "finalize talks to the other ranks; it only has to wait"},
+                   late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
+                             " leaves finalize ", microseconds(seen_s - may_s),
+                             " after the last reduction was over"),
+                        may_s, seen_s, text("rank ", rank_)));
+  }
+
+ private:
+  double given_s(std::size_t parameter) const {
+    return note_of(run_, rank_, pass_, Kind::ready, parameter).given_s;
+  }
+  double entered_s(std::size_t bucket) const {
+    return records_[bucket]->entered_s[static_cast<std::size_t>(rank_)];
+  }
+  const ScriptService::Note& finalize() const {
+    return note_of(run_, rank_, pass_, Kind::finalize);
+  }
+
+  const DrivenRun& run_;
+  const Problem& p_;
+  std::size_t pass_;
+  int rank_;
+  const std::vector<const sim::CollectiveRecord*>& records_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> Problem::counts(std::size_t bucket) const {
+  std::vector<std::int64_t> all;
+  for (const std::size_t i : plan.buckets[bucket]) all.push_back(script.sizes[i]);
+  return all;
+}
+
+DType Problem::sums() const {
+  return script.dtype == DType::float64 ? DType::float64 : DType::float32;
+}
+
+std::int64_t Problem::bytes(std::int64_t elements) const {
+  return elements * static_cast<std::int64_t>(bytes_of(script.dtype));
+}
+
+std::string Problem::description() const {
+  return text(members.description(), ", ", counted(std::ssize(script.sizes), "parameter"), " of ",
+              name_of(script.dtype), " in ", counted(std::ssize(plan.buckets), "bucket"), ", ",
+              counted(std::ssize(script.passes), "pass"), name_of(script.held));
+}
+
+void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                const Reports& reports, const ScriptService& events) {
+  events.require_all();
+  const auto right = right_gradients(p.script, salt, p.ranks());
+  for (const Zero2Report& report : reports) {
+    if (report.after.size() != right.size()) throw MalformedMessage("not a report a pass");
+  }
+  for (std::size_t pass = 0; pass < right.size(); ++pass) {
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      check_left(runner, played, p, rank, pass,
+                 reports[static_cast<std::size_t>(rank)].after[pass]);
+    }
+    for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
+      std::vector<Bytes> pieces;
+      for (const Zero2Report& report : reports) pieces.push_back(report.after[pass].sums[b]);
+      check_pieces(
+          runner, played, deal_of(p.cut(b), p.counts(b)),
+          {.name =
+               text("the sum of bucket ", b,
+                    p.script.passes.size() > 1 ? text(" after pass ", pass + 1) : std::string()),
+           .dtype = p.sums(),
+           .whole = of_bucket(p, b, [&](std::size_t i) { return right[pass][i].values; }),
+           .tolerance =
+               of_bucket(p, b, [&](std::size_t i) { return tolerance_of(p, right[pass][i]); }),
+           .mistakes = [&, b, pass](int rank) { return mistakes_of(p, b, rank, right, pass); },
+           .otherwise = {"other_values",
+                         "gradients lie in other places of the bucket than its cut says, others "
+                         "were in it when it started, or sums were rounded to a smaller type"}},
+          pieces);
+    }
+  }
+}
+
+void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run,
+                  const Problem& p) {
+  for (std::size_t pass = 0; pass < run.script.passes.size(); ++pass) {
+    const auto records = collectives_of_pass(played, run, pass);
+    if (records.size() != p.plan.buckets.size()) {
+      runner.fail(
+          played,
+          {.verdict =
+               records.size() > p.plan.buckets.size() ? Verdict::efficiency : Verdict::wrong_answer,
+           .cause = "other_collectives",
+           .message = text("the sums are right, but", in_pass(run, pass), " there are ",
+                           counted(std::ssize(records), "collective"), " where the plan has ",
+                           counted(std::ssize(p.plan.buckets), "bucket"),
+                           "; each bucket is reduced once and by itself"),
+           .expected = text(p.plan.buckets.size()),
+           .seen = text(records.size())});
+    }
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      const PassOfRank one(run, p, pass, rank, records);
+      for (auto found : {one.late_start(), one.late_return(), one.late_end()}) {
+        if (found) runner.fail(played, *std::move(found));
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::grader::zero_2_gradients

@@ -1,0 +1,40 @@
+// The problems of zero_2_gradients, and the rules for when buckets travel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/exam/dealt.hpp"
+#include "grader/exam/driven_run.hpp"
+#include "grader/exam/member_memory.hpp"
+#include "grader/parts/11_sharding/zero_2_gradients/case.hpp"
+
+namespace lockstep::grader::zero_2_gradients {
+
+struct Problem {
+  Members members = whole_world(2);
+  DrivenScript script{};
+  collectives::BucketPlan plan{};
+  std::uint64_t schedule_seed = 0;
+
+  int ranks() const { return members.size(); }
+  std::vector<std::int64_t> counts(std::size_t bucket) const;  // elements of its parameters
+  zero::FlatShards cut(std::size_t bucket) const {
+    return zero::flat_shards(counts(bucket), ranks());
+  }
+  DType sums() const;
+  std::int64_t bytes(std::int64_t elements) const;  // of gradients
+  std::string description() const;
+};
+
+using Reports = std::vector<Zero2Report>;
+
+// The sums after each pass, and no grad that is left.
+void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                const Reports& reports, const ScriptService& events);
+
+// Each bucket starts as soon as its gradients are there and the one before it is over; hooks wait
+// for nothing else, and finalize for the last bucket.
+void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run, const Problem& p);
+
+}  // namespace lockstep::grader::zero_2_gradients
