@@ -21,7 +21,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/tensor 5200" "engine/autograd 1000" "engine/nn 1100" "engine/optim 800" "engine/data 1200"
     "engine/gpu 6100" "engine/comm 11500" "engine/collectives 1200" "engine/replicas 250"
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
-    "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1000"
+    "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1100"
     "engine/checkpoint 1650" "engine/launch 3600" "engine/plan 150" "engine/train 5000" "engine/apps 7200"
     "grader/course 6970" "grader/play 2200" "grader/judge 2850" "grader/exam 7050" "grader/sandbox 2100"
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1100" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
