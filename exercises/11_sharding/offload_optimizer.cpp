@@ -19,7 +19,7 @@ class Offloaded final : public OffloadedOptimizer {
                           {"master " + number, "gradient " + number, "first " + number,
                            "second " + number, rule_, 0}});
     }
-    move_to_host();
+    go_to_the_host();
   }
   void on_gradient_shard(std::size_t bucket, const Tensor& gradient) override;
   void step() override;
@@ -34,14 +34,14 @@ class Offloaded final : public OffloadedOptimizer {
   };
 
   // Makes each bucket's tensors on the host; the masters begin as the parameters.
-  void move_to_host();
+  void go_to_the_host();
 
   OffloadHost& host_;
   AdamRule rule_;
   std::vector<Bucket> buckets_;
 };
 
-void Offloaded::move_to_host() {
+void Offloaded::go_to_the_host() {
   // >>> your code
   throw NotImplemented("offload_optimizer");
   // <<< your code

@@ -27,7 +27,7 @@ struct LossScale {
   std::int64_t interval = 2000;  // good steps in a row after which the value doubles
 };
 
-// What a rank holds between steps.
+// A rank between steps.
 struct MixedPrecision {
   Tensor parameters;                      // [N·S] float16 or bfloat16, the same on every rank
   Tensor gradients;                       // [N·S] of the same type; backward fills it

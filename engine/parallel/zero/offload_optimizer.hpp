@@ -87,7 +87,7 @@ class OffloadedOptimizer {
 //   parameters  [S_b] 16 bits for each bucket, this rank's shards, on the device
 //   host        outlives the optimizer
 //   Ensures     masters, which begin as the parameters, and moments are on the host. The device
-//               keeps none of them, nor a second copy of the parameters or gradients
+//               keeps none of them, and at most one more copy of the parameters or the gradients
 //   Copies      the parameters once, in 16 bits
 std::unique_ptr<OffloadedOptimizer> make_offload_optimizer(OffloadHost& host,
                                                            std::vector<Tensor> parameters,

@@ -12,7 +12,7 @@
 
 namespace lockstep::grader::mixed_precision_step {
 
-// What the gradients of a step hold.
+// The values of a step's gradients.
 struct StepPlan {
   enum class Holds : std::uint8_t {
     numbers,
@@ -69,13 +69,13 @@ struct RightStep {
 };
 
 std::vector<double> first_masters(const MixedProblem& p, std::uint64_t salt);  // [N·S]
-// What backward leaves on a rank, in 16 bits, with the loss multiplied by `scale`.
+// The gradients that backward leaves on a rank, in 16 bits, with the loss multiplied by `scale`.
 std::vector<double> gradient_of(const MixedProblem& p, std::uint64_t salt, int rank,
                                 std::size_t step, double scale);
 std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt, Variant variant);
 MixedCase case_of(const MixedProblem& p, std::uint64_t salt, int rank);
 
-// The norm of the mean gradient of the first step.
+// The norm of the first step's mean gradient.
 double first_norm(const MixedProblem& p, std::uint64_t salt);
 
 // Serves the backward passes.

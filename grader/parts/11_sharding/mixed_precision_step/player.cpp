@@ -23,7 +23,7 @@ class Mixed {
     state.scale = {static_cast<float>(c.scale), c.good_steps, c.interval};
   }
 
-  // Of the tensors that were handed over: the passes know no others.
+  // The report is of the tensors that were handed over: the passes know no others.
   MixedStep after(zero::StepEnd end) const {
     MixedStep step{end, state.scale.value, state.scale.good_steps, copy_of(master_.value),
                    copy_of(parameters_)};

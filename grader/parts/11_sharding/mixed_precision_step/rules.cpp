@@ -1,4 +1,5 @@
-// What is right after each step: masters, parameters, the optimizer's state and the scale.
+// The rules of mixed_precision_step: masters, parameters, the optimizer's state and the scale after
+// each step.
 #include "grader/parts/11_sharding/mixed_precision_step/rules.hpp"
 
 #include <algorithm>

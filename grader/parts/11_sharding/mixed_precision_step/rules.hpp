@@ -9,7 +9,7 @@ namespace lockstep::grader::mixed_precision_step {
 using MixedContract = RanksContract<MixedProblem, MixedCase, MixedReport, BackwardService>;
 const MixedContract& contract();
 
-// Of a case whose results are right: what travelled.
+// Looks at what travelled in a case whose results are right.
 void check_cost(CaseRunner& runner, const Played& played, const MixedProblem& problem);
 
 }  // namespace lockstep::grader::mixed_precision_step

@@ -6,15 +6,14 @@ namespace lockstep::grader::offload_optimizer {
 namespace {
 
 using Problem = OffloadProblem;
-using Holds = Problem::Holds;
 using Step = std::vector<std::uint32_t>;
 
 constexpr std::int64_t requests_max = 5'000;
 
 void ask(CaseRunner& runner, const Problem& p, std::uint64_t salt, Property property,
          Situations asked = {}) {
-  if (p.holds == Holds::not_a_number) asked.insert(Situation::not_a_number);
-  if (p.holds == Holds::infinity) asked.insert(Situation::infinity);
+  if (p.holds == Problem::Holds::not_a_number) asked.insert(Situation::not_a_number);
+  if (p.holds == Problem::Holds::infinity) asked.insert(Situation::infinity);
   HostService host(p, salt, [&] { return runner.memory_bytes(0); });
   const auto played = play_served(runner, p.description(), std::vector{case_of(p, salt)}, {&host},
                                   requests_max, asked);
@@ -62,7 +61,7 @@ void some_missing(CaseRunner& runner) {
 }
 
 void odd_values(CaseRunner& runner) {
-  for (const Holds holds : {Holds::not_a_number, Holds::infinity}) {
+  for (const Problem::Holds holds : {Problem::Holds::not_a_number, Problem::Holds::infinity}) {
     ask(runner, {.sizes = {5, 3}, .steps = whole_steps(2, 2), .holds = holds}, Property::values);
   }
   const std::uint64_t salt = runner.draw();
@@ -107,7 +106,7 @@ void what_crosses(CaseRunner& runner) {
 
 void memory(CaseRunner& runner) {
   ask(runner,
-      {.sizes = std::vector<std::int64_t>(16, 64'000), .steps = whole_steps(16, 2), .large = true},
+      {.sizes = std::vector<std::int64_t>(16, 32'000), .steps = whole_steps(16, 2), .large = true},
       Property::memory);
 }
 

@@ -13,7 +13,6 @@ namespace {
 
 using Event = HostAnswer::Event;
 using Kind = HostCall::Kind;
-using Holds = OffloadProblem::Holds;
 
 std::vector<float> floats(DType dtype, const Bytes& bytes) {
   const auto values = as_doubles(dtype, bytes);
@@ -57,8 +56,10 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
   const std::uint64_t own = salt_of(salt, step, bucket);
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
   const bool first = step == 0 && p.steps[0].front() == bucket;
-  if (first && p.holds == Holds::infinity) values[0] = std::numeric_limits<double>::infinity();
-  if (first && p.holds == Holds::not_a_number) values[0] = std::numeric_limits<double>::quiet_NaN();
+  if (first && p.holds == OffloadProblem::Holds::infinity)
+    values[0] = std::numeric_limits<double>::infinity();
+  if (first && p.holds == OffloadProblem::Holds::not_a_number)
+    values[0] = std::numeric_limits<double>::quiet_NaN();
   return to_bytes(p.dtype, values);
 }
 

@@ -36,8 +36,8 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
                   std::size_t bucket);
 OffloadCase case_of(const OffloadProblem& p, std::uint64_t salt);
 
-// What the host saw in a step: from the first event after the step before to the end of step(). Of
-// step -1: until the first event.
+// The host's notes of a step: from the first event after the step before to the end of step(); the
+// first notes end with the first event.
 struct StepNotes {
   std::int64_t down_bytes = 0, up_bytes = 0;
   std::vector<std::uint32_t> not_sent;  // buckets whose copy had not begun at the next event
@@ -60,7 +60,7 @@ class HostService final : public TypedService<HostCall> {
   const std::vector<Bytes>& after(std::size_t step) const;
   const StepNotes& before() const { return notes_.front(); }
   const StepNotes& in_step(std::size_t step) const { return notes_.at(step + 1); }
-  // What the player's process came to hold beside what it held when it was ready.
+  // The bytes that the player's process came to hold beside those it held when it was ready.
   std::int64_t memory_bytes() const { return most_bytes_ - ready_bytes_; }
 
  private:
@@ -102,7 +102,7 @@ class HostService final : public TypedService<HostCall> {
   std::int64_t ready_bytes_ = 0, most_bytes_ = 0;
   std::size_t step_ = 0, event_ = 0;  // the next one
   bool in_step_ = false;
-  // Of the event at hand, if it was a gradient: its bytes, until a copy of them has begun.
+  // The bytes of the gradient that was given last, until a copy of them has begun.
   std::optional<Bytes> awaited_{};
   double given_s_ = 0;
   std::map<std::uint32_t, double> down_s_{};  // when a gradient of this step is there

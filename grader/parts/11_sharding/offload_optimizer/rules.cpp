@@ -1,4 +1,5 @@
-// What is right after each step, when copies and updates begin, and what crosses the link.
+// The rules of offload_optimizer: parameters after each step, when copies and updates begin, and
+// what crosses the link.
 #include "grader/parts/11_sharding/offload_optimizer/rules.hpp"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace {
 
 using Problem = OffloadProblem;
 
-// Memory that is neither masters nor moments: messages, and a copy or two of a gradient. In the
-// cases that are measured, masters alone have 4 MB, and moments 8 MB.
-constexpr std::int64_t others_bytes = std::int64_t{3} << 20;
+// Memory that is neither masters nor moments: messages, and a copy of parameters or gradients,
+// which have 1 MB each in the cases that are measured. Masters alone have 2 MB, and moments 4 MB.
+constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
 enum class Counts : std::uint8_t { own_updates, steps, one };
 enum class Masters : std::uint8_t { full, halves };

@@ -6,7 +6,7 @@
 
 namespace lockstep::grader::offload_optimizer {
 
-// What a check asks for besides values.
+// The property that a check asks for besides values.
 enum class Property : std::uint8_t { values, events, time, bytes, memory };
 
 // The parameters after each step, and then what the check asks for.
