@@ -212,6 +212,10 @@ void take_answers(const std::vector<Entry>& entries, const std::vector<const Exe
   for (const Exercise* exercise : exercises) {
     Answer& answer = submission.answers[exercise->address()];
     answer = index.answer_at(root.value_or("") + exercise->file(), read);
+    if (answer.state == Answer::State::missing && !exercise->moved_from.empty()) {
+      Answer earlier = index.answer_at(root.value_or("") + exercise->earlier_file(), read);
+      if (earlier.state != Answer::State::missing) answer = std::move(earlier);
+    }
     answer.reason = sim::printable(answer.reason, 400);
     found = found || answer.state != Answer::State::missing;
   }

@@ -98,6 +98,7 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.core = entry.need<bool>("core");
   exercise.after = entry.get("after", Words{});
   exercise.reading = entry.get("reading", lesson);
+  exercise.moved_from = entry.get("moved_from", std::string());
   exercise.header = entry.need<std::string>("header");
   exercise.symbols = entry.need<Words>("symbols");
   exercise.family = entry.need<std::string>("family");
@@ -266,6 +267,7 @@ const Exercise& exercise_named(const Course& course, std::string_view name) {
   for (const Exercise& exercise : course.exercises) {
     const std::string by_number = exercise.lesson.substr(0, 2) + "/" + exercise.name;
     if (exercise.address() == address || by_number == address) return exercise;
+    if (!exercise.moved_from.empty() && exercise.earlier_address() == address) return exercise;
     if (exercise.name == address) same_name.push_back(&exercise);
     const bool with_number = address.find('/') == 2;
     const bool with_lesson = address.find('/') != std::string::npos;

@@ -47,6 +47,7 @@ struct Exercise {
   bool core = false;               // on the shortest path through the course
   std::vector<std::string> after;  // exercises to solve before
   std::string reading;             // folder of the lesson that leads to it: its own, or another
+  std::string moved_from;          // folder of the lesson in which it stood before; empty: none
   // Fields of a code exercise:
   std::string header;                // the contract
   std::vector<std::string> symbols;  // what the file must define, as `nm -C` prints it
@@ -65,6 +66,9 @@ struct Exercise {
 
   std::string address() const { return lesson + "/" + name; }
   std::string file() const { return address() + (kind == Kind::quiz ? ".toml" : ".cpp"); }
+  // The same at the place where it stood before.
+  std::string earlier_address() const { return moved_from + "/" + name; }
+  std::string earlier_file() const { return moved_from + "/" + name + ".cpp"; }
   // The name that a person types: the name if it is unique, the address for a quiz.
   std::string handle() const { return kind == Kind::quiz ? address() : name; }
 };

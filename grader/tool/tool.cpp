@@ -13,6 +13,7 @@
 #include "engine/base/nearest.hpp"
 #include "engine/base/program.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/course/moved_exercise.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -70,6 +71,7 @@ Exit run(char** argv, Words words, const std::map<std::string, Command>& command
   const auto other = elsewhere.find(name);
   if (other != elsewhere.end()) become(lab, other->second, argv);
   lab.course = read_course(lab.places.manifest());
+  for (const std::string& moved : take_over_moved(lab.places, lab.course)) complain(moved);
   lab.paint = paint_of_terminal();
   lab.columns = columns_of_terminal(STDOUT_FILENO);
   lab.sanitized = LOCKSTEP_SANITIZED != 0;

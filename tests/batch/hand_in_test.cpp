@@ -115,6 +115,24 @@ TEST_CASE("hand-ins: without a work folder the root counts, in each container") 
   }
 }
 
+TEST_CASE("hand-ins: an exercise that moved to another lesson is found at its earlier place, too") {
+  Exercise moved;
+  moved.name = "part";
+  moved.lesson = "06_x";
+  moved.moved_from = "09_y";
+  const auto answer_in = [&](const std::vector<Member>& members) {
+    const test::Scratch scratch;
+    test::write_folder(scratch.path() / "amy", members);
+    return take_in(scratch.path(), {&moved}).submissions.at(0).answers.at("06_x/part");
+  };
+  CHECK(answer_in({{"work/09_y/part.cpp", "mine"}}).content == "mine");
+  CHECK(answer_in({{"work/09_y/part.cpp", "old"}, {"work/06_x/part.cpp", "mine"}}).content ==
+        "mine");
+  const Answer none = answer_in({{"work/09_y/other.cpp", "mine"}});
+  CHECK(none.state == Answer::State::missing);
+  CHECK_THAT(none.reason, test::contains("there is no work/06_x/part.cpp"));
+}
+
 TEST_CASE("hand-ins: a zip that says its names are UTF-8 is read, whatever the locale") {
   // Zoë/06_all_reduce/ring_all_reduce.cpp, stored, as Python and Windows write it: flag 11 is set.
   const std::string name = "Zo\u00eb/" + ring_file, content = "mine";

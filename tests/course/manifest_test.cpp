@@ -59,6 +59,9 @@ TEST_CASE("the manifest: an exercise is found by name, address and any of its pa
   }
   CHECK(exercise_named(course, "05_data_parallel/quiz").handle() == "05_data_parallel/quiz");
   CHECK(exercise_named(course, "05/quiz").handle() == "05_data_parallel/quiz");
+  // By the lesson in which it stood before.
+  CHECK(exercise_named(course, "work/13_pipeline_parallel/activation_checkpoint.cpp").address() ==
+        "11_sharding/activation_checkpoint");
 }
 
 TEST_CASE("the manifest: a name that several lessons use is asked back, with all of them") {

@@ -1,5 +1,8 @@
 #include "grader/course/workspace.hpp"
 
+#include "engine/base/error.hpp"
+#include "grader/course/moved_exercise.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
@@ -39,6 +42,55 @@ TEST_CASE("the workspace: start copies what is missing and never overwrites") {
   CHECK(read_text(places.work(course.exercises[0])) == "mine\n");
   CHECK(read_text(scratch.path() / "work/06_x/quiz.toml") == "stub\n");
   CHECK(copy_missing_stubs(places, course).empty());
+}
+
+TEST_CASE(
+    "the workspace: a file of an exercise that moved to another lesson is moved, and its "
+    "progress") {
+  const test::Scratch scratch;
+  const Places places{scratch.path(), scratch.path() / "build"};
+  Course course = two_exercises();
+  Exercise& part = course.exercises.front();
+  part.moved_from = "09_y";
+  write_text(places.stub(part), "stub\n");
+  const fs::path earlier = scratch.path() / "work/09_y/part.cpp";
+  write_text(earlier, "mine\n");
+  write_text(places.work(part), "stub\n");  // handed out at the new place, and never changed
+  const Judged passed{content_hash("mine\n"), content_hash("stub\n"), "pass", 10, 5, "", ""};
+  change_progress(places.progress(), [&](Progress& all) { all["09_y/part"].judged(passed); });
+
+  const auto told = take_over_moved(places, course);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told.front(), test::contains("work/09_y/part.cpp was moved to work/06_x/part.cpp"));
+  CHECK(read_text(places.work(part)) == "mine\n");
+  CHECK_FALSE(fs::exists(earlier));
+  const Progress progress = read_progress(places.progress());
+  CHECK_FALSE(progress.contains("09_y/part"));
+  REQUIRE(progress.contains("06_x/part"));
+  CHECK(progress.at("06_x/part").passed->content_hash == passed.content_hash);
+  CHECK(take_over_moved(places, course).empty());
+
+  // What the student wrote at the new place stays, and so does the old file.
+  write_text(earlier, "older\n");
+  CHECK(take_over_moved(places, course).empty());
+  CHECK(read_text(places.work(part)) == "mine\n");
+  CHECK(read_text(earlier) == "older\n");
+}
+
+TEST_CASE("the workspace: a file that cannot be moved to its new lesson says what to type") {
+  const test::Scratch scratch;
+  const Places places{scratch.path(), scratch.path() / "build"};
+  Course course = two_exercises();
+  course.exercises.front().moved_from = "09_y";
+  write_text(places.stub(course.exercises.front()), "stub\n");
+  write_text(scratch.path() / "work/09_y/part.cpp", "mine\n");
+  write_text(scratch.path() / "work/06_x", "a file where the lesson's folder goes\n");
+  try {
+    take_over_moved(places, course);
+    FAIL("nothing was thrown");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.what(), test::contains("mv work/09_y/part.cpp work/06_x/part.cpp"));
+  }
 }
 
 TEST_CASE("the workspace: reset keeps the old file as .bak") {

@@ -1,6 +1,6 @@
 // A player of its own: it keeps everything, runs each segment once more for show, and reports of
 // its memory what the best part could.
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/case.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/case.hpp"
 #include "grader/play/function_play.hpp"
 #include "grader/play/poison_device.hpp"
 

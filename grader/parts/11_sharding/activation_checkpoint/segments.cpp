@@ -1,4 +1,4 @@
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/segments.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/segments.hpp"
 
 #include <algorithm>
 

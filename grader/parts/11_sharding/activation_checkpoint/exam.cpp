@@ -3,7 +3,7 @@
 // gradients that come late, need masks of the judge's (segments.hpp), which so knows of them; and
 // it looks at the player's memory. What a player says of its tensors can lower the verdict, and no
 // more (decision 0055).
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/rules.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/rules.hpp"
 
 namespace lockstep::grader::activation_checkpoint {
 namespace {

@@ -2,7 +2,7 @@
 // masks the judge has.
 #include "engine/autograd/activation_checkpoint.hpp"
 
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/case.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/case.hpp"
 #include "grader/play/function_play.hpp"
 #include "grader/play/poison_device.hpp"
 

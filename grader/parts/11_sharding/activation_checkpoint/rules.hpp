@@ -5,7 +5,7 @@
 #include <string>
 
 #include "grader/judge/case_runner.hpp"
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/segments.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/segments.hpp"
 
 namespace lockstep::grader::activation_checkpoint {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "grader/exam/reported_service.hpp"
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/case.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/case.hpp"
 
 namespace lockstep::grader::activation_checkpoint {
 

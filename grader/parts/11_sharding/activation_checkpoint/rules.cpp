@@ -1,5 +1,5 @@
 // The rules for values, and for what a training may keep and run on the way.
-#include "grader/parts/13_pipeline_parallel/activation_checkpoint/rules.hpp"
+#include "grader/parts/11_sharding/activation_checkpoint/rules.hpp"
 
 #include <algorithm>
 #include <cmath>

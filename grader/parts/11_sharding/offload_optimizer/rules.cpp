@@ -1,0 +1,285 @@
+// The rules of offload_optimizer: parameters after each step, when copies and updates begin, and
+// what crosses the link.
+#include "grader/parts/11_sharding/offload_optimizer/rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/units.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::offload_optimizer {
+namespace {
+
+using Problem = OffloadProblem;
+
+// Memory that is neither masters nor moments: messages, and a copy of parameters or gradients,
+// which have 1 MB each in the cases that are measured. Masters alone have 2 MB, and moments 4 MB.
+constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
+
+enum class Counts : std::uint8_t { own_updates, steps, one };
+enum class Masters : std::uint8_t { full, halves };
+
+// A bucket on one device that keeps everything.
+class RightBucket {
+ public:
+  RightBucket(DType dtype, const Bytes& parameters)
+      : dtype_(dtype), values_(as_doubles(dtype, parameters)) {
+    const auto count = std::ssize(values_);
+    master_ = from_values(values_, {count}, DType::float32, device_);
+    first_ = zeros({count}, DType::float32, device_);
+    second_ = zeros({count}, DType::float32, device_);
+  }
+  void update(const Bytes& gradient, const AdamRule& rule, std::int64_t updates, Masters masters) {
+    const auto values = as_doubles(dtype_, gradient);
+    const Tensor grad = from_values(values, {std::ssize(values)}, DType::float32, device_);
+    ops::adam_update_(master_, grad, first_, second_, rule, updates);
+    if (masters == Masters::halves) master_.copy_(master_.to(dtype_).to(DType::float32));
+    values_ = as_doubles(dtype_, copy_of(master_.to(dtype_)));
+  }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  DType dtype_;
+  CpuDevice device_;
+  Tensor master_, first_, second_;
+  std::vector<double> values_;  // of 16 bits
+};
+
+// The parameters after each step, by bucket.
+using Right = std::vector<std::vector<std::vector<double>>>;
+Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters) {
+  const OffloadCase c = case_of(p, salt);
+  std::vector<std::unique_ptr<RightBucket>> buckets;
+  for (const Bytes& parameters : c.parameters) {
+    buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters));
+  }
+  std::vector<std::int64_t> updates(buckets.size());
+  Right right;
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    for (const std::uint32_t bucket : p.steps[step]) {
+      ++updates[bucket];
+      const std::int64_t counted = counts == Counts::own_updates ? updates[bucket]
+                                   : counts == Counts::one       ? 1
+                                                                 : std::int64_t(step) + 1;
+      buckets[bucket]->update(gradient_of(p, salt, step, bucket), c.rule(), counted, masters);
+    }
+    auto& after = right.emplace_back();
+    for (const auto& bucket : buckets) after.push_back(bucket->values());
+  }
+  return right;
+}
+
+// Off by less than the last place of 16 bits.
+std::vector<double> tolerance_of(DType dtype, const std::vector<double>& values) {
+  std::vector<double> tolerance;
+  for (const double value : values) tolerance.push_back(epsilon_of(dtype) * std::fabs(value) / 4);
+  return tolerance;
+}
+
+class Judgement {
+ public:
+  Judgement(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+            const HostService& host)
+      : runner_(runner), played_(played), p_(p), salt_(salt), host_(host) {}
+
+  void check_values() const;
+  void check(Property property) const;
+
+ private:
+  [[noreturn]] void fail(const Cause& cause, const std::string& what, const std::string& where,
+                         Verdict verdict, std::string expected, std::string seen) const {
+    runner_.fail(played_, because(cause, {.verdict = verdict,
+                                          .message = where + ": " + what,
+                                          .expected = std::move(expected),
+                                          .seen = std::move(seen),
+                                          .where = where}));
+  }
+  static std::string at(std::size_t step) { return text("step ", step); }
+  Cause cause_of(std::size_t step, std::size_t bucket, const std::vector<double>& seen,
+                 const std::vector<double>& before) const;
+  bool came(std::size_t step, std::size_t bucket) const {
+    return std::ranges::count(p_.steps[step], bucket) > 0;
+  }
+  void check_events(std::size_t step) const;
+  void check_time(std::size_t step) const;
+  void check_bytes(std::size_t step) const;
+  void check_first_bytes() const;
+  void check_memory() const;
+
+  CaseRunner& runner_;
+  const Played& played_;
+  const Problem& p_;
+  std::uint64_t salt_;
+  const HostService& host_;
+};
+
+Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vector<double>& seen,
+                          const std::vector<double>& before) const {
+  const StepNotes& notes = host_.in_step(step);
+  // A mistake has to explain every step: a small update often leaves 16 bits as they are.
+  const auto is = [&](Counts counts, Masters masters) {
+    const Right other = train(p_, salt_, counts, masters);
+    for (std::size_t k = 0; k < other.size(); ++k) {
+      const auto told = as_doubles(p_.dtype, host_.after(k)[bucket]);
+      if (first_difference(told, other[k][bucket], tolerance_of(p_.dtype, other[k][bucket]))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  if (!came(step, bucket)) {
+    return {"updated_without_gradient",
+            "its gradient did not come in this step, so neither values nor state may change"};
+  }
+  if (std::ranges::count(notes.stale, bucket) > 0) {
+    return {"stale_gradient",
+            "the host's update began before the copy of this gradient was over, and read what was "
+            "there before: wait for the copy first"};
+  }
+  if (notes.early_copies > 0) {
+    return {"copied_before_update",
+            "the copy up began before the update was over, and read the old master"};
+  }
+  if (!first_other_bits(seen, before) && (notes.left_copies > 0 || notes.up_bytes == 0)) {
+    return {"not_brought_up",
+            "the values are those from before the step: the masters have to come up, and step() "
+            "returns when they are there"};
+  }
+  if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full)) {
+    return {"updates_not_counted",
+            "Adam's corrections need the number of updates of this bucket, this one included"};
+  }
+  if (is(Counts::own_updates, Masters::halves)) {
+    return {"half_masters",
+            "the master was made from the 16-bit parameters again, which loses small updates"};
+  }
+  return {
+      "other_parameters",
+      "each master is updated once, by its own bucket's gradient and moments, and rounded once"};
+}
+
+void Judgement::check_values() const {
+  const Right right = train(p_, salt_, Counts::own_updates, Masters::full);
+  for (std::size_t step = 0; step < right.size(); ++step) {
+    const StepNotes& notes = host_.in_step(step);
+    if (notes.early_updates > 0) {
+      fail({"updated_early", "the caller may still clip, or give the step up: update in step()"},
+           "an update began before step() was called", at(step), Verdict::wrong_answer,
+           "no update before step()", counted(notes.early_updates, "update"));
+    }
+    const std::vector<Bytes>& after = host_.after(step);
+    for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
+      const auto seen = as_doubles(p_.dtype, after[bucket]);
+      const auto& expected = right[step][bucket];
+      const auto wrong = first_difference(seen, expected, tolerance_of(p_.dtype, expected));
+      if (!wrong) continue;
+      const auto before = step > 0 ? right[step - 1][bucket]
+                                   : as_doubles(p_.dtype, first_parameters(p_, salt_, bucket));
+      const std::string good = number_at(expected, *wrong, p_.dtype);
+      const std::string bad = number_at(seen, *wrong, p_.dtype);
+      const std::string where = text(at(step), ", bucket ", bucket);
+      fail(cause_of(step, bucket, seen, before),
+           text("parameter ", *wrong, " is ", bad, " where Adam gives ", good), where,
+           Verdict::wrong_answer, good, bad);
+    }
+  }
+}
+
+void Judgement::check_events(std::size_t step) const {
+  const StepNotes& notes = host_.in_step(step);
+  if (!notes.not_sent.empty()) {
+    fail({"not_sent", "start its copy in on_gradient_shard(), and wait for it in step()"},
+         text("the gradient of bucket ", notes.not_sent.front(),
+              " came, and its copy had not begun when backward went on"),
+         at(step), Verdict::efficiency, "a copy that begins at once", "none yet");
+  }
+  if (!notes.waited.empty()) {
+    fail({"waited", "start its copy in on_gradient_shard(), and wait for it in step()"},
+         text("after the gradient of bucket ", notes.waited.front(),
+              ", backward went on later than it could: something was waited for"),
+         at(step), Verdict::efficiency, "no waiting in on_gradient_shard()", "it waited");
+  }
+}
+
+void Judgement::check_time(std::size_t step) const {
+  const StepNotes& notes = host_.in_step(step);
+  if (notes.took_s <= notes.best_s * (1 + 1e-9)) return;
+  fail({"one_after_the_other",
+        "a bucket's parameters travel while the host updates the next bucket: start all updates, "
+        "then each copy when its update is over, and wait for the copies last"},
+       text("step() takes ", number(notes.took_s * 1e6), " µs where ", number(notes.best_s * 1e6),
+            " µs are enough"),
+       at(step), Verdict::efficiency, text(number(notes.best_s * 1e6), " µs"),
+       text(number(notes.took_s * 1e6), " µs"));
+}
+
+void Judgement::check_bytes(std::size_t step) const {
+  const StepNotes& notes = host_.in_step(step);
+  std::int64_t allowed = 0;
+  for (const std::uint32_t bucket : p_.steps[step]) allowed += p_.bytes_of_bucket(bucket);
+  const auto check = [&](const char* way, std::int64_t crossed, const Cause& cause) {
+    if (crossed <= allowed) return;
+    fail(cause,
+         text(grouped(crossed), " bytes went ", way, " where ", grouped(allowed), " are enough"),
+         at(step), Verdict::efficiency, text(grouped(allowed), " bytes"),
+         text(grouped(crossed), " bytes"));
+  };
+  check("down", notes.down_bytes,
+        {"too_much_down",
+         "per step, each gradient goes down once, in 16 bits; masters and moments stay on the "
+         "host"});
+  check("up", notes.up_bytes,
+        {"too_much_up",
+         "per step, parameters come up once, in 16 bits; masters and moments stay on the host"});
+}
+
+void Judgement::check_first_bytes() const {
+  std::int64_t allowed = 0;
+  for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
+    allowed += p_.bytes_of_bucket(bucket);
+  }
+  const StepNotes& notes = host_.before();
+  const std::int64_t crossed = notes.down_bytes + notes.up_bytes;
+  if (crossed <= allowed) return;
+  fail({"too_much_first",
+        "the parameters go down once, in 16 bits, and become the masters; moments begin as zeros, "
+        "which allocate() makes"},
+       text(grouped(crossed), " bytes crossed the link before the first gradient, where ",
+            grouped(allowed), " are enough"),
+       "make_offload_optimizer", Verdict::efficiency, text(grouped(allowed), " bytes"),
+       text(grouped(crossed), " bytes"));
+}
+
+void Judgement::check_memory() const {
+  const std::int64_t held = host_.memory_bytes();
+  if (held <= others_bytes) return;
+  fail({"state_on_the_device",
+        "masters and moments belong into the host's memory: allocate() makes tensors there, and "
+        "adam() updates them there"},
+       text("the device's process came to hold ", grouped(held),
+            " bytes more than parameters and gradients"),
+       "its memory", Verdict::memory, text("at most ", grouped(others_bytes), " bytes more"),
+       text(grouped(held), " bytes more"));
+}
+
+void Judgement::check(Property property) const {
+  if (property == Property::memory) return check_memory();
+  if (property == Property::bytes) check_first_bytes();
+  for (std::size_t step = 0; step < p_.steps.size(); ++step) {
+    if (property == Property::events) check_events(step);
+    if (property == Property::time) check_time(step);
+    if (property == Property::bytes) check_bytes(step);
+  }
+}
+
+}  // namespace
+
+void check(CaseRunner& runner, const Played& played, const OffloadProblem& p, std::uint64_t salt,
+           const HostService& host, Property property) {
+  const Judgement judgement(runner, played, p, salt, host);
+  judgement.check_values();
+  judgement.check(property);
+}
+
+}  // namespace lockstep::grader::offload_optimizer
