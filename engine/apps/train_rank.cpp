@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/apps/run_checkpoints.hpp"
 #include "engine/apps/settings_of_run.hpp"
-#include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
@@ -25,82 +25,6 @@
 
 namespace lockstep::apps {
 namespace {
-
-constexpr const char* tokenizer_file = "tokenizer.txt";
-constexpr const char* global_batch_note = "global batch";  // of a checkpoint; it may change
-
-// The folder of the checkpoints, and what stands in each besides the tensors.
-struct Checkpoints {
-  std::string folder;
-  checkpoint::SaveOptions options;
-  checkpoint::Metadata notes;  // what must be the same when a run goes on
-};
-
-// An epoch's order of samples follows from these. Batch and ranks may be others when a run goes on:
-// it goes on from a place in that order.
-Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
-                             const Datasets& datasets, std::uint64_t seed) {
-  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}};
-  checkpoints.options.model = nn::metadata_of(spec);
-  checkpoints.options.keep_last = 2;
-  checkpoints.notes = {{"--seed", text(seed)},
-                       {"--data", datasets.name},
-                       {"samples in the data", text(datasets.train->size())}};
-  if (datasets.tokenizer) {
-    const std::string description = datasets.tokenizer->description();
-    checkpoints.options.files = {{tokenizer_file, description}};
-    checkpoints.notes["a tokenizer of checksum"] =
-        text(checksum_of(std::as_bytes(std::span(description))));
-  }
-  return checkpoints;
-}
-
-// Goes on from the latest checkpoint, and returns what it says. Every rank reads it itself.
-checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
-                              std::int64_t samples) {
-  const auto latest = checkpoint::latest_in(checkpoints.folder);
-  if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
-  const checkpoint::SavedRun saved(*latest);
-  for (const auto& [name, mine] : checkpoints.options.model) {
-    const checkpoint::Metadata& theirs = saved.weights().metadata();
-    const auto found = theirs.find(name);
-    if (found != theirs.end() && found->second == mine) continue;
-    throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
-                          found == theirs.end() ? "(none)" : found->second, ", but this one has ",
-                          mine, "; pass the values of the first run"));
-  }
-  const checkpoint::TrainState& state = saved.state();
-  for (const auto& [name, mine] : checkpoints.notes) {
-    const auto found = state.notes.find(name);
-    if (found != state.notes.end() && found->second == mine) continue;
-    throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
-                          found == state.notes.end() ? "(none)" : found->second,
-                          ", but this one has ", mine,
-                          "; the samples would differ from those of an uninterrupted run"));
-  }
-  if (state.taken >= samples) {
-    throw UsageError(text("--resume: ", (*latest / "train.json").string(), " says that ",
-                          state.taken, " samples of epoch ", state.epoch + 1,
-                          " are taken, but the data has ", samples,
-                          "; the file was changed: go on from an older checkpoint"));
-  }
-  if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
-  return state;
-}
-
-// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
-std::string told_of(const checkpoint::TrainState& state, std::int64_t samples,
-                    const std::string& global_batch, const std::string& changes) {
-  std::string line = text("continues at step ", state.step, ": ", state.taken, " of the ", samples,
-                          " samples of epoch ", state.epoch + 1, " are taken");
-  const auto before = state.notes.find(global_batch_note);
-  if (before != state.notes.end() && before->second != global_batch) {
-    line +=
-        text("; a global batch has ", global_batch, " samples now, ", before->second, " before");
-  }
-  line += changes.empty() ? "" : "\nsince that checkpoint, " + changes;
-  return line + "\n";
-}
 
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
@@ -381,8 +305,9 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       run.kernels, " kernels\n");
     std::cout << way.note(arguments, spec);
     if (earlier) {
-      std::cout << told_of(*earlier, datasets.train->size(), global_batch,
-                           told_of_changes(earlier->notes, arguments, rates_at(earlier->step)))
+      std::cout << told_on_resume(
+                       *earlier, datasets.train->size(), global_batch,
+                       told_of_changes(earlier->notes, arguments, rates_at(earlier->step)))
                 << ways.note_on_resume(arguments);
     }
     std::cout << std::flush;

@@ -14,7 +14,7 @@ namespace lockstep::zero {
 
 class HostLink {
  public:
-  // What becomes of the elements that a copy finds where it arrives.
+  // A copy replaces the elements that it finds where it arrives, or is added to them.
   enum class Arrives : std::uint8_t { replaces, adds };
 
   virtual ~HostLink() = default;
@@ -24,7 +24,7 @@ class HostLink {
   // to what is there. The queue goes on when that is done.
   virtual comm::Work down(const Tensor& on_device, const Tensor& on_host, Arrives how) = 0;
   virtual comm::Work up(const Tensor& on_host, const Tensor& on_device) = 0;
-  // Of all copies that were started.
+  // The bytes of all copies that were started.
   virtual HostTraffic traffic() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// What sharded state does on the way to its host and back (offload). A rank's gradients go down as
-// soon as they are reduced, the host updates its parameters, and these come up again.
+// Sharded state on its way to the host and back (offload). A rank's gradients go down as soon as
+// they are reduced, the host updates its parameters, and these come up again.
 //   S elements of a rank's shard of a unit
 //
 //   offload     on the host                                  down, a step  up, a step

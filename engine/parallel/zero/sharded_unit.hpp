@@ -1,4 +1,4 @@
-// What a rank has of one unit of sharded state: its plan of who owns what, and the tensors that
+// One unit of sharded state, as a rank has it: the plan of who owns what, and the tensors that
 // come and go. Private to the sources of ShardedUnits: unit_memory.cpp lays units out and fills
 // them, sharded_units.cpp follows the plan of a step, unit_collectives.cpp carries out its actions.
 //   N ranks, S elements of a rank's shard

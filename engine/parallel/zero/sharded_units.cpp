@@ -163,7 +163,7 @@ void ShardedUnits::end_backward() {
   if (host_) host_->settle();
 }
 
-// What is updated becomes what is computed with: rounded where it is a master, and brought up from
+// The updated shard becomes the one that passes compute with: rounded where it is a master, and brought up from
 // the host. Whole parameters must be there when the step is over; any others are waited for when
 // they are gathered.
 void ShardedUnits::end_update() {

@@ -152,7 +152,7 @@ void ShardedUnits::await(comm::Work& work) {
   communication_.total_s += work.ran_s().value_or(waited_s);
 }
 
-// Of each unit, padding included.
+// The elements of each unit, padding included.
 std::vector<std::int64_t> ShardedUnits::counts() const {
   std::vector<std::int64_t> counts;
   for (const auto& unit : units_) counts.push_back(unit->cut.padded());

@@ -1,4 +1,4 @@
-// What a rank keeps of each unit of ShardedUnits: who owns which elements, where they lie, and the
+// The memory of ShardedUnits, unit by unit: who owns which elements, where they lie, and the
 // values that they begin with.
 #include "engine/base/error.hpp"
 #include "engine/parallel/zero/sharded_unit.hpp"
@@ -39,7 +39,7 @@ void ShardedUnits::put_rounded(const Put& put, const Parameter& parameter) {
   parameter.value.convert_(wide);
 }
 
-// Where what is updated lies, and what is computed with. A shard of masters on the device is
+// Makes the shard that is updated, and the one that passes compute with. A shard of masters on the device is
 // rounded when it is gathered, so it has no other shard beside it.
 void ShardedUnits::make_shard(Unit& unit) {
   const bool masters = keeps_masters();

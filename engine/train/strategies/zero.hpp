@@ -22,8 +22,8 @@ struct ZeroOptions {
   // Ranks that share one copy of the state; the rest hold further copies (hybrid_shard). They are
   // neighbours: ranks 0 to k-1 have the first. 0: all ranks. It divides the number of ranks.
   int shard_ranks = 0;
-  // Of a rank that offloads state (sharding.offload). Strands make its copies; none: the training
-  // makes them itself. Without a host, one is made: a second device on this machine.
+  // A rank that offloads state (sharding.offload) has its copies made by these strands; none: the
+  // training makes them itself. Without a host, one is made: a second device on this machine.
   Strands* strands = nullptr;
   const HostMemory* host = nullptr;
 };

@@ -1,0 +1,77 @@
+#include "engine/apps/run_checkpoints.hpp"
+
+#include <span>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/error.hpp"
+#include "engine/checkpoint/saved_run.hpp"
+
+namespace lockstep::apps {
+namespace {
+
+constexpr const char* tokenizer_file = "tokenizer.txt";
+}  // namespace
+
+Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
+                             const Datasets& datasets, std::uint64_t seed) {
+  Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}};
+  checkpoints.options.model = nn::metadata_of(spec);
+  checkpoints.options.keep_last = 2;
+  checkpoints.notes = {{"--seed", text(seed)},
+                       {"--data", datasets.name},
+                       {"samples in the data", text(datasets.train->size())}};
+  if (datasets.tokenizer) {
+    const std::string description = datasets.tokenizer->description();
+    checkpoints.options.files = {{tokenizer_file, description}};
+    checkpoints.notes["a tokenizer of checksum"] =
+        text(checksum_of(std::as_bytes(std::span(description))));
+  }
+  return checkpoints;
+}
+
+checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
+                              std::int64_t samples) {
+  const auto latest = checkpoint::latest_in(checkpoints.folder);
+  if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
+  const checkpoint::SavedRun saved(*latest);
+  for (const auto& [name, mine] : checkpoints.options.model) {
+    const checkpoint::Metadata& theirs = saved.weights().metadata();
+    const auto found = theirs.find(name);
+    if (found != theirs.end() && found->second == mine) continue;
+    throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
+                          found == theirs.end() ? "(none)" : found->second, ", but this one has ",
+                          mine, "; pass the values of the first run"));
+  }
+  const checkpoint::TrainState& state = saved.state();
+  for (const auto& [name, mine] : checkpoints.notes) {
+    const auto found = state.notes.find(name);
+    if (found != state.notes.end() && found->second == mine) continue;
+    throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
+                          found == state.notes.end() ? "(none)" : found->second,
+                          ", but this one has ", mine,
+                          "; the samples would differ from those of an uninterrupted run"));
+  }
+  if (state.taken >= samples) {
+    throw UsageError(text("--resume: ", (*latest / "train.json").string(), " says that ",
+                          state.taken, " samples of epoch ", state.epoch + 1,
+                          " are taken, but the data has ", samples,
+                          "; the file was changed: go on from an older checkpoint"));
+  }
+  if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
+  return state;
+}
+
+std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,
+                           const std::string& global_batch, const std::string& changes) {
+  std::string line = text("continues at step ", state.step, ": ", state.taken, " of the ", samples,
+                          " samples of epoch ", state.epoch + 1, " are taken");
+  const auto before = state.notes.find(global_batch_note);
+  if (before != state.notes.end() && before->second != global_batch) {
+    line +=
+        text("; a global batch has ", global_batch, " samples now, ", before->second, " before");
+  }
+  line += changes.empty() ? "" : "\nsince that checkpoint, " + changes;
+  return line + "\n";
+}
+
+}  // namespace lockstep::apps

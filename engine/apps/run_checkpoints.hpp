@@ -1,0 +1,36 @@
+// The checkpoints of a run of lab train: what stands in each besides the tensors, and how a run
+// goes on from the latest.
+#pragma once
+
+#include <string>
+
+#include "engine/apps/train_options.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/train/strategy.hpp"
+
+namespace lockstep::apps {
+
+constexpr const char* global_batch_note = "global batch";  // of a checkpoint; it may change
+
+struct Checkpoints {
+  std::string folder;
+  checkpoint::SaveOptions options;
+  checkpoint::Metadata notes;  // what must be the same when a run goes on
+};
+
+// The notes are what an epoch's order of samples follows from. Batch and ranks may be others when a
+// run goes on: it goes on from a place in that order.
+Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
+                             const Datasets& datasets, std::uint64_t seed);
+
+// Goes on from the latest checkpoint, and returns what it says. Every rank reads it itself.
+//   samples  of the training data
+//   Throws   UsageError when the checkpoint is of another model, or of another order of samples
+checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
+                              std::int64_t samples);
+
+// "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
+std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,
+                           const std::string& global_batch, const std::string& changes);
+
+}  // namespace lockstep::apps
