@@ -10,6 +10,7 @@ namespace lockstep::apps {
 namespace {
 
 constexpr const char* tokenizer_file = "tokenizer.txt";
+
 }  // namespace
 
 Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,

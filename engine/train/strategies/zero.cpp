@@ -52,12 +52,12 @@ void check_agree(comm::ProcessGroup& group, const std::vector<std::string>& line
   throw UsageError(text("the ranks do not shard alike: ", group.names().name(0), " has ",
                         differs->of_rank_0, " where ", group.names().name(differs->rank), " has ",
                         differs->of_rank, "; start every rank with the same options"));
+}
 
-  // A host for a device that is on this machine, or that has no numbers.
-  std::unique_ptr<Device> device_like(const Device& device) {
-    if (device.has_numbers()) return std::make_unique<CpuDevice>();
-    return std::make_unique<SymbolicDevice>();
-  }
+// A host for a device that is on this machine, or that has no numbers.
+std::unique_ptr<Device> device_like(const Device& device) {
+  if (device.has_numbers()) return std::make_unique<CpuDevice>();
+  return std::make_unique<SymbolicDevice>();
 }
 
 class ZeroStrategy final : public Strategy {
