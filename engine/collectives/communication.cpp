@@ -90,7 +90,7 @@ class ConvertingHook final : public CommHook {
 
 std::optional<double> Communication::hidden() const {
   if (total_s <= 0) return std::nullopt;
-  return 1 - exposed_s / total_s;
+  return std::max(0.0, 1 - exposed_s / total_s);  // who waits for late ranks waits longer than it runs
 }
 
 Communication& Communication::operator+=(const Communication& other) {
