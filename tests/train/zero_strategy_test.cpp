@@ -245,7 +245,7 @@ TEST_CASE(
   const auto check = [&](std::function<std::int64_t(int)> host_bytes) {
     const ZeroOptions options{{Sharding::zero_2, 0, zero::Cut::flat, Offload::optimizer}};
     train::check_memory(options, recipe, 2, sizes, 1,
-                        {"modelled card", std::int64_t{1} << 40, std::move(host_bytes)});
+                        {"modelled card", std::int64_t{1} << 40, 0, std::move(host_bytes)});
   };
   CHECK_NOTHROW(check([](int) { return std::int64_t{1} << 40; }));
   CHECK_THROWS_WITH(check([](int) { return std::int64_t{11} << 20; }),

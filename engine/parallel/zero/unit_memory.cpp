@@ -79,6 +79,7 @@ void ShardedUnits::fill_unit(Unit& unit, const Put& put) {
   if (keeps_) {
     for (Parameter* parameter : unit.parameters) put_rounded(put, *parameter);
     if (unit.updated.same_place(unit.shard)) return;
+    if (!keeps_masters()) return unit.updated.copy_(unit.shard);
   }
   for (const Owned& owned : unit.owned) {
     put(owned.parameter.name, owned.begin, owned.parameter.value);
