@@ -37,9 +37,9 @@ struct UnitCall {
   // By parameter; of one without a value, nothing.
   std::vector<Bytes> values{};
   std::vector<std::uint8_t> there{};  // by parameter: it has a value, and this of its shape
-  // Of tensors beside the adapter's, now; of a forward pass, the most since the pass before. Advice
-  // (decision 0055).
-  std::int64_t held_bytes = 0;
+  // Tensors beside the adapter's: those of now, or in a forward pass the most since the pass
+  // before.
+  std::int64_t held_bytes = 0;  // advice (decision 0055)
 };
 struct UnitAnswer {
   // To a backward pass, by parameter; where there is none, backward makes none.

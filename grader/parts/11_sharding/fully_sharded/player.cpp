@@ -58,8 +58,8 @@ class ShardedModel {
 
   UnitAnswer show(Kind kind, std::size_t unit) const {
     UnitCall call{.kind = kind, .unit = static_cast<std::uint32_t>(unit)};
-    const bool forward = kind == Kind::forward;
-    call.held_bytes = (forward ? device_.bytes_peak() : device_.bytes_now()) - own_bytes_;
+    call.held_bytes = kind == Kind::forward ? device_.bytes_peak() : device_.bytes_now();
+    call.held_bytes -= own_bytes_;
     if (kind == Kind::update) {
       tell(port_, call);
       return {};

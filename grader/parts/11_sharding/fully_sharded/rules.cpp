@@ -199,7 +199,7 @@ std::int64_t enough_in(const Problem& p, const Note& note) {
   if (note.call.kind == Kind::update) return bytes;
   const bool forward = note.call.kind == Kind::forward;
   if (p.sharding != Sharding::no_shard) {
-    // Of a forward pass, the hooks before it count too: the unit in front was whole until then.
+    // A forward pass tells of the hooks before it, too: the unit in front was whole until then.
     bytes += std::max(whole(unit), forward && unit > 0 ? whole(unit - 1) : 0);
   }
   if (forward) return bytes;

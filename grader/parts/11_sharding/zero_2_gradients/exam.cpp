@@ -43,8 +43,7 @@ void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, 
   check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
 }
 
-// No grad of a bucket that has started. The memory of the sums; the gradients that wait for their
-// bucket; two buckets in flat tensors.
+// The sums; the gradients that wait for their bucket, and no others; two buckets in flat tensors.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const ScriptService& events,
                     const MomentService& moments) {

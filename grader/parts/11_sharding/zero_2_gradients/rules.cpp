@@ -327,20 +327,18 @@ void check_freed(CaseRunner& runner, const Played& played, const Problem& p, con
       }
       const auto kept = started.kept(grads[call++]);
       if (!kept) continue;
-      const std::string where = text("rank ", rank, ", parameter ", *kept);
       runner.fail(
           played,
           because({"gradients_kept",
-                   "start copies a gradient into the flat tensor, and does not "
-                   "make the grad undefined then"},
+                   "start copies a gradient into the flat tensor, and does not make the grad "
+                   "undefined then"},
                   {.verdict = Verdict::efficiency,
-                   .message = text("the sums are right, but after "
-                                   "on_gradient_ready of parameter ",
+                   .message = text("the sums are right, but after on_gradient_ready of parameter ",
                                    event.parameter, ", the grad of parameter ", *kept, " of rank ",
                                    rank, " is still there, though its bucket has started"),
                    .expected = "no grad",
                    .seen = "a grad",
-                   .where = where}));
+                   .where = text("rank ", rank, ", parameter ", *kept)}));
     }
   }
 }
