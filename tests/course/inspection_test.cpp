@@ -51,6 +51,13 @@ TEST_CASE("inspection: no text that g++ copies into its assembly comes through")
            "template <typename T> T f(T x) { __asm__(\"nop\"); return x; }",
            "#include <sys/io.h>\nint f() { return inb(1); }",
            "# 3 \"/usr/include/y.h\" 1 3\nasm(\"nop\");",
+           "[[gnu::section\n#pragma foo\n(\".data" + a_byte + ")]] int a = 1;",
+           "[[gnu::section\n#line 7\n(\".data" + a_byte + ")]] int a = 1;",
+           "[[gnu::section" + std::string(12, '\n') + "(\".data" + a_byte + ")]] int a = 1;",
+           "[[using gnu: section\n# 5 \"y.h\"\n(\".data" + a_byte + ")]] int a = 1;",
+           "extern \"C\" int t() { return 1; }\n"
+           "extern \"C\" int a() __attribute__((alias\n#pragma foo\n(\"t\")));",
+           "# 5 \"y.h\"\nint f() asm\n# 5 \"y.h\"\n(\"__f" + a_byte + "); int (*g)() = f;",
        }) {
     INFO(lines);
     CHECK(cause_with(lines) == "machine_code");
@@ -70,6 +77,14 @@ TEST_CASE("inspection: what C++ for this course may hold is built") {
            "struct A { virtual int f() { return 1; } int a = 1; };\n"
            "struct B { virtual int g() { return 2; } int b = 1; };\n"
            "struct C : A, B { int g() override { return a; } };\nB* make() { return new C; }",
+           "struct A { virtual ~A(); int a = 1; };\nstruct B { virtual int g(); int b = 1; };\n"
+           "struct C : A, B { ~C() override; int g() override; };\nint h(int x);\nA::~A() {}\n"
+           "C::~C() {}\nint B::g() { return 2; }\nint C::g() { return h(h(h(h(a)))); }",
+           "struct V { virtual int f(); virtual V* c(); int v = 0; };\n"
+           "struct P { virtual ~P() = default; int p = 0; };\n"
+           "struct W : P, virtual V { int f() override; W* c() override; };\nint h(W*);\n"
+           "int V::f() { return 1; }\nV* V::c() { return this; }\n"
+           "int W::f() { return h(this) + h(this); }\nW* W::c() { return this; }",
            "const char* const a = R\"(\n# heading\n#ident \"x\"\nasm(\"nop\"); \\\n)\";",
            "thread_local int a = 1; int größe() { return ++a; }",
        }) {
