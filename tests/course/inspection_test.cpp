@@ -6,6 +6,7 @@
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
+#include "tests/patience.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -91,4 +92,32 @@ TEST_CASE("inspection: what C++ for this course may hold is built") {
     INFO(lines);
     CHECK(cause_with(lines) == "built");
   }
+}
+
+TEST_CASE("inspection: a player's stack does not run, whatever its object asks for") {
+  const test::Scratch scratch;
+  const Places here{scratch.path(), scratch.path() / "build"};
+  write_text(scratch.path() / "part.cpp",
+             "asm(\".section .note.GNU-stack,\\\"x\\\",@progbits\\n.text\");\nint main() {}\n");
+  Recipe recipe;
+  recipe.compiler = LOCKSTEP_CXX;
+  const auto run = [&](const std::vector<std::string>& words) {
+    const CommandResult result = run_command(words, scratch.path(), test::patient);
+    INFO(result.output);
+    REQUIRE(result.exit_code == 0);
+    return result.output;
+  };
+  run({recipe.compiler, "-c", "part.cpp", "-o", "part.o"});
+  const auto stack_of = [&](const std::string& program) {
+    const std::string all = run({"readelf", "-lW", program});
+    const std::size_t at = all.find("GNU_STACK");
+    REQUIRE(at != std::string::npos);
+    return all.substr(at, all.find('\n', at) - at);
+  };
+  run({recipe.compiler, "part.o", "-o", "usual"});
+  CHECK_THAT(stack_of("usual"), test::contains(" RWE "));
+  const StudentBuild build =
+      link_player(here, recipe, "part.cpp", scratch.path() / "part.o", scratch.path() / "player");
+  REQUIRE(build.cause.empty());
+  CHECK_THAT(stack_of("player"), !test::contains(" RWE ") && test::contains(" RW "));
 }
