@@ -11,7 +11,7 @@ namespace lockstep::grader {
 namespace {
 
 constexpr std::array<std::string_view, 3> keywords{"asm", "__asm", "__asm__"};
-// What may stand between asm and its bracket, and makes it a statement.
+// Each of these words between asm and its bracket makes it a statement.
 constexpr std::array<std::string_view, 7> statement_words{
     "volatile", "__volatile", "__volatile__", "goto", "inline", "__inline", "__inline__"};
 // All attributes of g++ whose texts it copies into the assembly.
