@@ -2,7 +2,8 @@
 // in 16 bits, and let all ranks decide together whether one of them is infinite or NaN. Then update
 // the float32 masters and give their 16-bit copies to all ranks, or skip the step. In both cases,
 // adjust the scale. The contract is in engine/parallel/zero/mixed_precision_step.hpp; the helpers
-// unscale_, sum_of_squares and clip_factor are operations of engine/tensor/ops.hpp.
+// unscale_ (which multiplies by its second argument, so give it 1 / scale), sum_of_squares and
+// clip_factor are operations of engine/tensor/ops.hpp.
 #include "engine/parallel/zero/mixed_precision_step.hpp"
 
 #include <span>

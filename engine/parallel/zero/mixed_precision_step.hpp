@@ -6,10 +6,11 @@
 //   (flat_shards.hpp)
 //
 // Gradients below 2^-24 are zero in float16. So the loss is multiplied by a scale, which backward
-// carries into every gradient, and the masters' gradient is divided by it in float32. A scale that
-// is too large makes infinities. Only the owner of a range sees them, and one rank that left out
-// its update would part the replicas for ever: whether to skip is one decision of all ranks.
-// Source: [MIX17] §3; the rule of the scale is PyTorch's torch.amp.GradScaler
+// carries into every gradient, and the masters' gradient is divided by it in float32:
+// `ops::unscale_(gradients, 1 / scale)` multiplies by its second argument. A scale that is too
+// large makes infinities. Only the owner of a range sees them, and one rank that left out its
+// update would part the replicas for ever: whether to skip is one decision of all ranks. Source:
+// [MIX17] §3; the rule of the scale is PyTorch's torch.amp.GradScaler
 #pragma once
 
 #include <cstdint>

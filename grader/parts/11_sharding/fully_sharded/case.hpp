@@ -37,7 +37,9 @@ struct UnitCall {
   // By parameter; of one without a value, nothing.
   std::vector<Bytes> values{};
   std::vector<std::uint8_t> there{};  // by parameter: it has a value, and this of its shape
-  std::int64_t held_bytes = 0;        // of tensors beside the adapter's; advice (decision 0055)
+  // Of tensors beside the adapter's, now; of a forward pass, the most since the pass before. Advice
+  // (decision 0055).
+  std::int64_t held_bytes = 0;
 };
 struct UnitAnswer {
   // To a backward pass, by parameter; where there is none, backward makes none.

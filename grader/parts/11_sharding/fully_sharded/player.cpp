@@ -43,6 +43,7 @@ class ShardedModel {
 
  private:
   void go_through(nn::UnitWatch& watch) {
+    device_.reset_peak();
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
       watch.before_forward(unit);
       show(Kind::forward, unit);
@@ -57,7 +58,8 @@ class ShardedModel {
 
   UnitAnswer show(Kind kind, std::size_t unit) const {
     UnitCall call{.kind = kind, .unit = static_cast<std::uint32_t>(unit)};
-    call.held_bytes = device_.bytes_now() - own_bytes_;
+    const bool forward = kind == Kind::forward;
+    call.held_bytes = (forward ? device_.bytes_peak() : device_.bytes_now()) - own_bytes_;
     if (kind == Kind::update) {
       tell(port_, call);
       return {};
@@ -69,6 +71,7 @@ class ShardedModel {
       call.there.push_back(there ? 1 : 0);
       call.values.push_back(there ? numbers_of(value) : Bytes{});
     }
+    device_.reset_peak();
     return ask<UnitAnswer>(port_, call);
   }
 

@@ -156,9 +156,9 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
                  .message = text("after step ", step + 1, ", ",
                                  counted(static_cast<std::int64_t>(report.left[step]), "parameter"),
                                  " of rank ", rank,
-                                 " still has its whole grad; the next pass would add to it, "
-                                 "and it is as large as the parameter. Make it undefined "
-                                 "once it is reduced"),
+                                 report.left[step] == 1 ? " still has its" : " still have their",
+                                 " whole grad; the next pass would add to it, and it is as large "
+                                 "as the parameter. Make it undefined once it is reduced"),
                  .expected = "no grad",
                  .seen = text(report.left[step]),
                  .where = text("rank ", rank)});
@@ -197,8 +197,12 @@ std::int64_t enough_in(const Problem& p, const Note& note) {
     if (until) bytes += whole(u);
   }
   if (note.call.kind == Kind::update) return bytes;
-  if (p.sharding != Sharding::no_shard) bytes += whole(unit);
-  if (note.call.kind == Kind::forward) return bytes;
+  const bool forward = note.call.kind == Kind::forward;
+  if (p.sharding != Sharding::no_shard) {
+    // Of a forward pass, the hooks before it count too: the unit in front was whole until then.
+    bytes += std::max(whole(unit), forward && unit > 0 ? whole(unit - 1) : 0);
+  }
+  if (forward) return bytes;
   // A grad_place of this unit, and the reduction of the one behind it.
   bytes += whole(unit);
   if (unit + 1 < p.units.size()) bytes += whole(unit + 1);
@@ -242,7 +246,8 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
           runner, played, rank, {note.call.held_bytes, note.process_bytes},
           {.tensor_bytes = enough_in(p, note),
            .adapter_bytes = own_bytes,
-           .of_what = pass ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit)
+           .of_what = pass ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
+                                  note.call.kind == Kind::forward ? " and the hooks before it" : "")
                            : std::string("an update"),
            .cause = {"units_alive",
                      pass ? "units that do not compute are whole all the same: free each one when "

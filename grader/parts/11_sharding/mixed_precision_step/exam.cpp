@@ -47,6 +47,7 @@ void too_large(CaseRunner& runner) {
     p.interval = 2;
     play(runner, contract(), p);
   }
+  play(runner, contract(), of(2, {{Holds::large_sum, 0, 1}, {}}));
 }
 
 void clips(CaseRunner& runner) {
@@ -102,7 +103,9 @@ Exam exam() {
        overflows},
       {"a skipped step halves the scale, and `interval` good ones in a row double it",
        rule_of_scale},
-      {"a gradient that is too large for float16 is skipped until the scale fits", too_large},
+      {"a gradient that is too large for float16 is skipped until the scale fits; a mean that fits "
+       "is taken",
+       too_large},
       {"clipping uses the norm of the unscaled mean gradient of the whole model", clips},
       {"gradients of zeros are gradients, too",
        [](CaseRunner& runner) {

@@ -137,6 +137,7 @@ std::vector<double> gradient_of(const MixedProblem& p, std::uint64_t salt, int r
     if (odd && plan.holds == Holds::infinity) value = std::numeric_limits<double>::infinity();
     if (odd && plan.holds == Holds::not_a_number) value = std::numeric_limits<double>::quiet_NaN();
     if (odd && plan.holds == Holds::too_large) value = 2;
+    if (plan.holds == Holds::large_sum && e == plan.element) value = 40000 / p.scale;
     values.push_back(value * scale);
   }
   return rounded(p.dtype, values);

@@ -21,6 +21,8 @@ struct StepPlan {
     too_large,     // one element of one rank is 2, which a scale above 32,752 takes beyond float16
     zeros_on_one,  // all elements of one rank
     zeros,         // all elements
+    large_sum,     // one element is 40,000 on all ranks as scaled at first: of two of them, float16
+                   // holds the mean and not the sum
   };
   Holds holds = Holds::numbers;
   int rank = 0;

@@ -61,6 +61,13 @@ void check_end(const At& at, const MixedStep& seen, const RightStep& right) {
              "a NaN counted, too?"},
             "the step was taken", "skipped", "taken");
   }
+  if (at.p.steps[at.step].holds == Holds::large_sum) {
+    at.fail({"sum_overflows",
+             "the ranks' gradients were summed in 16 bits, which do not hold the sum, and divided "
+             "by N after that"},
+            "the step was skipped, though each element of the mean fits in 16 bits", "taken",
+            name_of(seen.end));
+  }
   at.fail({"skipped_for_nothing", "all gradients are finite; a large one, or zeros, are no reason"},
           "the step was skipped", "taken", name_of(seen.end));
 }

@@ -202,16 +202,19 @@ void Judgement::check_events(std::size_t step) const {
   }
 }
 
+std::string microseconds(double seconds) {
+  return text(number(std::round(seconds * 1e10) / 1e4), " µs");
+}
+
 void Judgement::check_time(std::size_t step) const {
   const StepNotes& notes = host_.in_step(step);
   if (notes.took_s <= notes.best_s * (1 + 1e-9)) return;
   fail({"one_after_the_other",
         "a bucket's parameters travel while the host updates the next bucket: start all updates, "
         "then each copy when its update is over, and wait for the copies last"},
-       text("step() takes ", number(notes.took_s * 1e6), " µs where ", number(notes.best_s * 1e6),
-            " µs are enough"),
-       at(step), Verdict::efficiency, text(number(notes.best_s * 1e6), " µs"),
-       text(number(notes.took_s * 1e6), " µs"));
+       text("step() takes ", microseconds(notes.took_s), " where ", microseconds(notes.best_s),
+            " are enough"),
+       at(step), Verdict::efficiency, microseconds(notes.best_s), microseconds(notes.took_s));
 }
 
 void Judgement::check_bytes(std::size_t step) const {

@@ -25,7 +25,8 @@ struct Zero2Sums {
 };
 
 struct Zero2Report {
-  std::vector<Zero2Sums> after{};  // each finalize
+  std::vector<Zero2Sums> after{};                  // each finalize
+  std::vector<std::vector<std::uint8_t>> grads{};  // by parameter, after each on_gradient_ready
 };
 
 template <typename Archive>
@@ -38,7 +39,7 @@ void fields(Archive& archive, Zero2Sums& after) {
 }
 template <typename Archive>
 void fields(Archive& archive, Zero2Report& report) {
-  archive(report.after);
+  archive(report.after, report.grads);
 }
 
 }  // namespace lockstep::grader

@@ -43,11 +43,13 @@ void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, 
   check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
 }
 
-// The sums; the gradients that wait for their bucket; two buckets in flat tensors.
+// No grad of a bucket that has started. The memory of the sums; the gradients that wait for their
+// bucket; two buckets in flat tensors.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const ScriptService& events,
                     const MomentService& moments) {
   check_sums(runner, played, p, salt, reports, events);
+  check_freed(runner, played, p, reports, events);
   std::int64_t sums = 0, bucket = 0, values = 0;
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
     const zero::FlatShards cut = p.cut(b);

@@ -23,6 +23,8 @@ class DrivenShards {
   }
   void on_gradient_ready(std::size_t index) {
     moments_.call([&] { part_->on_gradient_ready(index); });
+    auto& now = report.grads.emplace_back();
+    for (const Parameter* parameter : parameters_) now.push_back(parameter->grad.defined() ? 1 : 0);
   }
   void finalize() {
     moments_.call([&] { part_->finalize(); });

@@ -125,7 +125,7 @@ std::string microseconds(double seconds) {
   return text(number(std::round(seconds * 1e8) / 1e2), " µs");
 }
 
-Failure late(const std::string& message, double expected_s, double seen_s, std::string where) {
+Failure timed(const std::string& message, double expected_s, double seen_s, std::string where) {
   return {.verdict = Verdict::efficiency,
           .message = message,
           .expected = text("at ", microseconds(expected_s), " of the simulated run"),
@@ -154,11 +154,26 @@ class PassOfRank {
                                 "with; start each one in on_gradient_ready"
                               : "when a bucket has started, those behind it that are full "
                                 "already follow in the same call"},
-          late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
-                    " starts bucket ", b, " ", microseconds(began_s - may_s),
-                    " after its last gradient was there and the bucket before it was "
-                    "over"),
-               may_s, began_s, text("rank ", rank_, ", bucket ", b)));
+          timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
+                     " starts bucket ", b, " ", microseconds(began_s - may_s),
+                     " after its last gradient was there and the bucket before it was "
+                     "over"),
+                may_s, began_s, text("rank ", rank_, ", bucket ", b)));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Failure> early_start() const {
+    for (std::size_t b = 1; b < records_.size(); ++b) {
+      const double may_s = records_[b - 1]->done_s, began_s = entered_s(b);
+      if (began_s >= may_s - instant_s) continue;
+      return because(
+          {"two_in_flight",
+           "end the bucket before it first: wait for its Work, then start the next"},
+          timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
+                     " starts bucket ", b, " while bucket ", b - 1, " is still in flight, for ",
+                     microseconds(may_s - began_s), " more"),
+                may_s, began_s, text("rank ", rank_, ", bucket ", b)));
     }
     return std::nullopt;
   }
@@ -178,10 +193,10 @@ class PassOfRank {
           {"waits_in_the_hook",
            "the hook waits for the bucket that it started. Keep its Work, and wait when "
            "the next bucket starts, or in finalize"},
-          late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_, " waits ",
-                    microseconds(back_s - may_s), " in on_gradient_ready of parameter ", i,
-                    ", while backward stands still"),
-               may_s, back_s, text("rank ", rank_, ", parameter ", i)));
+          timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_, " waits ",
+                     microseconds(back_s - may_s), " in on_gradient_ready of parameter ", i,
+                     ", while backward stands still"),
+                may_s, back_s, text("rank ", rank_, ", parameter ", i)));
     }
     return std::nullopt;
   }
@@ -191,10 +206,10 @@ class PassOfRank {
     const double seen_s = next_asked_s(run_, rank_, finalize());
     if (seen_s <= may_s + instant_s) return std::nullopt;
     return because({"too_slow", "finalize talks to the other ranks; it only has to wait"},
-                   late(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
-                             " leaves finalize ", microseconds(seen_s - may_s),
-                             " after the last reduction was over"),
-                        may_s, seen_s, text("rank ", rank_)));
+                   timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
+                              " leaves finalize ", microseconds(seen_s - may_s),
+                              " after the last reduction was over"),
+                         may_s, seen_s, text("rank ", rank_)));
   }
 
  private:
@@ -213,6 +228,32 @@ class PassOfRank {
   std::size_t pass_;
   int rank_;
   const std::vector<const sim::CollectiveRecord*>& records_;
+};
+
+// Which buckets have started in a pass, by the gradients that came.
+class StartedBuckets {
+ public:
+  explicit StartedBuckets(const Problem& p)
+      : buckets_(&p.plan.buckets), came_(p.script.sizes.size()) {}
+  void take(std::size_t parameter) {
+    came_.at(parameter) = true;
+    const auto is_there = [&](std::size_t i) { return came_[i]; };
+    while (next_ < buckets_->size() && std::ranges::all_of((*buckets_)[next_], is_there)) ++next_;
+  }
+  // The first parameter of those that still has its grad.
+  std::optional<std::size_t> kept(const std::vector<std::uint8_t>& has_grad) const {
+    for (std::size_t b = 0; b < next_; ++b) {
+      for (const std::size_t i : (*buckets_)[b]) {
+        if (has_grad[i] != 0) return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::vector<std::vector<std::size_t>>* buckets_;
+  std::vector<bool> came_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace
@@ -270,6 +311,39 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
   }
 }
 
+void check_freed(CaseRunner& runner, const Played& played, const Problem& p, const Reports& reports,
+                 const ScriptService& events) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const auto& grads = reports[static_cast<std::size_t>(rank)].grads;
+    StartedBuckets started(p);
+    std::size_t call = 0;
+    for (const auto& note : events.notes(rank)) {
+      const DrivenEvent& event = note.scripted.event;
+      if (event.kind == Kind::finalize) started = StartedBuckets(p);
+      if (event.kind != Kind::ready) continue;
+      started.take(event.parameter);
+      if (call == grads.size() || grads[call].size() != p.script.sizes.size()) {
+        throw MalformedMessage("not the grads of each call");
+      }
+      const auto kept = started.kept(grads[call++]);
+      if (!kept) continue;
+      const std::string where = text("rank ", rank, ", parameter ", *kept);
+      runner.fail(played, because({"gradients_kept",
+                                   "start copies a gradient into the flat tensor, and does not "
+                                   "make the grad undefined then"},
+                                  {.verdict = Verdict::efficiency,
+                                   .message = text("the sums are right, but after "
+                                                   "on_gradient_ready of parameter ",
+                                                   event.parameter, " the grad of parameter ",
+                                                   *kept, " of rank ", rank,
+                                                   " is still there, and its bucket has started"),
+                                   .expected = "no grad",
+                                   .seen = "a grad",
+                                   .where = where}));
+    }
+  }
+}
+
 void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run,
                   const Problem& p) {
   for (std::size_t pass = 0; pass < run.script.passes.size(); ++pass) {
@@ -289,7 +363,7 @@ void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run
     }
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const PassOfRank one(run, p, pass, rank, records);
-      for (auto found : {one.late_start(), one.late_return(), one.late_end()}) {
+      for (auto found : {one.late_start(), one.early_start(), one.late_return(), one.late_end()}) {
         if (found) runner.fail(played, *std::move(found));
       }
     }

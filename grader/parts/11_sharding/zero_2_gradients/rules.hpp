@@ -33,8 +33,12 @@ using Reports = std::vector<Zero2Report>;
 void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                 const Reports& reports, const ScriptService& events);
 
-// Each bucket starts as soon as its gradients are there and the one before it is over; hooks wait
-// for nothing else, and finalize for the last bucket.
+// After each call, a bucket that has started has left no grad in its parameters.
+void check_freed(CaseRunner& runner, const Played& played, const Problem& p, const Reports& reports,
+                 const ScriptService& events);
+
+// Each bucket starts as soon as its gradients are there and the one before it is over, and not
+// before; hooks wait for nothing else, and finalize for the last bucket.
 void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run, const Problem& p);
 
 }  // namespace lockstep::grader::zero_2_gradients
