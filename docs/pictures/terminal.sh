@@ -2,7 +2,7 @@
 # Draws what a command leaves on a terminal, or what it shows after SECONDS, if it does not end:
 #   terminal.sh COLUMNS LINES 'COMMAND' [SECONDS] >picture.svg
 # Needs tmux. The pictures of the README are made with
-#   docs/pictures/terminal.sh 110 50 './lab start' >docs/pictures/start.svg
+#   docs/pictures/terminal.sh 110 51 './lab start' >docs/pictures/start.svg
 # and, with lessons/00_the_lab/second_try/03_collectives/exchange.cpp as the one in work/,
 #   docs/pictures/terminal.sh 110 27 './lab watch exchange' 9 >docs/pictures/watch.svg
 set -eu

@@ -3,14 +3,15 @@
 // writes itself, and refuses the rest:
 //
 //   1. #APP, by which a compiler announces that a source speaks to the assembler;
-//   2. directives and sections that compilers do not use, and two statements in a line;
-//   3. data in a section that is executed;
-//   4. instructions outside functions, directives inside, and more functions than the compiler
-//      counted.
+//   2. directives, sections, flags and operands that compilers do not use, and two statements in a
+//      line;
+//   3. data in a section that is executed, and gaps that are filled with bytes;
+//   4. instructions outside functions, directives and names inside, and more functions than the
+//      compiler counted. g++ does not count thunks that it writes as text: they are known by form.
 //
-// So text that came another way holds no instruction: outside functions there are none, and inside
-// compilers copy nothing but names. The compiler must leave nothing else there (assembly_flags).
-// Pure functions of text.
+// So text that came another way holds no instruction outside functions. Inside, compilers copy
+// names, whose lines can look like a compiler's: only the search before this one keeps those out.
+// The compiler must leave nothing else there (assembly_flags). Pure functions of text.
 #pragma once
 
 #include <optional>

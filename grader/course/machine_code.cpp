@@ -11,6 +11,9 @@ namespace lockstep::grader {
 namespace {
 
 constexpr std::array<std::string_view, 3> keywords{"asm", "__asm", "__asm__"};
+// Each of these words between asm and its bracket makes it a statement.
+constexpr std::array<std::string_view, 7> statement_words{
+    "volatile", "__volatile", "__volatile__", "goto", "inline", "__inline", "__inline__"};
 // All attributes of g++ whose texts it copies into the assembly.
 constexpr std::array<std::string_view, 7> attributes{
     "section", "alias", "weakref", "ifunc", "symver", "fentry_name", "fentry_section"};
@@ -80,12 +83,17 @@ class PreprocessedLines {
   Marker at_;
 };
 
+std::string_view name_at(std::string_view rest) {
+  const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
+  return rest.substr(0, static_cast<std::size_t>(length));
+}
+
 // True if an assembly shows what this asm does: a statement, which #APP would announce, or a name
 // that holds nothing else. Headers have both: int f() __asm__ ("" "__g").
 bool shows_in_assembly(std::string_view rest) {
   rest = behind_blanks(rest);
-  const bool is_qualified = !rest.empty() && in_name(rest.front());  // asm volatile: a statement
-  if (is_qualified) return true;
+  // Any other word is the mark of a directive, which the compiler does not see here.
+  if (std::ranges::find(statement_words, name_at(rest)) != statement_words.end()) return true;
   if (!rest.starts_with('(')) return false;
   std::string said;
   for (rest = behind_blanks(rest.substr(1)); rest.starts_with('"');) {
@@ -109,8 +117,13 @@ std::string complaint_about_line(std::string_view line) {
               "read a file for it, or join the next line to it");
 }
 
+std::string harmless_mark(const std::string& mark) { return mark + "_"; }
+
 // The sentence about the word that a mark stands before; empty if the word is harmless.
-std::string complaint_about(std::string_view word, std::string_view rest, Whose whose) {
+//   harmless  stands before each directive. The compiler reads what follows a word of an attribute
+//             past directives, so one there is as bad as the bracket
+std::string complaint_about(std::string_view word, std::string_view rest, Whose whose,
+                            const std::string& harmless) {
   if (std::ranges::find(keywords, word) != keywords.end()) {
     if (whose == Whose::header && shows_in_assembly(rest)) return "";
     return text(word,
@@ -118,7 +131,7 @@ std::string complaint_about(std::string_view word, std::string_view rest, Whose 
                 "is told");
   }
   rest = behind_blanks(rest);
-  if (!rest.starts_with('(')) return "";
+  if (!rest.starts_with('(') && !rest.starts_with(harmless)) return "";
   return text("the attribute ", word,
               " is refused: its text goes to the assembler, and a part "
               "needs none; a function of your own that is called ",
@@ -168,7 +181,7 @@ std::optional<std::string> hidden_bytes_in(const std::string& source, const std:
 }
 
 MarkedText marked_text(const std::string& preprocessed, const std::string& mark) {
-  const std::string harmless = mark + "_", directive = mark + "_directive";
+  const std::string harmless = harmless_mark(mark), directive = mark + "_directive";
   MarkedText marked;
   const auto define = [&](std::string_view name, std::string_view word) {
     marked.words.push_back(text("-D", name, "=", mark, " __LINE__ ", word));
@@ -187,7 +200,8 @@ MarkedText marked_text(const std::string& preprocessed, const std::string& mark)
     if (content.starts_with("#") || content.starts_with("%:")) {
       marked.text += (is_usual_directive(line) ? harmless : directive) + " ";
     }
-    // A backslash at the end would join the next line, which may begin with a directive, to this.
+    // A backslash at the end joins the next line, which may begin with a directive, to this one
+    // when the preprocessor runs again, but not when g++ 12 compiles preprocessed text.
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     if (line.ends_with('\\')) {
       line.remove_suffix(1);
@@ -213,13 +227,13 @@ std::optional<std::string> machine_code_in(const std::string& preprocessed,
       rest.remove_prefix(1);
     }
     rest = behind_blanks(rest);
-    const auto length = std::ranges::find_if_not(rest, in_name) - rest.begin();
-    const std::string_view word = rest.substr(0, static_cast<std::size_t>(length));
+    const std::string_view word = name_at(rest);
     const std::string place = lines.go_to(line);
     const Whose whose = place.starts_with(shown + ":") ? Whose::student : Whose::header;
-    const std::string complaint = word == "directive"
-                                      ? complaint_about_line(lines.line())
-                                      : complaint_about(word, rest.substr(word.size()), whose);
+    const std::string complaint =
+        word == "directive"
+            ? complaint_about_line(lines.line())
+            : complaint_about(word, rest.substr(word.size()), whose, harmless_mark(mark));
     if (complaint.empty()) continue;
     return whose == Whose::student ? place + ": " + complaint
                                    : text(shown, ": at ", place, ", ", complaint);

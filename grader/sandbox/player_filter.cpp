@@ -178,8 +178,10 @@ std::string load_player_filter(int program) {
   const auto allow_if = [&](int call, auto... arguments) {
     note(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, sizeof...(arguments), arguments...));
   };
-  // Memory, but none that could be run: bytes that a hand-in holds stay bytes.
-  allow_if(SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  // Memory, but none that could be run: bytes that a hand-in holds stay bytes. Nor any that is
+  // shared: its pages would stay when they are mapped no more, and the judge would not count them.
+  allow_if(SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+           SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_PRIVATE));
   allow_if(SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   allow_if(SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
   // Its own limits may be read, not set; 0 is the process that asks.

@@ -53,8 +53,8 @@ int try_to_fork() {
   return 0;
 }
 
-int try_memory(std::size_t bytes) {
-  void* got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+int try_memory(std::size_t bytes, int kind = MAP_PRIVATE) {
+  void* got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
   if (got == MAP_FAILED) return errno;
   ::munmap(got, bytes);
   return 0;
@@ -148,6 +148,7 @@ std::string all_attempts(int port, int judge) {
               "\nstat_file ", try_to_look_at_a_file(),                     //
               "\nadvice ", try_advice(),                                   //
               "\nrunnable_memory ", try_runnable_memory(),                 //
+              "\nshared_memory ", try_memory(4096, MAP_SHARED),            //
               "\nbecome ", try_to_become("/nothing"),                      //
               "\nsignal_thread ", outcome_of(::syscall(SYS_tgkill, nobodys_pid, nobodys_pid, 0)),
               "\nuid ", ::getuid(),                                          //

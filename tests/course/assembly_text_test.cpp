@@ -52,9 +52,74 @@ TEST_CASE("assembly: directives, sections and statements that are no compiler's 
 
 TEST_CASE("assembly: neither data nor directives are among instructions") {
   CHECK_THAT(told_of(assembly_with("\t.byte\t144\n")), test::contains("data among instructions"));
-  CHECK_THAT(told_of(assembly_with("", "\t.section\t.data.x,\"awx\"\n\t.byte\t144\n")),
+  CHECK_THAT(told_of(assembly_with("", "\t.text\n\t.byte\t144\n")),
              test::contains("data among instructions"));
   CHECK_THAT(told_of(assembly_with("\t.section\t.rodata\n")), test::contains("inside a function"));
+}
+
+TEST_CASE("assembly: sections have no flags that make data run, the stack, or what runs writable") {
+  for (const std::string section :
+       {".data.x,\"awx\"", ".note.GNU-stack,\"x\",@progbits", ".text.x,\"awx\"", ".data,6",
+        ".data, \"awx\"", ".data,\"0x7\""}) {
+    INFO(section);
+    CHECK_THAT(told_of(assembly_with("", "\t.section\t" + section + "\n")),
+               test::contains("has flags that are no compiler's"));
+  }
+}
+
+TEST_CASE("assembly: a label stands by itself, with a name") {
+  CHECK_THAT(told_of(assembly_with("", "core: .byte 144\n")),
+             test::contains("no compiler's label"));
+  CHECK_THAT(told_of(assembly_with("", "core:\tnop\n")), test::contains("no compiler's label"));
+  CHECK_THAT(told_of(assembly_with("", "a=b:\n")), test::contains("no compiler's label"));
+  CHECK_THAT(told_of(assembly_with("\tcall\tf\ncore:\n\tret\n")),
+             test::contains("the line 'core:' is a label inside a function"));
+  CHECK_THAT(told_of(assembly_with("1:\n")), test::contains("a label inside a function"));
+  CHECK(told_of(assembly_with(".L2:\n", "\t.data\n0:\n")) == "nothing");
+}
+
+TEST_CASE("assembly: an instruction has registers, numbers, symbols and memory") {
+  for (const std::string line :
+       {"\tcall\t_Z1fv@PLT", "\tmovq\t8+x@GOTPCREL(%rip), %rax", "\tmovq\t%fs:40, %rax",
+        "\trep stosq", "\tjmp\t*8(%rax,%rcx,4)", "\tvaddps\t%zmm0, %zmm1, %zmm2{%k1}{z}",
+        "\tlock xaddl\t%eax, (%rdi)", "\taddl\t$-1, größe(%rip)"}) {
+    INFO(line);
+    CHECK(told_of(assembly_with(line + "\n")) == "nothing");
+  }
+  for (const std::string line : {"core:nop", "x = 5", "\tcall\tcore: nop", "\tjmp\t\"a b\"",
+                                 "\tmovl\t$'a, %eax", "\tmovl\t$(1|2), %eax", "\tNOP"}) {
+    INFO(line);
+    CHECK_THAT(told_of(assembly_with(line + "\n")), test::contains("as compilers write it"));
+  }
+}
+
+TEST_CASE("assembly: the assembler chooses what fills a gap") {
+  CHECK(told_of(assembly_with("\t.p2align 4,,10\n\t.align\t8\n")) == "nothing");
+  CHECK_THAT(told_of(assembly_with("\t.p2align 4,0xc3\n")), test::contains("fills a gap"));
+  CHECK_THAT(told_of(assembly_with("", "\t.text\n\t.align 2, 195\n")),
+             test::contains("fills a gap"));
+}
+
+TEST_CASE("assembly: a thunk that the compiler does not list is no more than a thunk") {
+  const auto with_function = [](const std::string& name, const std::string& body) {
+    return assembly_with(
+        "", "\t.text\n" + name + ":\n.LFB3:\n\t.cfi_startproc\n" + body + "\t.cfi_endproc\n");
+  };
+  const std::string name = "_ZThn16_N1C1gEv", more = "it holds 2 functions";
+  const std::string thunk = "\tsubq\t$16, %rdi\n\tjmp\t.LTHUNK0\n";
+  CHECK(told_of(with_function(name, thunk)) == "nothing");
+  CHECK_THAT(told_of(with_function("core", thunk)), test::contains(more));
+  CHECK_THAT(told_of(with_function(name, "\tsqrtsd\t%xmm0, %xmm0\n" + thunk)),
+             test::contains(more));
+  CHECK_THAT(told_of(with_function(name, thunk + "\tret\n")), test::contains(more));
+  CHECK_THAT(told_of(with_function(name, "\tsubq\t$16, %rdi\n\tjmp\tcore\n")),
+             test::contains(more));
+  // One that is listed is counted like a function.
+  CHECK_THAT(foreign_assembly_in(with_function(name, thunk),
+                                 "part.cpp:1:5:virtual int C::" + name + "()\t8\tstatic\n",
+                                 "work/part.cpp")
+                 .value_or(""),
+             test::contains("it holds 2 functions, and the compiler wrote 1"));
 }
 
 TEST_CASE("assembly: instructions are in functions, and functions are the compiler's") {

@@ -59,7 +59,9 @@ TEST_CASE("machine code: asm in a header is found if its text could hide in the 
   }
   for (const std::string refused :
        {"int h() __asm__(\"\" \"g\\n\\t.byte 144\");", "int h() __asm__(\"g;nop\");",
-        "int h() __asm__((\"g\"));", "int h() __asm__(R\"(g)\");", "int h() asm(\"\\\"\");"}) {
+        "int h() __asm__((\"g\"));", "int h() asm\n# 3 \"/usr/include/y.h\" 1 3\n(\"g;nop\");",
+        "int h() asm\n#pragma foo\n(\"g\");", "int h() asm section (\"g\");",
+        "int h() __asm__(R\"(g)\");", "int h() asm(\"\\\"\");"}) {
     INFO(refused);
     CHECK_THAT(
         found_in(header + refused + "\n"),
@@ -79,6 +81,15 @@ TEST_CASE("machine code: attributes whose texts the assembler reads are found") 
              test::contains(part_file + ":1: the attribute section is refused"));
   CHECK_THAT(found_in("<:<: using gnu : section(\"x\") :>:> int a;\n"),
              test::contains("the attribute "));
+  // The compiler looks past a directive for the bracket.
+  for (const std::string between : {"#pragma foo", "# 7 \"y.h\"", "#pragma GCC unroll 2"}) {
+    INFO(between);
+    CHECK_THAT(found_in("[[gnu::section\n" + between + "\n(\"x\")]] int a;\n"),
+               test::contains(part_file + ":1: the attribute section is refused"));
+    CHECK_THAT(found_in("int f() __attribute__((__alias__ \n\n" + between + "\n (\"x\")));\n"),
+               test::contains("the attribute alias is refused"));
+  }
+  CHECK(found_in("int section;\n#pragma foo\nint alias = section\n;\n") == "nothing");
   CHECK(found_in("int section, alias; bool f() { return section < alias; }\n") == "nothing");
 }
 

@@ -1,0 +1,20 @@
+// exercise: scale_learning_rate
+// verdict: compile error
+// says: the attribute section is refused
+// then: the reference
+// Puts so many empty lines between the attribute and its text that a line marker comes there.
+// clang-format off
+[[gnu::section
+
+
+
+
+
+
+
+
+
+
+
+
+(".data\n\t.text\n\t.globl hidden\nhidden: .byte 0xc3\n\t.section .data")]] int hidden_line = 1;
