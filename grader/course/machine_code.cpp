@@ -107,7 +107,7 @@ bool shows_in_assembly(std::string_view rest) {
   return rest.starts_with(':') || (rest.starts_with(')') && is_name);
 }
 
-// Whose line it is, as far as markers can be believed. A line that passes for a header's is
+// The owner of a line, as far as markers can be believed. A line that passes for a header's is
 // searched again as assembly.
 enum class Whose : unsigned char { student, header };
 

@@ -1,5 +1,5 @@
 // Exercises that stood in another lesson of an earlier course: `moved_from` in their manifests.
-// What a student has at the earlier place is moved to where the lab looks for it now.
+// A file that a student has at the earlier place is moved to where the lab looks for it now.
 #pragma once
 
 #include <string>
