@@ -90,7 +90,8 @@ class ConvertingHook final : public CommHook {
 
 std::optional<double> Communication::hidden() const {
   if (total_s <= 0) return std::nullopt;
-  return std::max(0.0, 1 - exposed_s / total_s);  // who waits for late ranks waits longer than it runs
+  // Whoever waits for late ranks waits longer than the collective runs.
+  return std::max(0.0, 1 - exposed_s / total_s);
 }
 
 Communication& Communication::operator+=(const Communication& other) {

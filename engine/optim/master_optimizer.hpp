@@ -8,9 +8,8 @@
 // A step, in this order
 //   a. look for a gradient that is not finite; if there is one: no update, and the loss scale falls
 //   b. the norm of the gradients, divided by the loss scale, and with it clipping's one factor
-//   c. for each parameter alone: its gradient in float32, divided by the loss scale and clipped;
-//   the
-//      update of its master; the parameter, rounded from it
+//   c. for each parameter alone: its gradient in float32, divided by the loss scale and
+//      clipped; the update of its master; the parameter, rounded from it
 // So gradients are held in 16 bits, and in float32 for one parameter at a time.
 // Source: [MIX17] §3.1, §3.2
 #pragma once

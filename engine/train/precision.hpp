@@ -4,8 +4,8 @@
 //
 //   --dtype d                 passes, weights and state in d: with Adam and bfloat16, 2 + 2 + 2·2
 //                             bytes a parameter
-//   --dtype d --masters       passes and gradients in d; weights and state in float32: 2 + 2 + 4 +
-//   2·4
+//   --dtype d --masters       passes and gradients in d; weights and state in float32: with the
+//                             same, 2 + 2 + 4 + 2·4
 //   --reduce-dtype r          gradients travel in r
 #pragma once
 

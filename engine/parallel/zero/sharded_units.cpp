@@ -163,9 +163,9 @@ void ShardedUnits::end_backward() {
   if (host_) host_->settle();
 }
 
-// The updated shard becomes the one that passes compute with: rounded where it is a master, and brought up from
-// the host. Whole parameters must be there when the step is over; any others are waited for when
-// they are gathered.
+// The updated shard becomes the one that passes compute with: rounded where it is a master, and
+// brought up from the host. Whole parameters must be there when the step is over; any others are
+// waited for when they are gathered.
 void ShardedUnits::end_update() {
   for (const auto& unit : units_) {
     if (unit->empty() || !unit->shard.defined()) continue;

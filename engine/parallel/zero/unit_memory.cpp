@@ -39,8 +39,8 @@ void ShardedUnits::put_rounded(const Put& put, const Parameter& parameter) {
   parameter.value.convert_(wide);
 }
 
-// Makes the shard that is updated, and the one that passes compute with. A shard of masters on the device is
-// rounded when it is gathered, so it has no other shard beside it.
+// Makes the shard that is updated, and the one that passes compute with. A shard of masters on the
+// device is rounded when it is gathered, so it has no other shard beside it.
 void ShardedUnits::make_shard(Unit& unit) {
   const bool masters = keeps_masters();
   Device& home = host_ ? host_->host() : device_;
