@@ -13,11 +13,12 @@ MasterOptimizer::MasterOptimizer(std::unique_ptr<Optimizer> inner, std::vector<P
   LOCKSTEP_CHECK(masters.size() == rounded_.size(), "master optimizer: ", masters.size(),
                  " masters of ", rounded_.size(), " parameters; each parameter has one");
   for (std::size_t i = 0; i < masters.size(); ++i) {
-    LOCKSTEP_CHECK(masters[i]->name == rounded_[i]->name &&
-                       masters[i]->value.numel() == rounded_[i]->value.numel(),
-                   "master optimizer: ", masters[i]->name, " of ", masters[i]->value.numel(),
-                   " elements is no master of ", rounded_[i]->name, " of ",
-                   rounded_[i]->value.numel(), "; make both of one model");
+    const std::int64_t elements = masters[i]->value.numel();
+    const std::int64_t rounded_elements = rounded_[i]->value.numel();
+    LOCKSTEP_CHECK(masters[i]->name == rounded_[i]->name && elements == rounded_elements,
+                   "master optimizer: ", masters[i]->name, " of ", elements,
+                   " elements is no master of ", rounded_[i]->name, " of ", rounded_elements,
+                   "; make both of one model");
   }
   if (options.scaler) scaler_.emplace(*options.scaler);
   round();
