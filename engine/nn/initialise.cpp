@@ -20,6 +20,14 @@ Tensor drawn(Shape shape, DType dtype, Device& device, const Draw& draw) {
   return from_values(values, std::move(shape), dtype, device, MemoryKind::parameters);
 }
 
+// The i-th of a stream.
+double normal_number(std::uint64_t stream, std::uint64_t i, double deviation) {
+  // 1 - u lies in (0, 1], so the logarithm is finite.
+  const double radius = std::sqrt(-2 * std::log(1 - random_uniform(stream, 2 * i)));
+  const double angle = 2 * std::numbers::pi * random_uniform(stream, 2 * i + 1);
+  return deviation * radius * std::cos(angle);
+}
+
 }  // namespace
 
 std::uint64_t stream_of(std::uint64_t seed, std::string_view name) {
@@ -32,11 +40,19 @@ Tensor uniform(Shape shape, double bound, std::uint64_t stream, DType dtype, Dev
 }
 
 Tensor normal(Shape shape, double deviation, std::uint64_t stream, DType dtype, Device& device) {
+  return drawn(std::move(shape), dtype, device,
+               [=](std::uint64_t i) { return normal_number(stream, i, deviation); });
+}
+
+Tensor normal(Shape shape, double deviation, std::uint64_t stream, DType dtype, Device& device,
+              const Slice& slice) {
+  const auto row = static_cast<std::uint64_t>((slice.end - slice.begin) * slice.inner);
+  const auto skipped = static_cast<std::uint64_t>(slice.begin * slice.inner);
+  const auto whole_row = static_cast<std::uint64_t>(slice.along * slice.inner);
+  const std::uint64_t count = row * static_cast<std::uint64_t>(slice.outer);
   return drawn(std::move(shape), dtype, device, [=](std::uint64_t i) {
-    // 1 - u lies in (0, 1], so the logarithm is finite.
-    const double radius = std::sqrt(-2 * std::log(1 - random_uniform(stream, 2 * i)));
-    const double angle = 2 * std::numbers::pi * random_uniform(stream, 2 * i + 1);
-    return deviation * radius * std::cos(angle);
+    if (i >= count) return 0.0;
+    return normal_number(stream, i / row * whole_row + skipped + i % row, deviation);
   });
 }
 
