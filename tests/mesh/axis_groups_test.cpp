@@ -8,7 +8,6 @@ using namespace lockstep;
 using lockstep::test::contains;
 using lockstep::test::on_fibers;
 using mesh::Axis;
-using mesh::AxisGroup;
 using mesh::AxisSet;
 using mesh::Mesh;
 using mesh::ranks_along;
@@ -22,15 +21,17 @@ TEST_CASE("mesh: along several axes are the ranks that differ on no other") {
   CHECK(ranks_along(mesh, {Axis::tp, Axis::dp, Axis::pp}, 7) == std::vector{0, 1, 6, 7});
 }
 
-TEST_CASE("mesh: a group along axes sums over its ranks, in their order") {
+TEST_CASE("mesh: a group along axes has its ranks, in their order") {
   on_fibers(8, [](comm::ProcessGroup& world) {
-    const Mesh mesh = mesh::make_mesh(8, {.tp = 2, .dp = 2, .pp = 2}, mesh::usual_order);
+    const mesh::AxisSizes sizes{.tp = 2, .dp = 2, .pp = 2};
+    const Mesh mesh = mesh::make_mesh(8, sizes, mesh::usual_order);
+    CHECK(mesh::place_of(world, sizes) == mesh.coordinates[static_cast<std::size_t>(world.rank())]);
     CpuDevice device;
     const std::vector<AxisSet> all_sets{
         {Axis::tp}, {Axis::dp}, {Axis::pp}, {Axis::tp, Axis::pp}, {Axis::tp, Axis::dp, Axis::pp},
         {}};
     for (const AxisSet axes : all_sets) {
-      const AxisGroup group(world, mesh, axes);
+      const auto group = mesh::split_along(world, sizes, axes);
       const std::vector<int> expected = ranks_along(mesh, axes, world.rank());
       REQUIRE(std::ssize(expected) == group->size());
       CHECK(expected[static_cast<std::size_t>(group->rank())] == world.rank());
@@ -39,15 +40,13 @@ TEST_CASE("mesh: a group along axes sums over its ranks, in their order") {
       for (int i = 0; i < group->size(); ++i) {
         CHECK(all.item(i) == expected[static_cast<std::size_t>(i)]);
       }
-      CHECK((&*group == &world) == (group->size() == 8));
     }
   });
 }
 
-TEST_CASE("mesh: a mesh of other ranks than the group's is refused before anything is connected") {
+TEST_CASE("mesh: a mesh of other ranks than the world's is refused before anything is connected") {
   on_fibers(2, [](comm::ProcessGroup& world) {
-    const Mesh mesh = mesh::make_mesh(4, {.tp = 4}, mesh::usual_order);
-    CHECK_THROWS_WITH(AxisGroup(world, mesh, {Axis::tp}),
-                      contains("a mesh of 4 ranks on a group of 2"));
+    CHECK_THROWS_WITH(mesh::split_along(world, {.tp = 4}, {Axis::tp}),
+                      contains("is 4 ranks, but the world has 2"));
   });
 }

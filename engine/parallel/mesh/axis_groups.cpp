@@ -1,14 +1,9 @@
 #include "engine/parallel/mesh/axis_groups.hpp"
 
-#include <algorithm>
-
-#include "engine/base/error.hpp"
-
 namespace lockstep::mesh {
 namespace {
 
-// The place of a rank's group among its equals: its coordinates, with the axes of the group left
-// out.
+// What all ranks of a group along these axes have in common.
 Coordinates without(Coordinates at, AxisSet axes) {
   for (const Axis axis : usual_order) {
     if (axes.has(axis)) at[axis] = 0;
@@ -27,13 +22,17 @@ std::vector<int> ranks_along(const Mesh& mesh, AxisSet axes, int rank) {
   return ranks;
 }
 
-AxisGroup::AxisGroup(comm::ProcessGroup& world, const Mesh& mesh, AxisSet axes) : group_(&world) {
-  LOCKSTEP_CHECK(std::ssize(mesh.coordinates) == world.size(), "a mesh of ",
-                 mesh.coordinates.size(), " ranks on a group of ", world.size());
-  const std::vector<int> ranks = ranks_along(mesh, axes, world.rank());
-  if (std::ssize(ranks) == world.size()) return;
-  own_ = world.split(ranks.front(), world.rank());
-  group_ = own_.get();
+Coordinates place_of(const comm::ProcessGroup& world, const AxisSizes& sizes) {
+  return make_mesh(world.size(), sizes, usual_order)
+      .coordinates[static_cast<std::size_t>(world.rank())];
+}
+
+std::unique_ptr<comm::ProcessGroup> split_along(comm::ProcessGroup& world, const AxisSizes& sizes,
+                                                AxisSet axes) {
+  // A group is known by its lowest rank.
+  const int first =
+      ranks_along(make_mesh(world.size(), sizes, usual_order), axes, world.rank()).front();
+  return world.split(first, world.rank());
 }
 
 }  // namespace lockstep::mesh

@@ -13,24 +13,17 @@ namespace lockstep::mesh {
 // The ranks that differ from `rank` on these axes alone, and `rank` itself, in the order of ranks.
 std::vector<int> ranks_along(const Mesh& mesh, AxisSet axes, int rank);
 
-// A rank's group along some axes. Where that is the whole world, it is the world's own group, and
-// nothing is connected.
-class AxisGroup {
- public:
-  // Every rank of the world calls this, with the same mesh and axes.
-  //   world    must outlive the group
-  //   Ensures  ranks keep their order: the group's rank i is the i-th of ranks_along
-  //   Comm     a split of the world, unless the group is the world
-  AxisGroup(comm::ProcessGroup& world, const Mesh& mesh, AxisSet axes);
+// This rank's place in a world of these sizes, in the usual order.
+//   Throws  ContractError as make_mesh
+Coordinates place_of(const comm::ProcessGroup& world, const AxisSizes& sizes);
 
-  comm::ProcessGroup& operator*() const { return *group_; }
-  comm::ProcessGroup* operator->() const { return group_; }
-  // The payload that this group alone has carried: none where it is the world's.
-  std::int64_t bytes_sent() const { return own_ ? own_->traffic().bytes_sent : 0; }
-
- private:
-  std::unique_ptr<comm::ProcessGroup> own_;
-  comm::ProcessGroup* group_;
-};
+// This rank's group along some axes, in the usual order. The mesh of a large world is larger than
+// what a rank needs of it, so it is gone before the ranks meet.
+//   Requires  every rank of the world calls this with the same sizes and axes
+//   Ensures   ranks keep their order: rank i of the group is the i-th of ranks_along
+//   Comm      a split of the world
+//   Throws    ContractError as make_mesh
+std::unique_ptr<comm::ProcessGroup> split_along(comm::ProcessGroup& world, const AxisSizes& sizes,
+                                                AxisSet axes);
 
 }  // namespace lockstep::mesh

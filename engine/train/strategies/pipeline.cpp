@@ -23,14 +23,6 @@ namespace {
 using pipeline::Action;
 using pipeline::Plan;
 
-// Rank s·D + d of the world.
-struct Where {
-  Where(const comm::ProcessGroup& world, int stages)
-      : shares(world.size() / stages), stage(world.rank() / shares), share(world.rank() % shares) {}
-  int shares;  // D
-  int stage, share;
-};
-
 // Rows of a batch that pass through the model together: as even as they come, the larger first.
 std::vector<data::Batch> micro_batches_of(const data::Batch& batch, int count) {
   const std::int64_t rows = batch.inputs.size(0);
@@ -60,16 +52,17 @@ collectives::BucketPlan plan_of(const std::vector<Parameter*>& parameters,
 
 class Pipeline final : public Strategy {
  public:
-  Pipeline(comm::ProcessGroup& world, Device& device, const Recipe& recipe, double clip_norm,
+  Pipeline(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
            const PipelineOptions& options)
-      : world_(world),
+      : ranks_(std::move(ranks)),
+        world_(ranks_.trainers()),
         device_(device),
         dtype_(recipe.model.dtype),
         options_(options),
-        where_(world, options.stages),
-        stages_(world.split(where_.share, where_.stage)),
-        shares_(world.split(where_.stage, where_.share)),
-        stage_(recipe.model, {where_.stage, options.stages, options.chunks}, device, recipe.seed),
+        stages_(ranks_.along({mesh::Axis::pp})),
+        shares_(ranks_.replicas()),
+        stage_(recipe.model, {stages_->rank(), options.stages, options.chunks}, device,
+               recipe.seed),
         parameters_(stage_.module().parameters()),
         clip_norm_(clip_norm),
         sum_(collectives::make_sum_hook()),
@@ -81,15 +74,15 @@ class Pipeline final : public Strategy {
     }
     find_shared(recipe.model);
     if (options.state == StageState::sharded) {
-      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{*shares_});
+      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
     }
     optimizer_ =
         optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
     rate_ = optimizer_->learning_rate();
-    if (shares_->size() > 1 && !sharded_) {
+    if (shares_.size() > 1 && !sharded_) {
       reducer_ =
-          ddp::make_bucketed_reducer(*shares_, parameters_, plan_of(parameters_, options.limits),
-                                     {1.0 / shares_->size(), timed_.get()});
+          ddp::make_bucketed_reducer(shares_, parameters_, plan_of(parameters_, options.limits),
+                                     {1.0 / shares_.size(), timed_.get()});
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { on_gradient(i); });
@@ -97,7 +90,9 @@ class Pipeline final : public Strategy {
     stage_.tell([this](const Action* action) { enter(action); });
   }
 
-  RankPosition position() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  RankPosition position() const override {
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
+  }
   comm::ProcessGroup& trainers() override { return world_; }
   Device& device() override { return device_; }
   DType dtype() const override { return dtype_; }
@@ -159,9 +154,9 @@ class Pipeline final : public Strategy {
   Evaluation evaluate(const data::Dataset& dataset) override {
     LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
     std::array<double, 3> sums{};  // of losses, hits, labels
-    const std::int64_t stride = where_.shares;
+    const std::int64_t stride = ranks_.shares();
     const std::int64_t at_once = samples_at_once(dataset) * stride;
-    std::int64_t first = where_.share;
+    std::int64_t first = ranks_.share();
     while (first < dataset.size()) {
       std::vector<data::Batch> batches;
       std::vector<double> weights;
@@ -205,7 +200,7 @@ class Pipeline final : public Strategy {
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  private:
-  bool is_last() const { return where_.stage == options_.stages - 1; }
+  bool is_last() const { return stages_->rank() == options_.stages - 1; }
 
   const Plan& plan_for(int micro_batches) {
     if (plan_.micro_batches != micro_batches || plan_.actions.empty()) {
@@ -220,8 +215,8 @@ class Pipeline final : public Strategy {
     const nn::UnitRange first = stage_.cuts().front(), last = stage_.cuts().back();
     const auto names = pipeline::shared_names(spec, first, last);
     if (names.empty()) return;
-    const bool holds = where_.stage == 0 || is_last();
-    tied_ = world_.split(holds ? where_.share : comm::ProcessGroup::no_color, where_.stage);
+    const bool holds = stages_->rank() == 0 || is_last();
+    tied_ = stages_->split(holds ? 0 : comm::ProcessGroup::no_color, stages_->rank());
     if (!holds) return;
     for (const std::string& name : names) {
       const auto at = std::ranges::find(parameters_, name, &Parameter::name);
@@ -269,7 +264,7 @@ class Pipeline final : public Strategy {
       (is_last() && is_shared(i) ? copies : mine).push_back(parameters_[i]->grad);
     }
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
-    if (sharded_) groups.push_back(shares_.get());
+    if (sharded_) groups.push_back(&shares_);
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
@@ -280,9 +275,10 @@ class Pipeline final : public Strategy {
     std::optional<StageTimes> stages;  // none of devices that run behind the host
   };
   StageReport tell_each_other(const Tensor& loss) {
+    const int replicas = world_.size() / options_.stages;  // of the last stage
     double mine = 0;
     if (loss.defined()) {
-      mine = device_.has_numbers() ? number_of(loss) / where_.shares
+      mine = device_.has_numbers() ? number_of(loss) / replicas
                                    : std::numeric_limits<double>::quiet_NaN();
     }
     const Tensor words =
@@ -303,8 +299,10 @@ class Pipeline final : public Strategy {
   }
 
   std::int64_t bytes_sent() const {
+    const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
-           shares_->traffic().bytes_sent + (tied_ ? tied_->traffic().bytes_sent : 0);
+           (one_stage ? 0 : shares_.traffic().bytes_sent) +
+           (tied_ ? tied_->traffic().bytes_sent : 0);
   }
 
   void enter(const Action* action) {
@@ -318,13 +316,13 @@ class Pipeline final : public Strategy {
                                                                      : Phase::backward);
   }
 
-  comm::ProcessGroup& world_;
+  TrainingRanks ranks_;
+  comm::ProcessGroup& world_;  // of ranks_
   Device& device_;
   DType dtype_;
   PipelineOptions options_;
-  Where where_;
   std::unique_ptr<comm::ProcessGroup> stages_;  // of this pipeline
-  std::unique_ptr<comm::ProcessGroup> shares_;  // that hold the same stage
+  comm::ProcessGroup& shares_;                  // that hold the same stage
   std::unique_ptr<comm::ProcessGroup> tied_;    // first and last stage, where they share
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
@@ -348,10 +346,11 @@ class Pipeline final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,
-                                        const Recipe& recipe, double clip_norm,
-                                        const PipelineOptions& options) {
-  return std::make_unique<Pipeline>(group, device, recipe, clip_norm, options);
+std::unique_ptr<Strategy> make_pipeline(TrainingRanks ranks, Device& device, const Recipe& recipe,
+                                        double clip_norm, const PipelineOptions& options) {
+  LOCKSTEP_CHECK(ranks.sizes().pp == options.stages, "make_pipeline: ", options.stages,
+                 " stages on ", ranks.sizes().pp, " ranks of the axis pp; give both one size");
+  return std::make_unique<Pipeline>(std::move(ranks), device, recipe, clip_norm, options);
 }
 
 }  // namespace lockstep::train

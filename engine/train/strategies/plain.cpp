@@ -12,7 +12,7 @@ namespace {
 class Plain final : public WholeModel {
  public:
   Plain(TrainingRanks ranks, Replica replica, double clip_norm)
-      : WholeModel(ranks, std::move(replica), clip_norm) {
+      : WholeModel(std::move(ranks), std::move(replica), clip_norm) {
     replicas::make_equal(group_, *model_);
   }
 
@@ -57,7 +57,7 @@ class Plain final : public WholeModel {
 }  // namespace
 
 std::unique_ptr<Strategy> make_plain(TrainingRanks ranks, Replica replica, double clip_norm) {
-  return std::make_unique<Plain>(ranks, std::move(replica), clip_norm);
+  return std::make_unique<Plain>(std::move(ranks), std::move(replica), clip_norm);
 }
 
 }  // namespace lockstep::train

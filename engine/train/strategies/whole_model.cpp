@@ -26,8 +26,8 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer) {
 }
 
 WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
-    : trainers_(ranks.trainers),
-      group_(ranks.replicas),
+    : ranks_(std::move(ranks)),
+      group_(ranks_.replicas()),
       model_(std::move(replica.model)),
       optimizer_(std::move(replica.optimizer)),
       weights_(replica.weights ? std::move(replica.weights) : model_),

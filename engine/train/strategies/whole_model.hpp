@@ -29,8 +29,10 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer);
 
 class WholeModel : public Strategy {
  public:
-  RankPosition position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
-  comm::ProcessGroup& trainers() override { return trainers_; }
+  RankPosition position() const override {
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
+  }
+  comm::ProcessGroup& trainers() override { return ranks_.trainers(); }
   Device& device() override { return any().device(); }
   DType dtype() const override { return any().dtype(); }
   double rate() const override { return rate_; }
@@ -60,7 +62,7 @@ class WholeModel : public Strategy {
 
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
-  comm::ProcessGroup& trainers_;
+  TrainingRanks ranks_;
   comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;

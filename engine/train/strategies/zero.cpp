@@ -64,8 +64,8 @@ class ZeroStrategy final : public Strategy {
  public:
   ZeroStrategy(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
                const ZeroOptions& options)
-      : trainers_(ranks.trainers),
-        replicas_(ranks.replicas),
+      : ranks_(std::move(ranks)),
+        replicas_(ranks_.replicas()),
         device_(device),
         recipe_(recipe),
         options_(options),
@@ -99,9 +99,9 @@ class ZeroStrategy final : public Strategy {
   }
 
   RankPosition position() const override {
-    return {Role::train, replicas_.rank(), replicas_.size(), 0};
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
   }
-  comm::ProcessGroup& trainers() override { return trainers_; }
+  comm::ProcessGroup& trainers() override { return ranks_.trainers(); }
   Device& device() override { return device_; }
   const Device* host() const override { return link_ ? &link_->host() : nullptr; }
   DType dtype() const override { return recipe_.model.dtype; }
@@ -264,8 +264,8 @@ class ZeroStrategy final : public Strategy {
     });
   }
 
-  comm::ProcessGroup& trainers_;
-  comm::ProcessGroup& replicas_;
+  TrainingRanks ranks_;
+  comm::ProcessGroup& replicas_;  // of ranks_
   Device& device_;
   Recipe recipe_;
   ZeroOptions options_;
@@ -307,9 +307,9 @@ int shard_ranks_by_node(int ranks, int ranks_per_node) {
 
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options) {
-  check(options, ranks.replicas.size());
-  check_agree(ranks.replicas, lines_of(options, recipe, clip_norm));
-  return std::make_unique<ZeroStrategy>(ranks, device, recipe, clip_norm, options);
+  check(options, ranks.replicas().size());
+  check_agree(ranks.replicas(), lines_of(options, recipe, clip_norm));
+  return std::make_unique<ZeroStrategy>(std::move(ranks), device, recipe, clip_norm, options);
 }
 
 }  // namespace lockstep::train
