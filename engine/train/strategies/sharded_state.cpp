@@ -18,8 +18,8 @@ const Owned* find_owner(const OwnedParts& all, const std::string& name) {
 
 }  // namespace
 
-Slice slice_of(const Owned& owned) {
-  return {1, numel_of(*owned.parameter.whole), 1, owned.begin, owned.end};
+Boxes boxes_of(const Owned& owned) {
+  return range_of(whole_of(*owned.parameter.whole), owned.begin, owned.end);
 }
 
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
@@ -30,7 +30,7 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
     const bool counter = value.shape().empty();  // the number of updates
     const Shape shape = counter ? value.shape() : *owned->parameter.whole;
     pieces.push_back({PieceKind::optimizer_state, name, shape,
-                      counter ? whole_of(shape) : slice_of(*owned), value});
+                      counter ? whole_of(shape) : boxes_of(*owned), value});
   }
 }
 

@@ -11,8 +11,8 @@ namespace lockstep::train {
 
 using OwnedParts = std::vector<zero::ShardedUnits::Owned*>;
 
-// A range of a flattened tensor.
-Slice slice_of(const zero::ShardedUnits::Owned& owned);
+// The part of the parameter that is owned: a range of the flat tensor.
+Boxes boxes_of(const zero::ShardedUnits::Owned& owned);
 
 // Appends the state of an optimizer over `owned`, as views.
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,

@@ -186,7 +186,7 @@ class ZeroStrategy final : public Strategy {
     } else {
       for (const ShardedUnits::Owned* owned : units_->owned()) {
         const Parameter& p = owned->parameter;
-        all.push_back({PieceKind::parameter, p.name, *p.whole, slice_of(*owned), p.value});
+        all.push_back({PieceKind::parameter, p.name, *p.whole, boxes_of(*owned), p.value});
       }
     }
     add_state(all, *optimizer_, units_->owned());
