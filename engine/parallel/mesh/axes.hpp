@@ -45,8 +45,9 @@ class AxisSet {
  public:
   constexpr AxisSet() = default;
   constexpr AxisSet(std::initializer_list<Axis> axes) {
-    for (const Axis axis : axes) bits_ |= bit_of(axis);
+    for (const Axis axis : axes) add(axis);
   }
+  constexpr void add(Axis axis) { bits_ |= bit_of(axis); }
   constexpr bool has(Axis axis) const { return (bits_ & bit_of(axis)) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
   bool operator==(const AxisSet&) const = default;

@@ -72,7 +72,7 @@ class Pipeline final : public Strategy {
       checkpoint::check_part_of_model(file, stage_.module());
       checkpoint::read_weights(file, stage_.module());
     }
-    find_shared(recipe.model);
+    lay_out(recipe.model);
     if (options.state == StageState::sharded) {
       sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
     }
@@ -135,7 +135,7 @@ class Pipeline final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     if (reducer_) reducer_->finalize();
-    for (const std::size_t i : shared_) tied_->all_reduce(parameters_[i]->grad, ReduceOp::sum);
+    sum_tied();
     if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
@@ -188,13 +188,13 @@ class Pipeline final : public Strategy {
     std::vector<Piece> all = whole_pieces(stage_.module(), *optimizer_);
     if (!sharded_) return all;
     std::erase_if(all, [](const Piece& piece) { return piece.kind == PieceKind::optimizer_state; });
-    add_state(all, *optimizer_, sharded_->owned());
+    add_state(all, *optimizer_, layout_of(sharded_->owned(), layout_));
     return all;
   }
   void restore(const checkpoint::SavedRun& saved) override {
     if (!sharded_) return saved.load_part(stage_.module(), *optimizer_);
     checkpoint::check_part_of_model(saved.weights(), stage_.module());
-    restore_state(saved, *optimizer_, sharded_->owned(), device_);
+    restore_state(saved, layout_of(sharded_->owned(), layout_), *optimizer_);
     checkpoint::read_weights(saved.weights(), stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
@@ -209,23 +209,35 @@ class Pipeline final : public Strategy {
     return plan_;
   }
 
-  // Which parameters the first and the last stage both hold, and a group of these two.
-  void find_shared(const nn::ModelSpec& spec) {
-    if (options_.stages == 1) return;
+  // The places of the parameters. Some are held by the first and by the last stage, each of which
+  // has a part of their gradient; these two get a group.
+  void lay_out(const nn::ModelSpec& spec) {
     const nn::UnitRange first = stage_.cuts().front(), last = stage_.cuts().back();
-    const auto names = pipeline::shared_names(spec, first, last);
+    const auto names = options_.stages == 1 ? std::vector<std::string>{}
+                                            : pipeline::shared_names(spec, first, last);
+    std::vector<ParameterPlace> places = Layout(parameters_).places();
+    for (ParameterPlace& place : places) {
+      if (std::ranges::find(names, place.name) == names.end()) continue;
+      place.gradient.copies.add(mesh::Axis::pp);
+      place.gradient.partial.add(mesh::Axis::pp);
+    }
+    layout_ = Layout(std::move(places));
     if (names.empty()) return;
     const bool holds = stages_->rank() == 0 || is_last();
     tied_ = stages_->split(holds ? 0 : comm::ProcessGroup::no_color, stages_->rank());
-    if (!holds) return;
-    for (const std::string& name : names) {
-      const auto at = std::ranges::find(parameters_, name, &Parameter::name);
-      shared_.push_back(static_cast<std::size_t>(at - parameters_.begin()));
-    }
   }
 
-  bool is_shared(std::size_t index) const {
-    return std::ranges::find(shared_, index) != shared_.end();
+  const mesh::GradientKind& gradient(std::size_t index) const {
+    return layout_.places()[index].gradient;
+  }
+
+  // The reducer has made means over dp; what stages have in parts is summed.
+  void sum_tied() {
+    for (const auto& sum :
+         mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
+      if (!sum.over.has(mesh::Axis::pp)) continue;
+      tied_->all_reduce(parameters_[sum.gradient]->grad, ReduceOp::sum);
+    }
   }
 
   // Parameters that two stages share are a unit of their own. On both stages it is then cut alike
@@ -233,7 +245,7 @@ class Pipeline final : public Strategy {
   std::vector<std::vector<Parameter*>> units_to_shard() const {
     std::vector<std::vector<Parameter*>> units(2);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      units[is_shared(i) ? 1 : 0].push_back(parameters_[i]);
+      units[gradient(i).partial.has(mesh::Axis::pp) ? 1 : 0].push_back(parameters_[i]);
     }
     return units;
   }
@@ -252,16 +264,19 @@ class Pipeline final : public Strategy {
   // The norm is over all stages; what two of them hold counts once.
   void clip() {
     if (clip_norm_ <= 0) return;
+    const auto counts = [&](std::size_t i) { return counts_in_norm(gradient(i), ranks_.at()); };
     std::vector<Tensor> mine, copies;
     if (sharded_) {
-      mine = sharded_->gradients();
-      if (is_last() && !shared_.empty()) {
+      mine = sharded_->gradients();  // of units: what two stages hold is the last
+      bool all = true;
+      for (std::size_t i = 0; i < parameters_.size(); ++i) all = all && counts(i);
+      if (!all) {
         copies.push_back(mine.back());
         mine.pop_back();
       }
     }
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
-      (is_last() && is_shared(i) ? copies : mine).push_back(parameters_[i]->grad);
+      (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
     if (sharded_) groups.push_back(&shares_);
@@ -326,7 +341,7 @@ class Pipeline final : public Strategy {
   std::unique_ptr<comm::ProcessGroup> tied_;    // first and last stage, where they share
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
-  std::vector<std::size_t> shared_;  // of parameters_, held by the first and the last stage
+  Layout layout_;                              // of parameters_
   std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;

@@ -177,25 +177,23 @@ class ZeroStrategy final : public Strategy {
   }
 
   std::vector<Piece> pieces() override {
+    const Layout whole = layout_of_whole(), owned = layout_of(units_->owned(), whole);
     std::vector<Piece> all;
+    const auto add = [&](const Parameter& p, const ParameterPlace& place) {
+      all.push_back({PieceKind::parameter, p.name, place.whole, place.boxes, p.value});
+    };
     if (units_->keeps_parameters() && !units_->keeps_masters()) {
-      for (const Parameter* p : units_->model().parameters()) {
-        const Shape& shape = p->value.shape();
-        all.push_back({PieceKind::parameter, p->name, shape, whole_of(shape), p->value});
-      }
+      for (const Parameter* p : units_->model().parameters()) add(*p, whole.of(p->name));
     } else {
-      for (const ShardedUnits::Owned* owned : units_->owned()) {
-        const Parameter& p = owned->parameter;
-        all.push_back({PieceKind::parameter, p.name, *p.whole, boxes_of(*owned), p.value});
-      }
+      for (const Parameter* p : units_->shards()) add(*p, owned.of(p->name));
     }
-    add_state(all, *optimizer_, units_->owned());
+    add_state(all, *optimizer_, owned);
     return all;
   }
 
   void restore(const checkpoint::SavedRun& saved) override {
     check_model(saved.weights());
-    restore_state(saved, *optimizer_, units_->owned(), link_ ? link_->host() : device_);
+    restore_state(saved, layout_of(units_->owned(), layout_of_whole()), *optimizer_);
     fill_from(saved.weights());
     if (scaler_) go_on(*scaler_, saved);
   }
@@ -258,9 +256,15 @@ class ZeroStrategy final : public Strategy {
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
+  Layout layout_of_whole() const {
+    SymbolicDevice nowhere;
+    return Layout(nn::make_model(recipe_.saved_model(), nowhere, 0)->parameters());
+  }
   void fill_from(const checkpoint::SafetensorsFile& file) {
+    const Layout whole = layout_of_whole();
     units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
-      file.load_range(*file.find(name), begin, into);
+      const Boxes range = range_of(whole.of(name).boxes, begin, begin + into.numel());
+      file.load_boxes(*file.find(name), range, into);
     });
   }
 
