@@ -4,6 +4,10 @@
 
 namespace lockstep::train {
 
+TrainingRanks Making::ranks() const {
+  return axes ? TrainingRanks(group, *axes) : TrainingRanks(group);
+}
+
 std::unique_ptr<Strategy> WayMaker::make(Making&) const {
   throw ContractError("this way makes no strategy; it belongs into another slot");
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ struct Making {
   std::function<void()> on_spare{};
   // The hook of the way in the slot hook; a way that has buckets takes it.
   std::unique_ptr<collectives::CommHook> hook{};
+  // Of the axes of the run; without them, every rank of the group is on dp.
+  std::optional<mesh::AxisSizes> axes{};
+
+  // The group on these axes. Every rank calls it, once.
+  TrainingRanks ranks() const;
 };
 
 // The memory of a rank's device and of its node's host, and how many such devices a node has.

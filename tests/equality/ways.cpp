@@ -47,7 +47,8 @@ MakeWay async_way(int servers) {
 MakeWay pipeline_way(const train::PipelineOptions& options) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
              const BarTask& task) {
-    return train::make_pipeline(group, device, recipe, task.clip_norm, options);
+    const mesh::AxisSizes pipelines{.dp = group.size() / options.stages, .pp = options.stages};
+    return train::make_pipeline({group, pipelines}, device, recipe, task.clip_norm, options);
   };
 }
 

@@ -54,11 +54,12 @@ Words both(Words one, const Words& other) {
 }
 
 // An axis that only this test has.
-Way axis(const std::string& stem) {
+Way axis(const std::string& stem, mesh::Axis of) {
   return {.stem = stem,
           .name = stem + " parallelism",
           .slot = Slot::axis,
           .option = stem,
+          .axis = of,
           .declare = [stem](Options& options) {
             options.section(stem).option(stem, "1", "ranks that share a layer");
           }};
@@ -207,7 +208,7 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
 }
 
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
-  const auto ways = with({axis("one"), axis("two")});
+  const auto ways = with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::cp)});
   const auto ranks = [&](const Words& words) { return apps::ranks_of(parsed(words, ways), ways); };
   CHECK(train::ranks_of_axes(parsed({"--one", "2", "--two", "3"}, ways), ways) == 6);
   CHECK(ranks({}) == 1);
