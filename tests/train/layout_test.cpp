@@ -43,14 +43,12 @@ std::vector<double> values_of(const Tensor& tensor) {
   return {data.begin(), data.end()};
 }
 
-constexpr mesh::AxisSet data{Axis::dp, Axis::cp, Axis::ep};
-
 // Of rank t of two along tp: columns of [2, 4]; rows of a vocabulary of 5, of which each rank has
 // room for 3; and a norm, whole on both, with partial gradients.
 Layout layout_of_half(std::int64_t t) {
   return Layout(
-      {{"columns", {2, 4}, {{{0, 2 * t}, {2, 2 * t + 2}}}, {.copies = data}},
-       {"table", {5, 2}, {{{3 * t, 0}, {3 + 2 * t, 2}}}, {.copies = data}},
+      {{"columns", {2, 4}, {{{0, 2 * t}, {2, 2 * t + 2}}}, {.copies = mesh::data_axes}},
+       {"table", {5, 2}, {{{3 * t, 0}, {3 + 2 * t, 2}}}, {.copies = mesh::data_axes}},
        {"norm", {3}, whole_of({3}), {.copies = {Axis::tp, Axis::dp}, .partial = {Axis::tp}}}});
 }
 
@@ -84,7 +82,7 @@ class Given final : public train::WholeModel {
  public:
   Given(train::TrainingRanks ranks, train::Replica replica, double clip_norm)
       : WholeModel(std::move(ranks), std::move(replica), clip_norm) {}
-  double step(std::span<const lockstep::data::Batch>, const nn::Occasion&, double) override {
+  double step(std::span<const data::Batch>, const nn::Occasion&, double) override {
     before_update();
     return 0;
   }
