@@ -90,6 +90,28 @@ class Given final : public train::WholeModel {
 
 }  // namespace
 
+TEST_CASE("ranks on axes: replicas differ in dp alone, in the order of ranks") {
+  on_fibers(8, [](comm::ProcessGroup& world) {
+    const train::TrainingRanks one_each(world);
+    CHECK(&one_each.replicas() == &world);
+    CHECK(one_each.share() == world.rank());
+    CHECK(one_each.shares() == 8);
+    const train::TrainingRanks ranks(world, {.tp = 2, .dp = 2, .pp = 2});
+    CHECK(&ranks.trainers() == &world);
+    CHECK(ranks.replicas().size() == 2);
+    CHECK(ranks.replicas().rank() == world.rank() / 2 % 2);
+    CHECK(ranks.share() == world.rank() / 2 % 2);
+    const auto stages = ranks.along({Axis::pp});
+    CHECK(stages->rank() == world.rank() / 4);
+    CpuDevice device;
+    const Tensor sum = full({1}, world.rank(), DType::int64, device);
+    ranks.replicas().all_reduce(sum, ReduceOp::sum);
+    CHECK(sum.item() == 2 * (world.rank() - 2 * ranks.share()) + 2);
+    const train::TrainingRanks all_on_dp(world, {.dp = 8});
+    CHECK(&all_on_dp.replicas() == &world);
+  });
+}
+
 TEST_CASE("layout: what ranks hold in parts is read from a whole checkpoint, and makes the same") {
   const TemporaryFolder folder("layout");
   CpuDevice host;
