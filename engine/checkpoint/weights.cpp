@@ -7,7 +7,8 @@
 namespace lockstep::checkpoint {
 namespace {
 
-// What a file must have for a tensor of the model: of one that a rank holds in part, the whole.
+// The entry that a file must have for a tensor of the model: for one that a rank holds in part, the
+// whole.
 struct Expected {
   std::string name;
   DType dtype;

@@ -44,6 +44,7 @@ std::string ChosenWays::note_on_resume(const Arguments& arguments) const {
 }
 
 std::unique_ptr<Strategy> ChosenWays::make(Making& making) const {
+  shares(making.arguments, making.group.size());  // throws where the axes do not divide the ranks
   making.axes = axes_of(making.arguments, ways_, making.group.size());
   if (hook_ != nullptr) making.hook = hook_->make_hook(making.arguments, making.recipe.seed);
   auto strategy = trainer_->make(making);

@@ -29,6 +29,7 @@ class ChosenWays {
   std::string compression(const Arguments& arguments) const;
   std::string note_on_resume(const Arguments& arguments) const;
   // Lays the ranks out on the axes first.
+  //   Throws  UsageError as shares
   std::unique_ptr<Strategy> make(Making& making) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace lockstep::train {
 namespace {
 
-// What a rank holds, without padding.
+// The elements that a rank holds, without padding.
 Tensor held(const Tensor& value, const Boxes& boxes) {
   const std::int64_t count = numel_of(boxes);
   return count == value.numel() ? value : value.view({-1}).narrow(0, count);

@@ -1,4 +1,4 @@
-// Where the parameters of a model are: of each, the elements that this rank holds, and the axes
+// The table of a model's parameters: of each, the elements that this rank holds, and the axes
 // along which other ranks hold the same. From this one table follow the pieces of a checkpoint and
 // what is read back of one, whether replicas are equal, which gradients are summed over which ranks
 // (train_3d.hpp), and which rank counts what in the norm.
@@ -62,7 +62,7 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer, co
 //   Throws   CheckpointError when it is of another model or optimizer
 void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module& model,
              optim::Optimizer& optimizer);
-// Of the optimizer's state, that of the optimizer's parameters.
+// The same for the state of the optimizer's parameters alone.
 void restore_state(const checkpoint::SavedRun& saved, const Layout& layout,
                    optim::Optimizer& optimizer);
 

@@ -153,7 +153,7 @@ Boxes take(Boxes& missing, const Boxes& held) {
   return taken;
 }
 
-// Where the elements of a tensor come from: `to`'s own first, then those of a rank that holds all.
+// The origin of each element of a tensor: `to`'s own first, then those of a rank that holds all.
 std::vector<Taken> plan_of(std::vector<const Held*> holders, int to) {
   const Shape& shape = holders.front()->shape;
   std::ranges::stable_sort(holders, {}, [&](const Held* one) {
@@ -200,7 +200,7 @@ std::string tensor_of(const Held& held) {
   return text(held.name, " ", static_cast<int>(held.dtype), " ", list_of(held.shape));
 }
 
-// What a box has in common with each of a tensor's boxes: first of all, itself.
+// The common parts of a box and each of a tensor's boxes, of which it is one itself.
 Boxes regions_of(const Box& box, const Boxes& all) {
   Boxes regions;
   for (const Box& other : all) {

@@ -33,7 +33,7 @@ struct Making {
   std::function<void()> on_spare{};
   // The hook of the way in the slot hook; a way that has buckets takes it.
   std::unique_ptr<collectives::CommHook> hook{};
-  // Of the axes of the run; without them, every rank of the group is on dp.
+  // The sizes of the axes of the run; without them, every rank of the group is on dp.
   std::optional<mesh::AxisSizes> axes{};
 
   // The group on these axes. Every rank calls it, once.

@@ -23,7 +23,8 @@ const GradientKind expert{.copies = {Axis::dp, Axis::cp}, .partial = {}};
 
 }  // namespace
 
-TEST_CASE("3D: cut or whole, a gradient is the mean over dp; partial copies are summed as well") {
+TEST_CASE(
+    "3D: cut or whole, a gradient is the mean over dp, and partial copies are summed as well") {
   const std::vector<GradientKind> all{cut, copy, norm_under_sp, tied};
   CHECK(reduce_gradients_3d({.tp = 2, .dp = 4, .pp = 2}, all, MicroBatch::last) ==
         std::vector<GradientSum>{{0, {Axis::dp}, 0.25},

@@ -11,13 +11,13 @@ using lockstep::test::contains;
 namespace {
 
 // Elements 0, 1, 2, … of a tensor.
-Tensor counted(const Shape& shape, Device& device) {
+Tensor numbered(const Shape& shape, Device& device) {
   std::vector<double> values(static_cast<std::size_t>(numel_of(shape)));
   std::iota(values.begin(), values.end(), 0.0);
   return from_values(values, shape, DType::int64, device);
 }
 
-std::vector<std::int64_t> values_of(const Tensor& tensor) {
+std::vector<std::int64_t> integers_of(const Tensor& tensor) {
   const auto data = tensor.data<std::int64_t>();
   return {data.begin(), data.end()};
 }
@@ -39,22 +39,22 @@ TEST_CASE("box: a flat range is a part of a row, whole rows, and a part of a row
 TEST_CASE("box: every range of every list is its elements, in order") {
   CpuDevice device;
   const Shape shape{3, 2, 4};
-  const Tensor whole = counted(shape, device);
+  const Tensor whole = numbered(shape, device);
   const std::vector<Boxes> lists{whole_of(shape),
                                  {{{0, 0, 1}, {3, 2, 3}}},
                                  {{{2, 0, 0}, {3, 2, 4}}, {{0, 1, 1}, {2, 2, 4}}},
                                  {{{1, 0, 0}, {1, 2, 4}}, {{0, 0, 0}, {1, 1, 4}}}};
   for (const Boxes& boxes : lists) {
-    const std::vector<std::int64_t> all = values_of(cut(whole, boxes));
+    const std::vector<std::int64_t> all = integers_of(cut(whole, boxes));
     REQUIRE(std::ssize(all) == numel_of(boxes));
     for (std::int64_t begin = 0; begin <= numel_of(boxes); ++begin) {
       for (std::int64_t end = begin; end <= numel_of(boxes); ++end) {
         const Boxes range = range_of(boxes, begin, end);
         CHECK(range.size() <= 5 * boxes.size());
-        CHECK(values_of(cut(whole, range)) ==
+        CHECK(integers_of(cut(whole, range)) ==
               std::vector<std::int64_t>(all.begin() + begin, all.begin() + end));
-        CHECK(values_of(cut_of_part(cut(whole, boxes), boxes, range)) ==
-              values_of(cut(whole, range)));
+        CHECK(integers_of(cut_of_part(cut(whole, boxes), boxes, range)) ==
+              integers_of(cut(whole, range)));
       }
     }
   }
@@ -64,11 +64,11 @@ TEST_CASE("box: query, key and value of a head, and a flat range of a column, ca
   CpuDevice device;
   // [3·C, C] with C = 4 and two heads of two rows: the second head's.
   const Boxes head{{{2, 0}, {4, 4}}, {{6, 0}, {8, 4}}, {{10, 0}, {12, 4}}};
-  CHECK(values_of(cut(counted({12, 4}, device), head)).front() == 8);
+  CHECK(integers_of(cut(numbered({12, 4}, device), head)).front() == 8);
   CHECK(numel_of(head) == 24);
   // Elements 3 to 6 of the last two columns of [4, 4].
   const Boxes columns{{{0, 2}, {4, 4}}};
-  CHECK(values_of(cut(counted({4, 4}, device), range_of(columns, 3, 6))) ==
+  CHECK(integers_of(cut(numbered({4, 4}, device), range_of(columns, 3, 6))) ==
         std::vector<std::int64_t>{7, 10, 11});
 }
 
@@ -93,14 +93,14 @@ TEST_CASE("box: a box without a hole is boxes that do not overlap and miss no el
     }
     const Tensor expected = zeros(shape, DType::int64, device);
     place(full({numel_of(box)}, 1, DType::int64, device), {box}, expected);
-    CHECK(values_of(marks) == values_of(expected));
+    CHECK(integers_of(marks) == integers_of(expected));
   }
 }
 
 TEST_CASE("box: a part without the wanted elements says which") {
   CpuDevice device;
   const Boxes held{{{0, 0}, {2, 2}}};
-  const Tensor part = cut(counted({4, 4}, device), held);
+  const Tensor part = cut(numbered({4, 4}, device), held);
   CHECK_THROWS_WITH(cut_of_part(part, held, {{{1, 1}, {2, 3}}}),
                     contains("no box holds [1, 1]-[2, 3]"));
 }

@@ -43,14 +43,12 @@ std::vector<double> values_of(const Tensor& tensor) {
   return {data.begin(), data.end()};
 }
 
-constexpr mesh::AxisSet data{Axis::dp, Axis::cp, Axis::ep};
-
 // Of rank t of two along tp: columns of [2, 4]; rows of a vocabulary of 5, of which each rank has
 // room for 3; and a norm, whole on both, with partial gradients.
 Layout layout_of_half(std::int64_t t) {
   return Layout(
-      {{"columns", {2, 4}, {{{0, 2 * t}, {2, 2 * t + 2}}}, {.copies = data}},
-       {"table", {5, 2}, {{{3 * t, 0}, {3 + 2 * t, 2}}}, {.copies = data}},
+      {{"columns", {2, 4}, {{{0, 2 * t}, {2, 2 * t + 2}}}, {.copies = mesh::data_axes}},
+       {"table", {5, 2}, {{{3 * t, 0}, {3 + 2 * t, 2}}}, {.copies = mesh::data_axes}},
        {"norm", {3}, whole_of({3}), {.copies = {Axis::tp, Axis::dp}, .partial = {Axis::tp}}}});
 }
 
@@ -84,13 +82,35 @@ class Given final : public train::WholeModel {
  public:
   Given(train::TrainingRanks ranks, train::Replica replica, double clip_norm)
       : WholeModel(std::move(ranks), std::move(replica), clip_norm) {}
-  double step(std::span<const lockstep::data::Batch>, const nn::Occasion&, double) override {
+  double step(std::span<const data::Batch>, const nn::Occasion&, double) override {
     before_update();
     return 0;
   }
 };
 
 }  // namespace
+
+TEST_CASE("ranks on axes: replicas differ in dp alone, in the order of ranks") {
+  on_fibers(8, [](comm::ProcessGroup& world) {
+    const train::TrainingRanks one_each(world);
+    CHECK(&one_each.replicas() == &world);
+    CHECK(one_each.share() == world.rank());
+    CHECK(one_each.shares() == 8);
+    const train::TrainingRanks ranks(world, {.tp = 2, .dp = 2, .pp = 2});
+    CHECK(&ranks.trainers() == &world);
+    CHECK(ranks.replicas().size() == 2);
+    CHECK(ranks.replicas().rank() == world.rank() / 2 % 2);
+    CHECK(ranks.share() == world.rank() / 2 % 2);
+    const auto stages = ranks.along({Axis::pp});
+    CHECK(stages->rank() == world.rank() / 4);
+    CpuDevice device;
+    const Tensor sum = full({1}, world.rank(), DType::int64, device);
+    ranks.replicas().all_reduce(sum, ReduceOp::sum);
+    CHECK(sum.item() == 2 * (world.rank() - 2 * ranks.share()) + 2);
+    const train::TrainingRanks all_on_dp(world, {.dp = 8});
+    CHECK(&all_on_dp.replicas() == &world);
+  });
+}
 
 TEST_CASE("layout: what ranks hold in parts is read from a whole checkpoint, and makes the same") {
   const TemporaryFolder folder("layout");

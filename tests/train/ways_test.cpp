@@ -220,6 +220,27 @@ TEST_CASE("ways: axes combine with each other, and multiply the ranks that share
   CHECK_THROWS_WITH(ranks({"--one", "0"}), contains("--one must be at least 1"));
 }
 
+TEST_CASE("ways: ranks that are left after the axes are dp, and the pipeline is an axis") {
+  const auto ways = with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::cp)});
+  const auto axes = [&](const Words& words, int ranks) {
+    return train::axes_of(parsed(words, ways), ways, ranks);
+  };
+  CHECK(axes({}, 6) == mesh::AxisSizes{.dp = 6});
+  CHECK(axes({"--pp", "3"}, 6) == mesh::AxisSizes{.dp = 2, .pp = 3});
+  CHECK(axes({"--one", "2", "--two", "2", "--pp", "2"}, 16) ==
+        mesh::AxisSizes{.tp = 2, .cp = 2, .dp = 2, .pp = 2});
+}
+
+TEST_CASE("ways: a way in the slot axis says which, and no two ways have the same one") {
+  Way nowhere = axis("one", mesh::Axis::tp);
+  nowhere.axis.reset();
+  CHECK_THROWS_WITH(apps::train_options(with({nowhere})),
+                    contains("one parallelism is in the slot axis and says no axis"));
+  CHECK_THROWS_WITH(
+      apps::train_options(with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::tp)})),
+      contains("two parallelism has the axis tp, as one parallelism"));
+}
+
 TEST_CASE("ways: docs/training.md shows the options of train as they are declared") {
   std::ifstream file(std::string(LOCKSTEP_ROOT) + "/docs/training.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};

@@ -3,7 +3,7 @@
 namespace lockstep::mesh {
 namespace {
 
-// What all ranks of a group along these axes have in common.
+// The place that all ranks of a group along these axes have in common.
 Coordinates without(Coordinates at, AxisSet axes) {
   for (const Axis axis : usual_order) {
     if (axes.has(axis)) at[axis] = 0;

@@ -1,5 +1,5 @@
-// What becomes of gradients when a model is trained along several axes at once: which of them are
-// summed over which ranks, and when, and by what the sums are divided.
+// Gradients of a model that is trained along several axes at once: which of them are summed over
+// which ranks, and when, and by what the sums are divided.
 //
 //   dp, ep, cp   ranks read other samples, or other tokens of them. Where they hold the same
 //                elements, the gradient is the mean over all of these data shards
@@ -26,7 +26,7 @@ namespace lockstep::mesh {
 
 inline constexpr AxisSet data_axes{Axis::cp, Axis::ep, Axis::dp};
 
-// What other ranks have to do with a gradient of this rank.
+// The other ranks that have to do with a gradient of this rank.
 struct GradientKind {
   AxisSet copies;   // the axes along which ranks hold the same elements
   AxisSet partial;  // of tp and pp, and of `copies`: those along which each has a part of the sum

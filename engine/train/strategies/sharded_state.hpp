@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-// Of what is owned, and of nothing else.
+// The layout of what is owned, and of nothing else.
 //   layout  of the parameters that are sharded: ranges are of the elements that it says
 Layout layout_of(const std::vector<zero::ShardedUnits::Owned*>& owned, const Layout& layout);
 

@@ -21,7 +21,8 @@ struct Replica {
   std::shared_ptr<nn::Module> weights = nullptr;  // as they are saved; none: the model's
   // The optimizer itself, where the weights are masters of the model's parameters.
   std::shared_ptr<optim::MasterOptimizer> masters = nullptr;
-  // Where several ranks hold one replica together: who holds what. None: every rank holds all.
+  // The places of the parameters where several ranks hold one replica together. None: every rank
+  // holds all.
   std::optional<Layout> layout = std::nullopt;
 };
 
