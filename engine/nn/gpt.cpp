@@ -36,13 +36,16 @@ struct Block {
 // the element of the sample, so a unit draws the same ones wherever it lies, and whatever tokens it
 // has.
 Value dropped(Tape& tape, const Value& x, double fraction, const Occasion& occasion,
-              std::uint64_t place) {
+              const TokenShare& tokens, std::uint64_t place) {
   if (occasion.mode == Mode::evaluation || fraction == 0) return x;
   const std::uint64_t of_step =
       random_bits(occasion.seed, static_cast<std::uint64_t>(occasion.step));
-  return autograd::dropout(
-      tape, x,
-      {fraction, random_bits(of_step, place), occasion.first_sample, occasion.sample_stride});
+  return autograd::dropout(tape, x,
+                           {.rate = fraction,
+                            .seed = random_bits(of_step, place),
+                            .first_sample = occasion.first_sample,
+                            .sample_stride = occasion.sample_stride,
+                            .first_element = tokens.index * x.tensor.size(1) * x.tensor.size(2)});
 }
 
 // Tokens [B, T] → x.
@@ -66,7 +69,7 @@ class EmbeddingUnit final : public Module {
       positions = autograd::narrow(tape, positions, 0, share_.index * length, length);
     }
     const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
-    return dropped(tape, x, options_.dropout, occasion_, 0);
+    return dropped(tape, x, options_.dropout, occasion_, share_, 0);
   }
 
   std::vector<Parameter*> parameters() override { return {&wte_, &wpe_}; }
@@ -87,6 +90,7 @@ class BlockUnit final : public Module {
   BlockUnit(std::int64_t number, const GptOptions& options, const LayerMaker& layers,
             const Made& made)
       : options_(options),
+        share_(layers.tokens()),
         first_place_(1 + 2 * static_cast<std::uint64_t>(number)),
         block_(text("h.", number), options,
                {deviation, deviation / std::sqrt(2.0 * static_cast<double>(options.layers))},
@@ -96,7 +100,7 @@ class BlockUnit final : public Module {
     // By value: recomputation happens later, for the occasion of this pass.
     const auto body = [this, occasion = occasion_](Tape& on, const Value& in) {
       return block_.forward(on, in, [&](const Value& v, std::uint64_t k) {
-        return dropped(on, v, options_.dropout, occasion, first_place_ + k);
+        return dropped(on, v, options_.dropout, occasion, share_, first_place_ + k);
       });
     };
     if (options_.keep == Keep::activations) return body(tape, x);
@@ -116,6 +120,7 @@ class BlockUnit final : public Module {
 
  private:
   GptOptions options_;
+  TokenShare share_;
   std::uint64_t first_place_;  // of dropout
   Occasion occasion_;
   Block block_;

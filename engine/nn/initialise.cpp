@@ -45,15 +45,18 @@ Tensor normal(Shape shape, double deviation, std::uint64_t stream, DType dtype, 
 }
 
 Tensor normal(Shape shape, double deviation, std::uint64_t stream, DType dtype, Device& device,
-              const Slice& slice) {
-  const auto row = static_cast<std::uint64_t>((slice.end - slice.begin) * slice.inner);
-  const auto skipped = static_cast<std::uint64_t>(slice.begin * slice.inner);
-  const auto whole_row = static_cast<std::uint64_t>(slice.along * slice.inner);
-  const std::uint64_t count = row * static_cast<std::uint64_t>(slice.outer);
-  return drawn(std::move(shape), dtype, device, [=](std::uint64_t i) {
-    if (i >= count) return 0.0;
-    return normal_number(stream, i / row * whole_row + skipped + i % row, deviation);
-  });
+              const Shape& whole, const Boxes& boxes) {
+  if (!device.has_numbers()) return zeros(std::move(shape), dtype, device, MemoryKind::parameters);
+  std::vector<double> values;
+  for (const Box& box : boxes) {
+    for_runs(whole, box, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t i = first; i < first + count; ++i) {
+        values.push_back(normal_number(stream, static_cast<std::uint64_t>(i), deviation));
+      }
+    });
+  }
+  values.resize(static_cast<std::size_t>(numel_of(shape)));
+  return from_values(values, std::move(shape), dtype, device, MemoryKind::parameters);
 }
 
 Tensor constant(Shape shape, double value, DType dtype, Device& device) {

@@ -31,6 +31,10 @@ class Head final : public Module {
 
 }  // namespace
 
+Part LayerMaker::part_of(const Parameter& parameter) const {
+  return {whole_of(parameter.value.shape())};
+}
+
 std::unique_ptr<Module> LayerMaker::norm(const std::string& name, std::int64_t width,
                                          const Made& made) const {
   return std::make_unique<LayerNorm>(name, width, made);

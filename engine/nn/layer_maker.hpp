@@ -9,6 +9,7 @@
 
 #include "engine/nn/layers.hpp"
 #include "engine/nn/module.hpp"
+#include "engine/tensor/box.hpp"
 
 namespace lockstep::nn {
 
@@ -18,9 +19,20 @@ struct TokenShare {
   std::int64_t count = 1;
 };
 
+// What a rank holds of a parameter.
+struct Part {
+  Boxes boxes;  // of the whole tensor; its elements come first in the value, then padding
+  // Whether a backward pass leaves this rank with the gradient, or with a term of a sum over the
+  // ranks that make the layer together, each of which holds all of the parameter.
+  enum class Gradient : std::uint8_t { complete, partial } gradient = Gradient::complete;
+};
+
 class LayerMaker {
  public:
   virtual ~LayerMaker() = default;
+
+  // Of a parameter of the model whose layers it makes, those that it did not make itself too.
+  virtual Part part_of(const Parameter& parameter) const;
 
   // Between the layers, x is [B, T / tokens().count, C].
   virtual TokenShare tokens() const { return {}; }
