@@ -14,13 +14,37 @@ Tensor held(const Tensor& value, const Boxes& boxes) {
   return count == value.numel() ? value : value.view({-1}).narrow(0, count);
 }
 
+// The axes along which ranks hold the same of a parameter that each has whole.
+constexpr mesh::AxisSet of_whole{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
+
+void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout,
+                  nn::Module& model) {
+  for (const Parameter* parameter : model.parameters()) {
+    const Boxes& boxes = layout.of(parameter->name).boxes;
+    file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
+  }
+  for (const nn::Buffer* buffer : model.buffers()) {
+    file.load_into(*file.find(buffer->name), buffer->value);
+  }
+}
+
 }  // namespace
 
 Layout::Layout(std::span<Parameter* const> parameters) {
-  constexpr mesh::AxisSet copies{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
   for (const Parameter* parameter : parameters) {
     const Shape& shape = parameter->value.shape();
-    places_.push_back({parameter->name, shape, whole_of(shape), {.copies = copies}});
+    places_.push_back({parameter->name, shape, whole_of(shape), {.copies = of_whole}});
+  }
+}
+
+Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers) {
+  for (const Parameter* parameter : parameters) {
+    const Shape& shape = parameter->whole_shape();
+    nn::Part part = layers.part_of(*parameter);
+    mesh::GradientKind gradient{.copies = of_whole};
+    if (!train::is_whole(part.boxes, shape)) gradient.copies = mesh::data_axes;
+    if (part.gradient == nn::Part::Gradient::partial) gradient.partial = {mesh::Axis::tp};
+    places_.push_back({parameter->name, shape, std::move(part.boxes), gradient});
   }
 }
 
@@ -76,18 +100,17 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
   }
 }
 
+void load_weights(const std::filesystem::path& file, const Layout& layout, nn::Module& model) {
+  const checkpoint::SafetensorsFile weights(file);
+  checkpoint::check_same_model(weights, model);
+  read_weights(weights, layout, model);
+}
+
 void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module& model,
              optim::Optimizer& optimizer) {
   checkpoint::check_same_model(saved.weights(), model);
   restore_state(saved, layout, optimizer);
-  const checkpoint::SafetensorsFile& file = saved.weights();
-  for (const Parameter* parameter : model.parameters()) {
-    const Boxes& boxes = layout.of(parameter->name).boxes;
-    file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
-  }
-  for (const nn::Buffer* buffer : model.buffers()) {
-    file.load_into(*file.find(buffer->name), buffer->value);
-  }
+  read_weights(saved.weights(), layout, model);
 }
 
 void restore_state(const checkpoint::SavedRun& saved, const Layout& layout,

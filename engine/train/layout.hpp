@@ -4,6 +4,7 @@
 // (train_3d.hpp), and which rank counts what in the norm.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "engine/checkpoint/saved_run.hpp"
+#include "engine/nn/layer_maker.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/mesh/train_3d.hpp"
@@ -33,6 +35,8 @@ class Layout {
   Layout() = default;
   // Whole on every rank that has them, which are copies along all axes but pp.
   explicit Layout(std::span<Parameter* const> parameters);
+  // As the layers' maker says: what it cuts differs along tp.
+  Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers);
   // In the order of the parameters; names are unique.
   explicit Layout(std::vector<ParameterPlace> places) : places_(std::move(places)) {}
 
@@ -56,6 +60,9 @@ std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,
 // Appends the state of an optimizer over parameters of the layout, as views.
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer, const Layout& layout);
 
+// Reads this rank's part of the weights of a file.
+//   Throws  CheckpointError as checkpoint::load_weights
+void load_weights(const std::filesystem::path& file, const Layout& layout, nn::Module& model);
 // Reads this rank's part of a saved run, box by box, and nothing else.
 //   model    has all parameters of the saved one, each in the part that the layout says
 //            (Parameter::whole)

@@ -10,6 +10,7 @@ TrainingRanks::TrainingRanks(comm::ProcessGroup& all)
 TrainingRanks::TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& sizes)
     : trainers_(&all), sizes_(sizes), at_(mesh::place_of(all, sizes)) {
   if (sizes.dp < all.size()) replicas_ = along({mesh::Axis::dp});
+  if (sizes.tp > 1) layer_ = along({mesh::Axis::tp});
 }
 
 std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {
