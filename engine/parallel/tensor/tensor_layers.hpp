@@ -18,7 +18,7 @@ namespace lockstep::tensor_parallel {
 
 enum class Sequence : std::uint8_t { whole, sliced };
 
-class TensorLayers final : public nn::LayerMaker {
+class TensorLayers : public nn::LayerMaker {
  public:
   //   group  must outlive the layers that are made
   TensorLayers(comm::ProcessGroup& group, Sequence sequence) : group_(group), sequence_(sequence) {}

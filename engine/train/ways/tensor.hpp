@@ -15,7 +15,9 @@ inline Way tensor_way() {
         .only_if({"sp"}, "cuts sequences among the ranks of --tp; pass --tp 2 or more",
                  [](const Arguments& arguments) { return arguments.integer("tp", 1) > 1; })
         .only_if({"tp"}, "splits the layers of a transformer; pass --model gpt, or leave it out",
-                 is_gpt);
+                 [](const Arguments& arguments) {
+                   return is_gpt(arguments) || arguments.integer("tp", 1) == 1;
+                 });
   };
   const char* stages =
       "does not combine with --tp yet: stages and shares of layers need groups of their own; leave "
