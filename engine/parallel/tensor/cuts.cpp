@@ -9,7 +9,8 @@ namespace {
 
 // Rows [first, first + count), of a matrix or of a bias.
 Box rows_of(const Shape& whole, std::int64_t first, std::int64_t count) {
-  Box box{Shape(whole.size(), 0), whole};
+  Box box{whole, whole};
+  for (std::int64_t& begin : box.begin) begin = 0;
   box.begin.front() = first;
   box.end.front() = first + count;
   return box;
