@@ -42,7 +42,7 @@ Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& lay
     const Shape& shape = parameter->whole_shape();
     nn::Part part = layers.part_of(*parameter);
     mesh::GradientKind gradient{.copies = of_whole};
-    if (!train::is_whole(part.boxes, shape)) gradient.copies = mesh::data_axes;
+    if (!lockstep::is_whole(part.boxes, shape)) gradient.copies = mesh::data_axes;
     if (part.gradient == nn::Part::Gradient::partial) gradient.partial = {mesh::Axis::tp};
     places_.push_back({parameter->name, shape, std::move(part.boxes), gradient});
   }
@@ -50,7 +50,7 @@ Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& lay
 
 bool Layout::is_whole() const {
   return std::ranges::all_of(places_, [](const ParameterPlace& place) {
-    return train::is_whole(place.boxes, place.whole);
+    return lockstep::is_whole(place.boxes, place.whole);
   });
 }
 
