@@ -26,7 +26,7 @@ Layout::Layout(std::span<Parameter* const> parameters) {
 
 bool Layout::is_whole() const {
   return std::ranges::all_of(places_, [](const ParameterPlace& place) {
-    return train::is_whole(place.boxes, place.whole);
+    return lockstep::is_whole(place.boxes, place.whole);
   });
 }
 

@@ -52,7 +52,7 @@ Layout layout_of_half(std::int64_t t) {
        {"norm", {3}, whole_of({3}), {.copies = {Axis::tp, Axis::dp}, .partial = {Axis::tp}}}});
 }
 
-std::shared_ptr<Holder> half(Device& device) {
+std::shared_ptr<Holder> half_model(Device& device) {
   const auto parameter = [&](const char* name, const Shape& shape, const Shape& whole) {
     Parameter made{name, zeros(shape, DType::float64, device), {}, {}};
     made.whole = whole;
@@ -126,7 +126,7 @@ TEST_CASE("layout: what ranks hold in parts is read from a whole checkpoint, and
     const checkpoint::SavedRun saved(saved_in);
     const Layout layout = layout_of_half(group.rank());
     CHECK_FALSE(layout.is_whole());
-    const auto mine = half(device);
+    const auto mine = half_model(device);
     const auto my_optimizer = momentum(*mine);
     train::restore(saved, layout, *mine, *my_optimizer);
     const bool first = group.rank() == 0;
@@ -155,7 +155,7 @@ TEST_CASE("layout: a checkpoint of other sizes is refused with the whole's shape
   Holder other({{"columns", counted({2, 2}, 0, device), {}, {}}});
   const auto saved_in = checkpoint::save(folder.path(), other, *momentum(other), {.step = 1});
   const checkpoint::SavedRun saved(saved_in);
-  const auto mine = half(device);
+  const auto mine = half_model(device);
   CHECK_THROWS_WITH(train::restore(saved, layout_of_half(0), *mine, *momentum(*mine)),
                     contains("\"columns\" is float64 [2, 2] in the file and float64 [2, 4] here"));
 }
@@ -169,7 +169,7 @@ TEST_CASE(
     on_fibers(4, [&](comm::ProcessGroup& world) {
       CpuDevice device;
       train::Replica replica;
-      const auto mine = half(device);
+      const auto mine = half_model(device);
       replica.model = mine;
       replica.optimizer = momentum(*mine);
       const train::TrainingRanks ranks(world, {.tp = 2, .dp = 2});

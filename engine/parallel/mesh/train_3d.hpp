@@ -28,8 +28,8 @@ inline constexpr AxisSet data_axes{Axis::cp, Axis::ep, Axis::dp};
 
 // The other ranks that have to do with a gradient of this rank.
 struct GradientKind {
-  AxisSet copies;   // the axes along which ranks hold the same elements
-  AxisSet partial;  // of tp and pp, and of `copies`: those along which each has a part of the sum
+  AxisSet copies{};   // the axes along which ranks hold the same elements
+  AxisSet partial{};  // of tp and pp, and of `copies`: those along which each has a part of the sum
   bool operator==(const GradientKind&) const = default;
 };
 

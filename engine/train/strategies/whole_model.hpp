@@ -75,8 +75,8 @@ class WholeModel : public Strategy {
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::shared_ptr<nn::Module> weights_;  // which are saved
-  Layout layout_;
   std::shared_ptr<optim::MasterOptimizer> masters_;
+  Layout layout_;     // of the model's parameters
   double clip_norm_;  // 0 where the optimizer has masters, and clips itself
   double rate_;       // of the optimizer, when it was given
   PhaseWatch* phases_ = nullptr;
