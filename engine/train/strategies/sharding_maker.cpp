@@ -52,11 +52,16 @@ ZeroOptions zero_options_on(const Arguments& arguments, int ranks, int ranks_per
 }
 
 std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
+  const TrainingRanks ranks = making.ranks();
+  const mesh::AxisSizes& sizes = ranks.sizes();
+  // Neighbours in dp are as many ranks apart as share a layer.
+  const int replicas_per_node = (making.ranks_per_node + sizes.tp * sizes.cp * sizes.ep - 1) /
+                                (sizes.tp * sizes.cp * sizes.ep);
   ZeroOptions options =
-      zero_options_on(making.arguments, making.group.size(), making.ranks_per_node);
+      zero_options_on(making.arguments, ranks.replicas().size(), replicas_per_node);
   options.strands = making.strands;
   options.host = making.host;
-  return make_zero(making.group, making.device, making.recipe, making.clip_norm, options);
+  return make_zero(ranks, making.device, making.recipe, making.clip_norm, options);
 }
 
 void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {

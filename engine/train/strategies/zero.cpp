@@ -64,8 +64,8 @@ class ZeroStrategy final : public Strategy {
  public:
   ZeroStrategy(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
                const ZeroOptions& options)
-      : trainers_(ranks.trainers),
-        replicas_(ranks.replicas),
+      : ranks_(std::move(ranks)),
+        replicas_(ranks_.replicas()),
         device_(device),
         recipe_(recipe),
         options_(options),
@@ -99,9 +99,9 @@ class ZeroStrategy final : public Strategy {
   }
 
   RankPosition position() const override {
-    return {Role::train, replicas_.rank(), replicas_.size(), 0};
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
   }
-  comm::ProcessGroup& trainers() override { return trainers_; }
+  comm::ProcessGroup& trainers() override { return ranks_.trainers(); }
   Device& device() override { return device_; }
   const Device* host() const override { return link_ ? &link_->host() : nullptr; }
   DType dtype() const override { return recipe_.model.dtype; }
@@ -177,25 +177,23 @@ class ZeroStrategy final : public Strategy {
   }
 
   std::vector<Piece> pieces() override {
+    const Layout whole = layout_of_whole(), owned = layout_of(units_->owned(), whole);
     std::vector<Piece> all;
+    const auto add = [&](const Parameter& p, const ParameterPlace& place) {
+      all.push_back({PieceKind::parameter, p.name, place.whole, place.boxes, p.value});
+    };
     if (units_->keeps_parameters() && !units_->keeps_masters()) {
-      for (const Parameter* p : units_->model().parameters()) {
-        const Shape& shape = p->value.shape();
-        all.push_back({PieceKind::parameter, p->name, shape, whole_of(shape), p->value});
-      }
+      for (const Parameter* p : units_->model().parameters()) add(*p, whole.of(p->name));
     } else {
-      for (const ShardedUnits::Owned* owned : units_->owned()) {
-        const Parameter& p = owned->parameter;
-        all.push_back({PieceKind::parameter, p.name, *p.whole, slice_of(*owned), p.value});
-      }
+      for (const Parameter* p : units_->shards()) add(*p, owned.of(p->name));
     }
-    add_state(all, *optimizer_, units_->owned());
+    add_state(all, *optimizer_, owned);
     return all;
   }
 
   void restore(const checkpoint::SavedRun& saved) override {
     check_model(saved.weights());
-    restore_state(saved, *optimizer_, units_->owned(), link_ ? link_->host() : device_);
+    restore_state(saved, layout_of(units_->owned(), layout_of_whole()), *optimizer_);
     fill_from(saved.weights());
     if (scaler_) go_on(*scaler_, saved);
   }
@@ -258,14 +256,20 @@ class ZeroStrategy final : public Strategy {
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
+  Layout layout_of_whole() const {
+    SymbolicDevice nowhere;
+    return Layout(nn::make_model(recipe_.saved_model(), nowhere, 0)->parameters());
+  }
   void fill_from(const checkpoint::SafetensorsFile& file) {
+    const Layout whole = layout_of_whole();
     units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
-      file.load_range(*file.find(name), begin, into);
+      const Boxes range = range_of(whole.of(name).boxes, begin, begin + into.numel());
+      file.load_boxes(*file.find(name), range, into);
     });
   }
 
-  comm::ProcessGroup& trainers_;
-  comm::ProcessGroup& replicas_;
+  TrainingRanks ranks_;
+  comm::ProcessGroup& replicas_;  // of ranks_
   Device& device_;
   Recipe recipe_;
   ZeroOptions options_;
@@ -307,9 +311,9 @@ int shard_ranks_by_node(int ranks, int ranks_per_node) {
 
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options) {
-  check(options, ranks.replicas.size());
-  check_agree(ranks.replicas, lines_of(options, recipe, clip_norm));
-  return std::make_unique<ZeroStrategy>(ranks, device, recipe, clip_norm, options);
+  check(options, ranks.replicas().size());
+  check_agree(ranks.replicas(), lines_of(options, recipe, clip_norm));
+  return std::make_unique<ZeroStrategy>(std::move(ranks), device, recipe, clip_norm, options);
 }
 
 }  // namespace lockstep::train

@@ -51,8 +51,8 @@ class PipelineMaker final : public WayMaker {
  public:
   std::unique_ptr<Strategy> make(Making& making) const override {
     const PipelineOptions options = options_of(making.arguments);
-    train::check(options, making.group.size());
-    return make_pipeline(making.group, making.device, making.recipe, making.clip_norm, options);
+    const TrainingRanks ranks = making.ranks();
+    return make_pipeline(ranks, making.device, making.recipe, making.clip_norm, options);
   }
   void check(const Arguments& arguments, const nn::ModelSpec& model, int) const override {
     train::check(options_of(arguments), model);
