@@ -251,7 +251,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
     price.forward_collectives = 1;
     price.forward_words = "one all-reduce forward";
   }
-  if (p.asked != OperatorsAsked::leave) {
+  if (p.asked != OperatorsAsked::leave && p.input == LayerInput::wanted) {
     price.backward = once;
     price.backward_collectives = 1;
     price.backward_words = "one all-reduce backward";
@@ -270,35 +270,49 @@ void cost(CaseRunner& runner) {
       }
     }
   }
-  Problem p = usual(runner, 1, OperatorsAsked::both);
+  Problem p = usual(runner, 3, OperatorsAsked::both);
+  p.input = LayerInput::constant;
+  judge(runner, contract_of(runner), p, check_cost);
+  p = usual(runner, 1, OperatorsAsked::both);
   p.shape = {600, 100};
   judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
 }
 
-// A tensor of 8 MB. f returns the one that it was given; g makes one, and keeps nothing else.
+// Tensors of 8 MB. Forward, f makes none and g one; backward it is the other way round.
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const LayerService& seen) {
+  const bool enters = p.asked == OperatorsAsked::enter;
+  constexpr std::int64_t small = 4096;
+  const std::int64_t bytes = p.fill.front() * 8;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(
+        runner, played, rank, seen.of(rank).forward,
+        {.tensor_bytes = (enters ? 0 : bytes) + small,
+         .adapter_bytes = bytes,
+         .of_what = enters ? "an operator that returns what it was given" : "the sum",
+         .cause = {"copied", enters ? "forward, f changes nothing: record the same tensor"
+                                    : "the sum is all that is made; keep nothing else"}});
+    check_member_memory(
+        runner, played, rank, seen.of(rank).backward,
+        {.tensor_bytes = bytes + small,
+         .adapter_bytes = 2 * bytes,
+         .of_what = enters ? "the sum of the gradients" : "the sum that was made forward",
+         .cause = {"copied", enters ? "one copy of the gradient is enough"
+                                    : "backward, g passes on the gradient as it is"}});
+  }
+}
+
 void memory(CaseRunner& runner) {
-  const std::int64_t count = 1 << 20, bytes = count * 8;
+  auto contract = contract_of(runner);
+  contract.compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                        const LayerReports& reports, const LayerService& seen) {
+    compare_layer(at, played, p, reports, seen);
+    check_memory(at, played, p, seen);
+  };
   for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
     Problem p = usual(runner, 2, asked);
-    p.fill = {count};
+    p.fill = {1 << 20};
     p.shape = {1};
-    p.walk = LayerWalk::inference;
-    auto contract = contract_of(runner);
-    contract.compare = [&, asked](CaseRunner& at, const Played& played, const Problem& q,
-                                  std::uint64_t, const LayerReports& reports,
-                                  const LayerService& seen) {
-      compare_layer(at, played, q, reports, seen);
-      const bool enters = asked == OperatorsAsked::enter;
-      for (int rank = 0; rank < q.ranks(); ++rank) {
-        check_member_memory(
-            at, played, rank, seen.of(rank).forward,
-            {.tensor_bytes = (enters ? 0 : bytes) + 4096,
-             .adapter_bytes = bytes,
-             .of_what = enters ? "an operator that returns what it was given" : "the sum",
-             .cause = {"copied", enters ? "forward, f changes nothing: record the same tensor"
-                                        : "the sum is all that is made; keep nothing else"}});
-      }
-    };
     judge(runner, contract, p);
   }
 }
@@ -324,7 +338,7 @@ Exam exam() {
        cost,
        {},
        Asks::cost},
-      {"f returns the tensor that it was given, and g makes one", memory, {}, Asks::cost},
+      {"f makes a tensor backward only, and g forward only", memory, {}, Asks::cost},
   };
 }
 
