@@ -59,6 +59,12 @@ class Comparison {
     expected.otherwise = otherwise;
     expected.mistakes = [&](int rank) {
       std::vector<Mistake<Numbers>> all;
+      if (p_.dtype == DType::float64) {
+        all.push_back({{"rounded",
+                        "only the last digits are wrong: on the way a float64 was rounded to a "
+                        "smaller type"},
+                       right});
+      }
       if (!layer_.mistakes) return all;
       for (const auto& one : layer_.mistakes(rank)) {
         const Numbers& gives = number_of(one.gives);

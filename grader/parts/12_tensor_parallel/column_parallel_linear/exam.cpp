@@ -218,13 +218,24 @@ void whole_output(CaseRunner& runner) {
     p.whole = true;
     judge(runner, contract_of(runner), p);
   }
+}
+
+void any_shape(CaseRunner& runner) {
+  checks.any_shape(runner);
+  for (const Sizes& lead : {Sizes{}, {2, 3}}) {
+    Problem p = usual(runner, 3);
+    p.whole = true;
+    p.lead = lead;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void several_passes(CaseRunner& runner) {
+  checks.several_passes(runner);
   Problem p = usual(runner, 3);
   p.whole = true;
-  p.lead = {2, 3};
   p.walk = LayerWalk::in_halves;
   p.back = {1, 0};
-  judge(runner, contract_of(runner), p);
-  p.lead = {};
   judge(runner, contract_of(runner), p);
 }
 
@@ -307,18 +318,18 @@ Exam exam() {
        }},
       {"ColumnOutput::whole: all columns on every rank, and the gradient of this rank's alone",
        whole_output},
-      {"x of one to three dimensions, without rows, without a bias",
-       [](CaseRunner& runner) { checks.any_shape(runner); }},
+      {"x of one to three dimensions, without rows, without a bias", any_shape},
       {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
       {"NaN and infinity show in what they go into, and nowhere else",
        [](CaseRunner& runner) { checks.odd_values(runner); }},
       {"several passes in flight, in any order; backward in two halves; an x that is a constant",
-       [](CaseRunner& runner) { checks.several_passes(runner); }},
-      {"in a subgroup, twice",
+       several_passes},
+      {"in a subgroup, twice: a rank's columns go by its place in the group",
        [](CaseRunner& runner) {
          Problem p = usual(runner, 3);
          p.members = whole_world(8);
          p.members.ranks = {6, 1, 4};
+         p.whole = true;
          play_twice(runner, contract_of(runner), p);
        }},
       {"shapes that do not fit are refused before anything is sent",
