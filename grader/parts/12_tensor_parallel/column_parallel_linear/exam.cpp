@@ -227,6 +227,8 @@ void any_shape(CaseRunner& runner) {
     p.whole = true;
     p.lead = lead;
     judge(runner, contract_of(runner), p);
+    p.inputs = 1, p.outputs = 3;  // of each rank, one column
+    judge(runner, contract_of(runner), p);
   }
 }
 

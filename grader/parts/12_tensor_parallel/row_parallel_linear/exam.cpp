@@ -212,6 +212,13 @@ const LinearChecks<Problem> checks{usual,
                                      judge(runner, contract_of(runner), p, {}, asked);
                                    }};
 
+void any_shape(CaseRunner& runner) {
+  checks.any_shape(runner);
+  Problem p = usual(runner, 3);
+  p.inputs = 3, p.outputs = 1;  // of each rank, one column
+  judge(runner, contract_of(runner), p);
+}
+
 Problem usual_pair(CaseRunner& runner, int ranks) {
   Problem p = usual(runner, ranks);
   p.before = 3;
@@ -292,8 +299,7 @@ Exam exam() {
          for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
        }},
       {"behind a column-parallel layer and relu, the pair is the dense pair", pairs},
-      {"x of one to three dimensions, without rows, without a bias",
-       [](CaseRunner& runner) { checks.any_shape(runner); }},
+      {"x of one to three dimensions, without rows, without a bias", any_shape},
       {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
       {"NaN and infinity show in what they go into, and nowhere else",
        [](CaseRunner& runner) { checks.odd_values(runner); }},
