@@ -23,7 +23,7 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
   const Kernels& kernels = table.device().kernels();
   kernels.check_indices(
       indices, {.operation = "embedding", .limit = table.size(0), .outside = &refuse_index});
-  kernels.embedding(table, indices, out);
+  kernels.embedding(table, indices, 0, out);
   charge(out, 0, 2);
   return out;
 }
@@ -38,7 +38,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_
   const Kernels& kernels = grad.device().kernels();
   kernels.check_indices(
       indices, {.operation = "embedding_backward", .limit = rows, .outside = &refuse_index});
-  kernels.embedding_backward(grad, indices, out);
+  kernels.embedding_backward(grad, indices, 0, out);
   out.device().charge(0, static_cast<double>(out.bytes()));  // begins at zero
   charge(grad, 1, 2);
   return out;
