@@ -3,15 +3,12 @@
 #include "engine/tensor/operation.hpp"
 
 namespace lockstep::ops {
-namespace {
 
-[[noreturn]] void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
-                               std::int64_t rows) {
+void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
+                  std::int64_t rows) {
   throw ContractError(text(operation, ": index ", index, " is outside the table's ", rows,
                            " rows; is the vocabulary the model's?"));
 }
-
-}  // namespace
 
 Tensor embedding(const Tensor& table, const Tensor& indices) {
   check_float("embedding", table);

@@ -5,23 +5,6 @@
 namespace lockstep::ops {
 namespace {
 
-[[noreturn]] void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
-                               std::int64_t classes) {
-  if (place < 0) {
-    throw ContractError(text(operation,
-                             ": the mean of an empty batch, or of one whose labels are all "
-                             "ignored, is undefined; use Reduction::sum"));
-  }
-  throw ContractError(text(operation, ": label ", label, " of row ", place, " is outside [0, ",
-                           classes, "), the columns of all holders"));
-}
-
-[[noreturn]] void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
-                               std::int64_t rows) {
-  throw ContractError(text(operation, ": index ", index, " is outside the ", rows,
-                           " rows of all holders; is the vocabulary the model's?"));
-}
-
 // `held` columns, or rows, of a tensor have room for those of the split.
 void check_split(const char* operation, std::int64_t held, const ColumnSplit& split) {
   LOCKSTEP_CHECK(split.count >= 0 && split.count <= held && split.first >= 0 &&

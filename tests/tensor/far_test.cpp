@@ -158,6 +158,19 @@ Results losses(DType dtype, Device& device) {
   return out;
 }
 
+Results split_losses(DType dtype, Device& device) {
+  const ops::ColumnSplit columns{7, 19, 30};
+  const Tensor logits = noise({5, 21}, dtype, device);
+  const Tensor labels = integers({8, 0, -100, 29, 25}, device);
+  const Tensor maximum = ops::row_maximum(logits, columns);
+  const Tensor sum = ops::sum_of_exponentials(logits, maximum, columns);
+  const Tensor picked = ops::picked_logits(logits, labels, columns);
+  const Tensor loss = ops::split_cross_entropy(maximum, sum, picked, labels);
+  const Tensor of_loss = full({1}, 0.5, loss.dtype(), device);
+  return {maximum, sum, picked, loss,
+          ops::split_cross_entropy_backward(of_loss, logits, maximum, sum, labels, columns)};
+}
+
 Results norms(DType dtype, Device& device) {
   const Tensor x = noise({5, 19}, dtype, device), grad = noise({5, 19}, dtype, device, 1);
   const Tensor weight = noise({19}, dtype, device, 2), bias = noise({19}, dtype, device, 3);
@@ -185,7 +198,9 @@ Results rows_by_number(DType dtype, Device& device) {
   const Tensor table = noise({6, 5}, dtype, device);
   const Tensor indices = integers({5, 0, 3, 3}, device);
   return {ops::embedding(table, indices.view({2, 2})),
-          ops::embedding_backward(noise({4, 5}, dtype, device, 1), indices, 6)};
+          ops::embedding_backward(noise({4, 5}, dtype, device, 1), indices, 6),
+          ops::split_embedding(table, indices, {2, 3, 6}),
+          ops::split_embedding_backward(noise({4, 5}, dtype, device, 2), indices, {2, 3, 6}, 5)};
 }
 
 Results attention(DType dtype, Device& device) {
@@ -245,9 +260,10 @@ TEST_CASE("far: every operation computes the CPU's bits, forward and backward") 
   for (const DType dtype : computed) {
     for (const auto& [what, program] :
          {std::pair("elements", &element_by_element), std::pair("products", &products),
-          std::pair("losses", &losses), std::pair("norms", &norms),
-          std::pair("embedding", &rows_by_number), std::pair("attention", &attention),
-          std::pair("updates", &updates), std::pair("global norms", &global_norms)}) {
+          std::pair("losses", &losses), std::pair("split losses", &split_losses),
+          std::pair("norms", &norms), std::pair("embedding", &rows_by_number),
+          std::pair("attention", &attention), std::pair("updates", &updates),
+          std::pair("global norms", &global_norms)}) {
       check_same(text(what, " of ", name_of(dtype)),
                  [&](Device& device) { return program(dtype, device); });
     }

@@ -44,7 +44,7 @@ AttentionShare leaves(Tape& tape, Weights& weights) {
 }  // namespace
 
 TEST_CASE("parallel_attention: the layer of one device, with one all-reduce each way") {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
+  for (const int ranks : group_sizes) {
     CAPTURE(ranks);
     on_recorded_ranks(ranks, [&](RecordedGroup& group, Device& device) {
       const int rank = group.rank();

@@ -176,7 +176,7 @@ void check_gradients(const Weights& seen, const Weights& expected) {
 }  // namespace
 
 TEST_CASE("a block on tensor-parallel ranks is the block of one device: two all-reduces each way") {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
+  for (const int ranks : group_sizes) {
     CAPTURE(ranks);
     on_recorded_ranks(ranks, [&](RecordedGroup& group, Device& device) {
       const Weights whole = whole_weights(device);
@@ -199,7 +199,7 @@ TEST_CASE("a block on tensor-parallel ranks is the block of one device: two all-
 }
 
 TEST_CASE("a block in slices of the sequence is the block of one device, for as many bytes") {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
+  for (const int ranks : group_sizes) {
     for (const Kept kept : {Kept::whole, Kept::slice}) {
       CAPTURE(ranks, static_cast<int>(kept));
       on_recorded_ranks(ranks, [&](RecordedGroup& group, Device& device) {

@@ -13,7 +13,6 @@ using namespace lockstep::tensor_parallel;
 
 namespace {
 
-constexpr int group_sizes[] = {1, 2, 3, 4, 8};
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 // A rank's columns of logits [rows, V], its padding filled with what nothing may read.

@@ -11,7 +11,6 @@ using namespace lockstep::tensor_parallel;
 
 namespace {
 
-constexpr int group_sizes[] = {1, 2, 3, 4, 8};
 constexpr std::int64_t inputs = 24, outputs = 48;
 
 // A layer of one device and what its backward pass leaves, given the gradient of y.

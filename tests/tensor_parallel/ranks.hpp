@@ -16,6 +16,8 @@
 
 namespace lockstep::test {
 
+inline constexpr int group_sizes[] = {1, 2, 3, 4, 8};
+
 using Calls = std::vector<std::string>;
 
 // Runs `body` on each rank of a group that writes down its collectives.

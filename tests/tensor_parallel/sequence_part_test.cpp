@@ -10,8 +10,7 @@ using namespace lockstep::tensor_parallel;
 
 namespace {
 
-constexpr int group_sizes[] = {1, 2, 3, 4, 8};
-constexpr std::int64_t tokens = 24, width = 3;
+constexpr std::int64_t length = 24, channels = 3;
 
 double sum_to(int ranks) { return ranks * (ranks + 1) / 2; }
 
@@ -23,9 +22,9 @@ TEST_CASE("gather_sequence: an all-gather forward, a reduce-scatter backward") {
       CAPTURE(ranks, batch);
       on_recorded_ranks(ranks, [&](RecordedGroup& group, Device& device) {
         const int rank = group.rank();
-        const std::int64_t own = batch * tokens * width / ranks;
-        const Tensor whole = drawn({batch, tokens, width}, 1, device);
-        const Tensor grad = drawn({batch, tokens, width}, 2, device);
+        const std::int64_t own = batch * length * channels / ranks;
+        const Tensor whole = drawn({batch, length, channels}, 1, device);
+        const Tensor grad = drawn({batch, length, channels}, 2, device);
         Tape tape(GradMode::record);
         const Value in = tape.input(columns_of_rank(whole, rank, ranks));
         const Value y = gather_sequence(tape, group, in, Kept::whole);
@@ -46,9 +45,9 @@ TEST_CASE("scatter_sum_sequence: a reduce-scatter forward, an all-gather backwar
       CAPTURE(ranks, batch);
       on_recorded_ranks(ranks, [&](RecordedGroup& group, Device& device) {
         const int rank = group.rank();
-        const std::int64_t own = batch * tokens * width / ranks;
-        const Tensor x = drawn({batch, tokens, width}, 1, device);
-        const Tensor grad = drawn({batch, tokens, width}, 2, device);
+        const std::int64_t own = batch * length * channels / ranks;
+        const Tensor x = drawn({batch, length, channels}, 1, device);
+        const Tensor grad = drawn({batch, length, channels}, 2, device);
         Tape tape(GradMode::record);
         const Value in = tape.input(ops::scale(x, rank + 1));
         const Value y = scatter_sum_sequence(tape, group, in);
@@ -67,16 +66,16 @@ TEST_CASE("gather_sequence: with its slice kept, it gathers again for what reads
   on_recorded_ranks(2, [](RecordedGroup& group, Device& device) {
     Tensor grads[2];
     for (const Kept kept : {Kept::whole, Kept::slice}) {
-      Parameter w = parameter(drawn({4, width}, 1, device));
+      Parameter w = parameter(drawn({4, channels}, 1, device));
       Tape tape(GradMode::record);
       const Value in =
-          tape.input(columns_of_rank(drawn({2, tokens, width}, 2, device), group.rank(), 2));
+          tape.input(columns_of_rank(drawn({2, length, channels}, 2, device), group.rank(), 2));
       const Value whole = gather_sequence(tape, group, in, kept);
       const Value y = autograd::linear(tape, whole, tape.leaf(w));
       group.taken();
-      tape.backward(y, drawn({2, tokens, 4}, 3, device));
-      const std::string again = text("all_gather of ", tokens * width, " float64"),
-                        sum = text("reduce_scatter (sum) of ", tokens * width, " float64");
+      tape.backward(y, drawn({2, length, 4}, 3, device));
+      const std::string again = text("all_gather of ", length * channels, " float64"),
+                        sum = text("reduce_scatter (sum) of ", length * channels, " float64");
       CHECK(group.taken() == (kept == Kept::slice ? Calls{again, sum} : Calls{sum}));
       grads[kept == Kept::slice ? 1 : 0] = w.grad;
     }
@@ -87,20 +86,20 @@ TEST_CASE("gather_sequence: with its slice kept, it gathers again for what reads
 TEST_CASE(
     "gather_sequence: with its slice kept, the gathered tensor is gone after its last reader") {
   on_recorded_ranks(4, [](RecordedGroup& group, Device& device) {
-    constexpr std::int64_t long_tokens = 400;
+    constexpr std::int64_t long_length = 400;
     std::int64_t held[2];
     for (const Kept kept : {Kept::whole, Kept::slice}) {
-      Parameter w = parameter(drawn({1, width}, 1, device));
+      Parameter w = parameter(drawn({1, channels}, 1, device));
       const std::int64_t before = device.bytes_now();
       Tape tape(GradMode::record);
       const Value y = autograd::linear(
           tape,
-          gather_sequence(tape, group, tape.input(drawn({1, long_tokens / 4, width}, 2, device)),
+          gather_sequence(tape, group, tape.input(drawn({1, long_length / 4, channels}, 2, device)),
                           kept),
           tape.leaf(w));
       held[kept == Kept::slice ? 1 : 0] = device.bytes_now() - before;
     }
-    CHECK(held[0] - held[1] == long_tokens * 3 / 4 * width * 8);  // a fourth is kept
+    CHECK(held[0] - held[1] == long_length * 3 / 4 * channels * 8);  // a fourth is kept
   });
 }
 

@@ -36,7 +36,7 @@ enum class ColumnOutput : std::uint8_t { share, whole };
 //   Memory    kept for backward: x and weight, as of autograd::linear
 //   Throws    ContractError when the shapes do not fit, before anything is sent; CommError when a
 //             peer is lost
-//   Source    [SPP19] §3; Megatron's ColumnParallelLinear, `gather_output`
+//   Source    [SPP19] §3; [MEGATRON]'s ColumnParallelLinear, `gather_output`
 Value column_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                              const Value& weight, const std::optional<Value>& bias,
                              ColumnOutput output);

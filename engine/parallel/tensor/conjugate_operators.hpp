@@ -9,7 +9,7 @@
 //                                                        that of its own share of the work
 //   g  leave_parallel   all-reduce of the ranks' terms   the gradient, as it is
 //
-// Source: [SPP19] §3, figure 3; Megatron's `copy_to` and `reduce_from_tensor_model_parallel_region`
+// Source: [SPP19] §3, figure 3; [MEGATRON]'s copy_to and reduce_from_tensor_model_parallel_region
 #pragma once
 
 #include "engine/autograd/tape.hpp"

@@ -30,7 +30,7 @@ namespace lockstep::tensor_parallel {
 //   Memory    kept for backward: x and weight, as of autograd::linear
 //   Throws    ContractError when the shapes do not fit, before anything is sent; CommError when a
 //             peer is lost
-//   Source    [SPP19] §3; Megatron's RowParallelLinear, `input_is_parallel`
+//   Source    [SPP19] §3; [MEGATRON]'s RowParallelLinear, `input_is_parallel`
 Value row_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                           const Value& weight, const std::optional<Value>& bias);
 

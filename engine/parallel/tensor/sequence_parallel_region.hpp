@@ -39,7 +39,7 @@ enum class Kept : std::uint8_t { whole, slice };
 //   Memory    with Kept::slice, a t-th of the gathered tensor stays for backward
 //   Throws    ContractError unless the slice is [B, T/t, C]; CommError when a peer is lost or the
 //             ranks' slices differ in size
-//   Source    [KCL22] §4.2.2; Megatron's gather_from_sequence_parallel_region
+//   Source    [KCL22] §4.2.2; [MEGATRON]'s gather_from_sequence_parallel_region
 Value gather_sequence(Tape& tape, comm::ProcessGroup& group, const Value& slice, Kept kept);
 
 // Ends it.
@@ -51,7 +51,7 @@ Value gather_sequence(Tape& tape, comm::ProcessGroup& group, const Value& slice,
 //   Throws    ContractError unless partial is [B, T, C], or when ranks do not divide T (naming the
 //             nearest lengths that they divide), before anything is sent; CommError when a peer is
 //             lost
-//   Source    [KCL22] §4.2.2; Megatron's reduce_scatter_to_sequence_parallel_region
+//   Source    [KCL22] §4.2.2; [MEGATRON]'s reduce_scatter_to_sequence_parallel_region
 Value scatter_sum_sequence(Tape& tape, comm::ProcessGroup& group, const Value& partial);
 
 // Sums over the ranks the gradients of parameters that every rank has whole and uses on its slice:
@@ -63,7 +63,7 @@ Value scatter_sum_sequence(Tape& tape, comm::ProcessGroup& group, const Value& p
 //   Comm        one all-reduce of the elements of all parameters; none where there are none
 //   Memory      one copy of these gradients
 //   Throws      CommError when a peer is lost
-//   Source      Megatron's finalize_model_grads, with `sequence_parallel` set on these parameters
+//   Source      [MEGATRON]'s finalize_model_grads, with `sequence_parallel` set on these parameters
 void sum_slice_gradients(comm::ProcessGroup& group, std::span<Parameter* const> parameters);
 
 }  // namespace lockstep::tensor_parallel

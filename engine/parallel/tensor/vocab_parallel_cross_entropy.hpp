@@ -9,7 +9,7 @@
 //   backward   (e^(z - m) / s - [label is this column])     local
 //
 // Rank r has columns r·S … (r+1)·S. t·S may be more than V: columns from V on are padding.
-// Source: [SPP19] §3: the loss is fused with the product before it; Megatron's
+// Source: [SPP19] §3: the loss is fused with the product before it; [MEGATRON]'s
 // vocab_parallel_cross_entropy, which has three all-reduces: the sums apart
 #pragma once
 

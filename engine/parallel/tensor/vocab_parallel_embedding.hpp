@@ -1,7 +1,7 @@
 // An embedding whose table is spread over a tensor-parallel group by rows, as the columns of the
 // logits are (vocab_parallel_cross_entropy.hpp), so that a tied table is one share for both.
 //   t ranks of the group; V tokens, S = ⌈V / t⌉ rows of a rank, C width
-// Source: [SPP19] §3; Megatron's VocabParallelEmbedding
+// Source: [SPP19] §3; [MEGATRON]'s VocabParallelEmbedding
 #pragma once
 
 #include <cstdint>
