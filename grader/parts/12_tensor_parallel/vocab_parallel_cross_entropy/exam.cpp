@@ -19,8 +19,6 @@ namespace {
 using Reports = std::vector<VocabReport>;  // of one rank, by call
 using Contract = RanksContract<Problem, VocabCase, Reports, MomentService>;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 void check_loss(CaseRunner& runner, const Played& played, const Problem& p, const Call& call,
                 double right, int rank, const VocabReport& report, const VocabReport& first) {
   const std::string where = text("rank ", rank, ", loss");

@@ -10,9 +10,6 @@ namespace lockstep::grader::vocab_parallel_cross_entropy {
 namespace {
 
 using Numbers = std::vector<double>;
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // What a mistake does otherwise. A rank's own: what it computes from its columns alone.
 enum class Maximum : std::uint8_t { whole, own, with_padding, left_out };
@@ -42,7 +39,7 @@ class Rows {
 
   // The largest of these columns; NaN if one is.
   double maximum(std::size_t row, std::int64_t from, std::int64_t to) const {
-    double most = -infinite;
+    double most = -std::numeric_limits<double>::infinity();
     for (std::int64_t c = from; c < to; ++c) {
       const double z = logit(row, c);
       if (z > most || std::isnan(z)) most = z;

@@ -12,6 +12,8 @@
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {
 
+inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
 // The logits of a case.
 enum class Logits : std::uint8_t {
   usual,

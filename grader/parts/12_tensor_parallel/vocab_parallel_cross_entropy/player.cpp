@@ -12,7 +12,8 @@ namespace {
 struct Pass {
   Pass(const VocabCase& c, const VocabCall& call, Device& device)
       : tape(c.walk == VocabWalk::back ? GradMode::record : GradMode::inference) {
-    const Shape rows(call.shape.begin(), call.shape.end());
+    Shape rows;
+    for (const std::int64_t size : call.shape) rows.push_back(size);
     Shape shape = rows;
     shape.push_back(call.columns);
     const Tensor given = empty(shape, c.dtype, device, MemoryKind::activations);

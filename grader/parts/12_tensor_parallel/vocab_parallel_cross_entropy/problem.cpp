@@ -12,10 +12,7 @@
 namespace lockstep::grader::vocab_parallel_cross_entropy {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+using Limits = std::numeric_limits<double>;
 
 double drawn_logit(const Problem& p, std::uint64_t salt, std::size_t row, std::int64_t column) {
   const int rank = static_cast<int>(column / p.columns());
@@ -36,11 +33,11 @@ double drawn_logit(const Problem& p, std::uint64_t salt, std::size_t row, std::i
     case Logits::filled:
       return static_cast<double>((column * 7 + static_cast<std::int64_t>(row)) % 5) - 2;
     case Logits::not_a_number:
-      return odd_one ? not_a_number : usual;
+      return odd_one ? Limits::quiet_NaN() : usual;
     case Logits::infinity:
-      return odd_one ? infinite : usual;
+      return odd_one ? Limits::infinity() : usual;
     case Logits::nothing:
-      return rank == 0 ? -infinite : usual;
+      return rank == 0 ? -Limits::infinity() : usual;
     case Logits::zeros:
       return rank == 0 ? 0 : usual;
     case Logits::usual:
@@ -51,7 +48,7 @@ double drawn_logit(const Problem& p, std::uint64_t salt, std::size_t row, std::i
 
 double padded_logit(const Problem& p, std::size_t row, std::int64_t column) {
   if (p.padding == Padding::numbers) return 4;  // more than any logit of a usual case
-  const double odd[] = {not_a_number, 6e4, infinite, -infinite};
+  const double odd[] = {Limits::quiet_NaN(), 6e4, Limits::infinity(), -Limits::infinity()};
   return odd[(row + at(column)) % 4];
 }
 
@@ -121,13 +118,13 @@ Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
 }
 
 VocabCase case_of(const Problem& p, std::uint64_t salt, int rank) {
-  VocabCase c{.dtype = p.dtype,
-              .walk = p.refused == Refused::nothing ? p.walk : VocabWalk::refused,
-              .measured = p.measured};
+  VocabCase one{.dtype = p.dtype,
+                .walk = p.refused == Refused::nothing ? p.walk : VocabWalk::refused,
+                .measured = p.measured};
   const std::int64_t width = p.columns() * p.ranks(), first = rank * p.columns();
   for (std::size_t k = 0; k < p.shapes.size(); ++k) {
     Call whole = drawn_call(p, salt, k);
-    VocabCall& call = c.calls.emplace_back();
+    VocabCall& call = one.calls.emplace_back();
     call = {.vocabulary = p.vocabulary,
             .columns = p.columns(),
             .shape = p.shapes[k],
@@ -145,7 +142,7 @@ VocabCase case_of(const Problem& p, std::uint64_t salt, int rank) {
     }
     call.logits = to_bytes(p.dtype, mine);
   }
-  return c;
+  return one;
 }
 
 Dealt deal_of(const Problem& p, std::size_t call) {
