@@ -12,7 +12,8 @@ namespace {
 using Numbers = std::vector<double>;
 
 // What a mistake does otherwise. A rank's own: what it computes from its columns alone.
-enum class Maximum : std::uint8_t { whole, own, with_padding, left_out };
+// late: reduced after the exponentials were taken from the own one.
+enum class Maximum : std::uint8_t { whole, own, late, with_padding, left_out };
 enum class Sum : std::uint8_t { whole, own, with_padding };
 enum class Picked : std::uint8_t { whole, own, on_every_rank, from_zero, left_out };
 
@@ -114,8 +115,9 @@ double loss_of(const Problem& p, const Call& call, int rank, const Way& way) {
   for (std::size_t row = 0; row < rows.count(); ++row) {
     if (rows.ignored(row)) continue;
     const double most = way.maximum == Maximum::left_out ? 0 : rows.maximum(row, way.maximum);
-    const Way inner{.maximum = way.maximum == Maximum::left_out ? Maximum::whole : way.maximum,
-                    .sum = way.sum};
+    Way inner{.maximum = way.maximum, .sum = way.sum};
+    if (way.maximum == Maximum::left_out) inner.maximum = Maximum::whole;
+    if (way.maximum == Maximum::late) inner.maximum = Maximum::own;
     total += std::log(rows.sum(row, inner)) + (most - rows.picked(row, way.picked));
   }
   return total * rows.weight(way) * way.factor;
@@ -158,6 +160,9 @@ std::vector<Told> mistakes_of_loss(const Problem& p) {
   const Cause own_sum{"own_sum",
                       "the sum of exponentials is that of the rank's own columns; add "
                       "up all ranks'"};
+  const Cause own_maximum{"own_maximum",
+                          "each rank takes its exponentials from its own maximum, and sums from "
+                          "different maxima cannot be added; reduce the maximum first"};
   return {
       {{"own_softmax",
         "this is the loss of a softmax over the rank's own columns; the maximum, the sum and the "
@@ -165,10 +170,8 @@ std::vector<Told> mistakes_of_loss(const Problem& p) {
        {.maximum = Maximum::own, .sum = Sum::own, .picked = Picked::own}},
       {own_sum, {.sum = Sum::own}},
       {own_sum, {.sum = Sum::own, .picked = Picked::own}},
-      {{"own_maximum",
-        "each rank takes its exponentials from its own maximum, and sums from different maxima "
-        "cannot be added; reduce the maximum first"},
-       {.maximum = Maximum::own}},
+      {own_maximum, {.maximum = Maximum::own}},
+      {own_maximum, {.maximum = Maximum::late}},
       {{"own_label",
         "the label's logit is known to the rank that has its column; the others have 0, and the "
         "sum over the ranks is the logit"},
