@@ -173,6 +173,15 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
   const auto add = [&](const std::string& name, const std::string& sentence, const Ways& ways) {
     all.push_back({{name, sentence}, Sequences(p, layer).compute(ways, rank)});
   };
+  // First, since a mean of what arrives gives a parameter the same gradient.
+  add("gradients_not_summed",
+      "this is the gradient of the rank's own tokens; the parameter is used on all ranks' slices, "
+      "and sum_slice_gradients adds up what they have",
+      {.gradients = Added::own});
+  add("gradients_averaged",
+      "the gradients of the slices are averaged; the tokens are those of one loss, and their "
+      "gradients are summed",
+      {.gradients = Added::mean});
   const std::string by_rank =
       "slices lie rank after rank, as an all-gather brings them and a reduce-scatter wants them; "
       "in a batch, the slices of one sample stand together";
@@ -203,15 +212,6 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       "the gradient of a term is summed over the ranks on its way back. Each rank's slice comes "
       "once",
       {.scatter_factor = static_cast<double>(p.ranks())});
-  if (!p.is_region()) return all;
-  add("gradients_not_summed",
-      "this is the gradient of the rank's own tokens; the parameter is used on all ranks' slices, "
-      "and sum_slice_gradients adds up what they have",
-      {.gradients = Added::own});
-  add("gradients_averaged",
-      "the gradients of the slices are averaged; the tokens are those of one loss, and their "
-      "gradients are summed",
-      {.gradients = Added::mean});
   return all;
 }
 
