@@ -52,6 +52,8 @@ struct Layer {
   // Asked when something is wrong: what usual mistakes make, as `rank` would see it.
   std::function<std::vector<Mistake<LayerNumbers>>(int rank)> mistakes{};
   std::vector<std::int64_t> options{};  // as LayerCase
+  // Whether gradients of matrices are left to the second half of a walk in halves.
+  bool weights_come_late = false;
 };
 
 // What the problem of every layer has; an exam derives its own from it.

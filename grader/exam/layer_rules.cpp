@@ -152,7 +152,7 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
 // What backward's first half must leave to the second one: products. A bias costs nothing.
 void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& p,
                   const Layer& layer, const LayerReports& reports) {
-  if (p.walk != LayerWalk::in_halves) return;
+  if (p.walk != LayerWalk::in_halves || !layer.weights_come_late) return;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {

@@ -1,6 +1,6 @@
 // The exam of column_parallel_linear. A rank is given its rows of the weight and no others, so the
-// gradient of x needs the other ranks; the judge has the whole layer. It counts what travels forward
-// and backward, and looks at the memory of a rank that has a quarter of a large matrix.
+// gradient of x needs the other ranks; the judge has the whole layer. It counts what travels
+// forward and backward, and looks at the memory of a rank that has a quarter of a large matrix.
 #include <algorithm>
 
 #include "engine/base/units.hpp"
@@ -132,10 +132,10 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       {Slip::no_bias, {"no_bias", "the bias is missing"}},
       {Slip::bias_of_first, {"other_bias", "rank 0's elements of the bias are added"}},
       {Slip::gradient_summed,
-       {"gradient_summed",
-        text("everything is ", n, " times too large: the gradient of the whole output is summed "
-                                  "over the ranks. All of them are given the same one, and a rank "
-                                  "takes its columns of it")}},
+       {"gradient_summed", text("everything is ", n,
+                                " times too large: the gradient of the whole output is summed "
+                                "over the ranks. All of them are given the same one, and a rank "
+                                "takes its columns of it")}},
       {Slip::first_columns,
        {"first_columns",
         "rank 0's columns of the output's gradient were taken; take those from r·M/t on"}},
@@ -171,6 +171,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t beside = p.misfit == Misfit::bias ? n : 0;
   if (p.biased) layer.parameters.push_back(cut_along("the bias", {p.outputs + beside}, 0, n));
   fill_linear(p, layer);
+  layer.weights_come_late = true;
   layer.options = {p.whole ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
@@ -202,10 +203,10 @@ Problem usual(CaseRunner& runner, int ranks) {
   return p;
 }
 
-const LinearChecks<Problem> checks{
-    usual, [](CaseRunner& runner, const Problem& p, Situations asked) {
-      judge(runner, contract_of(runner), p, {}, asked);
-    }};
+const LinearChecks<Problem> checks{usual,
+                                   [](CaseRunner& runner, const Problem& p, Situations asked) {
+                                     judge(runner, contract_of(runner), p, {}, asked);
+                                   }};
 
 void whole_output(CaseRunner& runner) {
   for (const int ranks : {3, 2, 4, 1, 8}) {
@@ -236,10 +237,10 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
     price.backward_words = "an all-reduce of x's gradient backward";
   }
   const double gathered = shard_bytes(p.bytes_of_output(), p.ranks());
-  price.mistakes = {
-      {price.forward + price.backward + gathered,
-       {"gathers_always", "y is gathered, which ColumnOutput::share does not ask for: the layer "
-                          "behind goes on with this rank's columns"}}};
+  price.mistakes = {{price.forward + price.backward + gathered,
+                     {"gathers_always",
+                      "y is gathered, which ColumnOutput::share does not ask for: the layer "
+                      "behind goes on with this rank's columns"}}};
   check_layer_price(runner, played, p, price);
   // The parts of dx travel while dW is computed, if the all-reduce is started and not waited for.
   const bool hides = p.trains() && p.input == LayerInput::wanted && !p.whole && p.ranks() > 1;
@@ -293,9 +294,10 @@ void memory(CaseRunner& runner) {
           {.tensor_bytes = share + (1 << 20),
            .adapter_bytes = share,
            .of_what = "its rows of the weight's gradient",
-           .cause = {"weight_twice",
-                     "something as large as this rank's weight lives on: a copy of it, a transposed "
-                     "one, or one that was gathered"}});
+           .cause = {
+               "weight_twice",
+               "something as large as this rank's weight lives on: a copy of it, a transposed "
+               "one, or one that was gathered"}});
     }
   };
   judge(runner, contract, p, check_cost);

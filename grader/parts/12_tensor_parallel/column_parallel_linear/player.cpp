@@ -17,14 +17,14 @@ Value layer(Tape& tape, comm::ProcessGroup& group, std::deque<Parameter>& parame
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  return play_layer(played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters,
-                               const LayerCase& c) {
-    const bool whole = c.options.at(static_cast<std::size_t>(ColumnOption::whole)) != 0;
-    const ColumnOutput output = whole ? ColumnOutput::whole : ColumnOutput::share;
-    return [&group, &parameters, output](Tape& tape, const Value& x) {
-      return layer(tape, group, parameters, output, x);
-    };
-  });
+  return play_layer(
+      played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters, const LayerCase& c) {
+        const bool whole = c.options.at(static_cast<std::size_t>(ColumnOption::whole)) != 0;
+        const ColumnOutput output = whole ? ColumnOutput::whole : ColumnOutput::share;
+        return [&group, &parameters, output](Tape& tape, const Value& x) {
+          return layer(tape, group, parameters, output, x);
+        };
+      });
 }
 
 }  // namespace lockstep::grader

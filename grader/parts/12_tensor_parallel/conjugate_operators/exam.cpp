@@ -129,11 +129,9 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       "gradient of the sum there, and that is the gradient of each term",
       {.leave_back = Act::sum});
   add("summed_forward",
-      "enter_parallel sums x over the ranks. All of them have the same x, and go on with it as it "
-      "is",
+      "enter_parallel sums x over the ranks, where all of them go on with the x that they have; "
+      "f communicates backward, and g is the one that communicates forward",
       {.enter_forward = Act::sum});
-  add("swapped", "f and g are exchanged: enter_parallel communicates backward only",
-      {Act::sum, Act::keep, Act::keep, Act::sum});
   add("averaged", "the gradient of x is averaged; it is a sum, of the shares of one computation",
       {.enter_back = Act::mean});
   add("averaged", "the ranks' terms are averaged; they are summed, each is a part of one result",
