@@ -17,14 +17,9 @@ Value row_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                  "row_parallel_linear: a bias of shape ", text_of(bias->tensor.shape()),
                  " for a weight ", text_of(weight.tensor.shape()), "; a row of weights has one");
   // >>> your code
-  const Value partial = autograd::linear(tape, x, weight);
-  // Nobody else reads the product, so that it becomes the sum where it lies.
-  group.all_reduce(partial.tensor, ReduceOp::sum);
-  if (!bias) return partial;
-  ops::add_row_(partial.tensor, bias->tensor);
-  return tape.record(partial.tensor, {partial, *bias}, [](const Tensor& grad) {
-    return std::vector<Tensor>{grad, ops::sum_rows(grad)};
-  });
+  // Avoids warnings about parameters that are not used yet.
+  (void)tape, (void)group, (void)x, (void)weight, (void)bias;
+  throw NotImplemented("row_parallel_linear");
   // <<< your code
 }
 

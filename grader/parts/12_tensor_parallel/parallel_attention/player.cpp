@@ -22,7 +22,8 @@ std::vector<RowsAnswer> answer_rows(comm::ProcessGroup&, const LayerCase& c, Dev
 }  // namespace
 
 Bytes play(sim::PlayerCase& played) {
-  const auto asked = read_fields<LayerCase>(played.input).options;
+  ByteReader peek = played.input;  // which of the two is asked
+  const auto asked = read_fields<LayerCase>(peek).options;
   if (!asked.empty() && asked.front() == static_cast<std::int64_t>(AttentionAsked::rows)) {
     return play_in_group<LayerCase>(played, answer_rows);
   }

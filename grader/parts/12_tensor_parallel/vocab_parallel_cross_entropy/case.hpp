@@ -19,7 +19,7 @@ struct VocabCall {
   double gradient = 1;
 };
 
-// back: all calls go forward, then back, the last one first. refused: the part must say so.
+// back: all calls go forward, then back, in another order. refused: the part must say so.
 enum class VocabWalk : std::uint8_t { back, inference, refused };
 
 struct VocabCase {

@@ -314,7 +314,10 @@ Problem of_shapes(int ranks) {
 }
 
 void in_flight(CaseRunner& runner) {
-  Problem p = of_shapes(8);
+  Problem p = on_ranks(3);
+  p.shapes = {{4}, {4}, {4}};
+  judge_each(runner, {p});
+  p = of_shapes(8);
   p.members.ranks = {6, 1, 4};
   play_twice(runner, contract_of(runner), p);
   std::vector<Problem> all{of_shapes(2), on_ranks(3)};

@@ -17,7 +17,7 @@ enum class Maximum : std::uint8_t { whole, own, late, with_padding, left_out };
 enum class Sum : std::uint8_t { whole, own, with_padding };
 enum class Picked : std::uint8_t { whole, own, on_every_rank, from_zero, left_out };
 
-struct Way {
+struct Variant {
   Maximum maximum = Maximum::whole;
   Sum sum = Sum::whole;
   Picked picked = Picked::whole;
@@ -63,7 +63,7 @@ class Rows {
     }
     return total;
   }
-  double sum(std::size_t row, const Way& way) const {
+  double sum(std::size_t row, const Variant& way) const {
     if (way.sum == Sum::own) return sum(row, rank_, way.maximum);
     double total = 0;
     for (int rank = 0; rank < p_.ranks(); ++rank) total += sum(row, rank, way.maximum);
@@ -95,7 +95,7 @@ class Rows {
   bool ignored(std::size_t row) const { return call_.labels[row] == p_.ignored_label; }
   std::size_t count() const { return call_.labels.size(); }
   // What each row's loss is multiplied by.
-  double weight(const Way& way) const {
+  double weight(const Variant& way) const {
     const bool mean = (p_.reduction == ops::Reduction::mean) == way.divides;
     if (!mean) return 1;
     const auto kept = std::ranges::count_if(
@@ -109,13 +109,13 @@ class Rows {
   int rank_;
 };
 
-double loss_of(const Problem& p, const Call& call, int rank, const Way& way) {
+double loss_of(const Problem& p, const Call& call, int rank, const Variant& way) {
   const Rows rows(p, call, rank);
   double total = 0;
   for (std::size_t row = 0; row < rows.count(); ++row) {
     if (rows.ignored(row)) continue;
     const double most = way.maximum == Maximum::left_out ? 0 : rows.maximum(row, way.maximum);
-    Way inner{.maximum = way.maximum, .sum = way.sum};
+    Variant inner{.maximum = way.maximum, .sum = way.sum};
     if (way.maximum == Maximum::left_out) inner.maximum = Maximum::whole;
     if (way.maximum == Maximum::late) inner.maximum = Maximum::own;
     total += std::log(rows.sum(row, inner)) + (most - rows.picked(row, way.picked));
@@ -123,7 +123,7 @@ double loss_of(const Problem& p, const Call& call, int rank, const Way& way) {
   return total * rows.weight(way) * way.factor;
 }
 
-Numbers gradient_of(const Problem& p, const Call& call, int rank, const Way& way) {
+Numbers gradient_of(const Problem& p, const Call& call, int rank, const Variant& way) {
   const Rows rows(p, call, rank);
   Numbers all(rows.count() * at(p.vocabulary), 0.0);
   const double weight = rows.weight(way) * way.factor * call.gradient;
@@ -147,7 +147,7 @@ Numbers gradient_of(const Problem& p, const Call& call, int rank, const Way& way
 
 struct Told {
   Cause cause;
-  Way way;
+  Variant way;
 };
 
 const Cause padding_counts{

@@ -39,6 +39,14 @@ VocabReport report_of(const VocabCase& c, const Pass& pass) {
   return report;
 }
 
+// Neither the last pass first nor the first: 1, 3, 5, … and then 0, 2, 4, …
+std::vector<std::size_t> way_back(std::size_t passes) {
+  std::vector<std::size_t> order;
+  for (std::size_t k = 1; k < passes; k += 2) order.push_back(k);
+  for (std::size_t k = 0; k < passes; k += 2) order.push_back(k);
+  return order;
+}
+
 std::vector<VocabReport> compute_losses(comm::ProcessGroup& group, const VocabCase& c,
                                         Device& device, sim::Port& port) {
   std::deque<Pass> passes;
@@ -60,7 +68,7 @@ std::vector<VocabReport> compute_losses(comm::ProcessGroup& group, const VocabCa
     });
   }
   if (c.walk == VocabWalk::refused) return reports;
-  for (std::size_t k = passes.size(); k-- > 0;) {
+  for (const std::size_t k : way_back(passes.size())) {
     Pass& pass = passes[k];
     const Tensor& loss = pass.loss.tensor;
     if (c.walk == VocabWalk::back) {
