@@ -103,10 +103,9 @@ void compare_rows(CaseRunner& runner, const Played& played, const RowsProblem& p
     if (ending.kind != Ending::Kind::threw_expected) {
       runner.fail(played, wrong_ending(ending, "ContractError", text_of(q)));
     }
-    if (q.rank < 0 || q.rank >= q.ranks || q.width % q.heads != 0 ||
-        names_nearest(q, ending.what)) {
-      continue;
-    }
+    const bool divides = q.heads > 0 && q.heads % q.ranks == 0;
+    const bool sizes_fit = q.heads > 0 && q.width % q.heads == 0;
+    if (divides || !sizes_fit || names_nearest(q, ending.what)) continue;
     runner.fail(played,
                 because({"no_nearest", "equal_share says so by itself"},
                         {.message = text("the error for ", text_of(q),

@@ -37,6 +37,7 @@ struct VocabReport {
   Bytes loss{};
   bool defined = false;  // the gradient
   Bytes gradient{};
+  bool changed = false;  // the logits
 };
 
 template <typename Archive>
@@ -50,7 +51,8 @@ void fields(Archive& archive, VocabCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, VocabReport& report) {
-  archive(report.ending, report.dtype, report.loss, report.defined, report.gradient);
+  archive(report.ending, report.dtype, report.loss, report.defined, report.gradient,
+          report.changed);
 }
 
 }  // namespace lockstep::grader

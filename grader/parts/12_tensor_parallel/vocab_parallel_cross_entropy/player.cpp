@@ -28,8 +28,9 @@ struct Pass {
   Tensor labels;
 };
 
-VocabReport report_of(const VocabCase& c, const Pass& pass) {
+VocabReport report_of(const VocabCase& c, const VocabCall& call, const Pass& pass) {
   VocabReport report;
+  report.changed = copy_of(pass.logits.tensor) != call.logits;
   report.dtype = pass.loss.tensor.dtype();
   report.loss = copy_of(pass.loss.tensor);
   if (c.walk != VocabWalk::back) return report;
@@ -74,7 +75,7 @@ std::vector<VocabReport> compute_losses(comm::ProcessGroup& group, const VocabCa
     if (c.walk == VocabWalk::back) {
       pass.tape.backward(pass.loss, full(loss.shape(), c.calls[k].gradient, loss.dtype(), device));
     }
-    reports[k] = report_of(c, pass);
+    reports[k] = report_of(c, c.calls[k], pass);
   }
   return reports;
 }

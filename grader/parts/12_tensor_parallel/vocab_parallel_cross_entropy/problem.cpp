@@ -105,7 +105,7 @@ Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
     const auto place = static_cast<std::int64_t>(random_bits(own, row) % at(p.columns()));
     const auto rank = p.ranks() - 1 - static_cast<std::int64_t>(row) % p.ranks();
     std::int64_t label = (rank * p.columns() + place) % p.vocabulary;
-    if (p.logits == Logits::in_turn) label = 2 * static_cast<std::int64_t>(row);
+    if (p.logits == Logits::in_turn) label = 2 * static_cast<std::int64_t>(row + number);
     const bool ignored = p.labels == Labels::all_ignored || p.refused == Refused::all_ignored ||
                          (p.labels == Labels::some_ignored && row % 3 == 1);
     call.labels.push_back(ignored ? p.ignored_label : label);
