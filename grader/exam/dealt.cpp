@@ -28,7 +28,8 @@ class WrongPiece {
       }
     }
     for (int other = 0; other < deal_.ranks(); ++other) {
-      if (other == rank_ || !is(deal_.piece(other, expected_.whole))) continue;
+      if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
+      if (!is(deal_.piece(other, expected_.whole))) continue;
       return {"piece_of_another", text("it is right for rank ", other,
                                        ": whose piece is whose goes by the rank in the group")};
     }

@@ -138,12 +138,14 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
   if (rank >= p_.ranks()) throw Error(text("rank ", who.rank, " is no member"));
   Seen& seen = seen_[static_cast<std::size_t>(rank)];
   if (call.held_bytes < 0) throw Error("tensors of less than no bytes");
-  seen.memory.told_bytes = std::max(seen.memory.told_bytes, call.held_bytes);
+  const bool forward = call.kind == LayerCall::Kind::forward;
+  MemberMemory& memory = forward ? seen.forward : seen.backward;
+  memory.told_bytes = std::max(memory.told_bytes, call.held_bytes);
   if (const auto bytes = read_(who.rank)) {
-    seen.memory.process_bytes = std::max(seen.memory.process_bytes.value_or(0), *bytes);
+    memory.process_bytes = std::max(memory.process_bytes.value_or(0), *bytes);
   }
   const std::size_t pass = call.pass;
-  if (call.kind == LayerCall::Kind::backward) {
+  if (!forward) {
     const bool there = seen.outputs.size() == p_.passes() && seen.back < p_.passes() &&
                        p_.trains() && p_.back[seen.back] == pass;
     if (!there) throw Error("passes come in their order");

@@ -88,9 +88,9 @@ class LayerService final : public TypedService<LayerCall> {
   LayerService(const LayerProblem& p, Layer layer, MomentService::ReadMemory read);
 
   struct Seen {
-    std::vector<LayerCall> outputs{};  // by pass
-    std::size_t back = 0;              // passes that are back
-    MemberMemory memory{};             // the most of all calls
+    std::vector<LayerCall> outputs{};    // by pass
+    std::size_t back = 0;                // passes that are back
+    MemberMemory forward{}, backward{};  // the most when a pass was over
   };
   const Seen& of(int rank) const { return seen_[static_cast<std::size_t>(rank)]; }
   const Layer& layer() const { return layer_; }

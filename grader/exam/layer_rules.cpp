@@ -36,17 +36,18 @@ Made made_of(const LayerGradient& gradient) {
   return {gradient.defined, &gradient.shape, gradient.dtype, &gradient.numbers};
 }
 
-// Compares one tensor of all ranks.
+// Compares the tensors of all ranks, one after the other.
 class Comparison {
  public:
+  using NumberOf = std::function<const Numbers&(const LayerNumbers&)>;
+
   Comparison(CaseRunner& runner, const Played& played, const LayerProblem& p, const Layer& layer)
       : runner_(runner), played_(played), p_(p), layer_(layer) {}
 
   //   name   "the output of pass 0"
   //   right  the whole; number_of takes the tensor from what mistakes make
   void check(const LayerPart& part, const std::string& name, const Numbers& right,
-             const std::vector<Made>& of_ranks, const Cause& otherwise,
-             const std::function<const Numbers&(const LayerNumbers&)>& number_of) const {
+             const std::vector<Made>& of_ranks, const Cause& otherwise, const NumberOf& number_of) {
     std::vector<Bytes> pieces;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
       const Made& made = of_ranks[static_cast<std::size_t>(rank)];
@@ -58,16 +59,28 @@ class Comparison {
     expected.otherwise = otherwise;
     expected.mistakes = [&](int rank) {
       std::vector<Mistake<Numbers>> all;
+      if (p_.dtype == DType::float64) {
+        all.push_back({{"rounded",
+                        "only the last digits are wrong: on the way a float64 was rounded to a "
+                        "smaller type"},
+                       right});
+      }
       if (!layer_.mistakes) return all;
       for (const auto& one : layer_.mistakes(rank)) {
         const Numbers& gives = number_of(one.gives);
-        // A mistake that leaves this tensor right explains nothing of it.
-        if (gives.size() == right.size() && gives != right) all.push_back({one.cause, gives});
+        // A mistake that leaves this tensor right explains nothing of it, and neither does one that
+        // would have made another tensor wrong before.
+        const bool explains = gives.size() == right.size() && gives != right &&
+                              std::ranges::all_of(right_, [&](const auto& before) {
+                                return before.number_of(one.gives) == *before.whole;
+                              });
+        if (explains) all.push_back({one.cause, gives});
       }
       return all;
     };
     check_pieces(runner_, played_, part.deal, expected, pieces);
     check_bits(part, name, pieces);
+    right_.push_back({&right, number_of});
   }
 
  private:
@@ -122,6 +135,11 @@ class Comparison {
   const Played& played_;
   const LayerProblem& p_;
   const Layer& layer_;
+  struct Right {
+    const Numbers* whole;
+    NumberOf number_of;
+  };
+  std::vector<Right> right_;  // what was found right
 };
 
 std::string of_pass(const LayerProblem& p, std::size_t pass) {
@@ -228,45 +246,45 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
            .seen = "a collective, and then ContractError"}));
 }
 
-}  // namespace
+const Cause other_derivative{"other_gradient",
+                             "the output is right, and the derivative is not that of the output"};
 
-void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem& p,
-                   const LayerReports& reports, const LayerService& seen) {
-  const Layer& layer = seen.layer();
-  if (p.walk == LayerWalk::refused) return check_refusal(runner, played, p, reports);
-  for (int rank = 0; rank < p.ranks(); ++rank) {
-    const LayerReport& report = reports[static_cast<std::size_t>(rank)];
-    const auto parameters = layer.parameters.size();
-    const bool whole =
-        seen.of(rank).outputs.size() == p.passes() &&
-        seen.of(rank).back == (p.trains() ? p.passes() : 0) && report.inputs.size() == p.passes() &&
-        report.parameters.size() == parameters && report.fired.size() == parameters &&
-        report.early.size() == parameters && report.inputs_left.size() == p.passes() &&
-        report.gradients_left.size() == (p.trains() ? p.passes() : 0);
-    if (!whole) throw MalformedMessage("not a report of all passes");
-  }
-  const Comparison comparison(runner, played, p, layer);
+void check_outputs(Comparison& comparison, const LayerProblem& p, const Layer& layer,
+                   const LayerService& seen) {
+  const Cause other{"other_output",
+                    "it is made of other pieces, or its elements lie in other places"};
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<Made> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
-      const LayerCall& call = seen.of(rank).outputs[pass];
-      made.push_back({true, &call.shape, call.dtype, &call.numbers});
+      const auto& outputs = seen.of(rank).outputs;
+      if (outputs.size() != p.passes()) throw MalformedMessage("not an output of each pass");
+      made.push_back({true, &outputs[pass].shape, outputs[pass].dtype, &outputs[pass].numbers});
     }
     comparison.check(layer.output, text("the output", of_pass(p, pass)), layer.right.outputs[pass],
-                     made,
-                     {"other_output",
-                      "it is made of other pieces, or its elements lie in other "
-                      "places"},
+                     made, other,
                      [pass](const LayerNumbers& n) -> const Numbers& { return n.outputs[pass]; });
   }
-  if (!p.trains()) return check_all_left(runner, played, p, layer, reports);
+}
+
+void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport& report,
+                   std::size_t back) {
+  const std::size_t parameters = layer.parameters.size(), passes = p.passes();
+  const std::size_t goes_back = p.trains() ? passes : 0;
+  const bool whole = back == goes_back && report.gradients_left.size() == goes_back &&
+                     report.inputs_left.size() == passes && report.inputs.size() == passes &&
+                     report.parameters.size() == parameters && report.fired.size() == parameters &&
+                     report.early.size() == parameters;
+  if (!whole) throw MalformedMessage("not a report of all passes");
+}
+
+void check_gradients(Comparison& comparison, const LayerProblem& p, const Layer& layer,
+                     const LayerReports& reports) {
   for (std::size_t pass = 0; pass < p.passes() && p.input == LayerInput::wanted; ++pass) {
     std::vector<Made> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
     comparison.check(
         layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
-        layer.right.input_gradients[pass], made,
-        {"other_gradient", "the output is right, and the derivative is not the one of the output"},
+        layer.right.input_gradients[pass], made, other_derivative,
         [pass](const LayerNumbers& n) -> const Numbers& { return n.input_gradients[pass]; });
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
@@ -274,11 +292,25 @@ void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem&
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check(
         layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
-        layer.right.parameter_gradients[i], made,
-        {"other_gradient", "the output is right, and the derivative is not the one of the output"},
+        layer.right.parameter_gradients[i], made, other_derivative,
         [i](const LayerNumbers& n) -> const Numbers& { return n.parameter_gradients[i]; });
   }
+}
+
+}  // namespace
+
+void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                   const LayerReports& reports, const LayerService& seen) {
+  const Layer& layer = seen.layer();
+  if (p.walk == LayerWalk::refused) return check_refusal(runner, played, p, reports);
+  Comparison comparison(runner, played, p, layer);
+  check_outputs(comparison, p, layer, seen);
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    require_whole(p, layer, reports[static_cast<std::size_t>(rank)], seen.of(rank).back);
+  }
+  if (p.trains()) check_gradients(comparison, p, layer, reports);
   check_all_left(runner, played, p, layer, reports);
+  if (!p.trains()) return;
   check_hooks(runner, played, p, layer, reports);
   check_halves(runner, played, p, layer, reports);
 }

@@ -42,4 +42,24 @@ void fill_linear(const LinearProblem& p, Layer& layer) {
   for (LayerPart& part : layer.parameters) part.fill = Sizes(part.shapes.front().size(), p.fill);
 }
 
+void check_linear_memory(CaseRunner& runner, const Played& played, const LinearProblem& p,
+                         const LayerService& seen, std::int64_t share, const std::string& of_what) {
+  constexpr std::int64_t activations = 1 << 20;
+  const Cause cause{"weight_twice",
+                    "something as large as this rank's weight lives on: a copy of it, a transposed "
+                    "one, or one that was gathered"};
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(runner, played, rank, seen.of(rank).forward,
+                        {.tensor_bytes = activations,
+                         .adapter_bytes = share,
+                         .of_what = "the activations of a forward pass",
+                         .cause = cause});
+    check_member_memory(runner, played, rank, seen.of(rank).backward,
+                        {.tensor_bytes = share + activations,
+                         .adapter_bytes = share,
+                         .of_what = of_what,
+                         .cause = cause});
+  }
+}
+
 }  // namespace lockstep::grader

@@ -30,6 +30,11 @@ struct LinearProblem : LayerProblem {
 // Sets the fill of a layer's tensors: of last axes, and of both axes of matrices.
 void fill_linear(const LinearProblem& p, Layer& layer);
 
+// Forward, a rank holds its activations, and after backward the gradients of its `share` bytes of
+// parameters, `of_what`; nothing else of their size.
+void check_linear_memory(CaseRunner& runner, const Played& played, const LinearProblem& p,
+                         const LayerService& seen, std::int64_t share, const std::string& of_what);
+
 // The situations, types and orders that every linear layer is asked about: `judge_one` judges a
 // problem of an exam, which draws it for so many ranks.
 template <typename Problem>

@@ -6,6 +6,7 @@
 // one after the other, and one of them crosses the wall.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -253,7 +254,10 @@ class PlayedLayer {
       go_forward(pass, forward);
       show(pass);
     }
+    // From another output, there is no way back; the judge says what is wrong with it.
+    const bool fits = std::ranges::all_of(passes_, &Pass::fits);
     report_.inputs.resize(passes_.size());
+    if (!fits) return std::move(report_);
     for (const std::uint32_t pass : c_.back) {
       go_back(passes_.at(pass));
       tell(port_, LayerCall{.kind = LayerCall::Kind::backward,
@@ -270,6 +274,7 @@ class PlayedLayer {
     explicit Pass(GradMode mode) : tape(mode) {}
     Tape tape;
     Value input{}, output{};
+    bool fits = true;   // the output has the shape and the type that are expected
     Tensor gradient{};  // of the output
   };
 
@@ -296,9 +301,8 @@ class PlayedLayer {
                    .pass = static_cast<std::uint32_t>(number),
                    .shape = sizes_of(output.shape()),
                    .dtype = output.dtype()};
-    if (output.shape() == wanted.filled_shape() && call.dtype == c_.dtype) {
-      call.numbers = Filler(wanted, c_.dtype).numbers(output);
-    }
+    pass.fits = output.shape() == wanted.filled_shape() && call.dtype == c_.dtype;
+    if (pass.fits) call.numbers = Filler(wanted, c_.dtype).numbers(output);
     call.held_bytes = device_.bytes_now() - own_bytes_;
     const auto answer = ask<LayerAnswer>(port_, call);
     if (c_.walk != LayerWalk::inference) {

@@ -34,7 +34,8 @@ Tensor integers(const std::vector<double>& values) {
 // The columns of a split, and two of padding that hold NaN.
 Tensor held(const Tensor& logits, const ColumnSplit& split) {
   const Tensor padding = full({logits.size(0), 2}, std::nan(""), logits.dtype(), cpu);
-  const Tensor parts[] = {ops::narrow(logits, 1, split.first, split.count), padding};
+  const Tensor parts[] = {ops::narrow(logits, 1, split.count == 0 ? 0 : split.first, split.count),
+                          padding};
   return ops::concatenate(parts, 1);
 }
 

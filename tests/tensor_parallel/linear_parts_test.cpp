@@ -89,7 +89,8 @@ TEST_CASE("column_parallel_linear: a rank's columns of the layer, and the whole 
         const Value y = column_parallel_linear(tape, group, in, of_weight, of_bias, output);
         const bool all = output == ColumnOutput::whole;
         CHECK(group.taken() ==
-              (all ? Calls{text("all_gather of ", 10 * outputs / ranks, " float64")} : Calls{}));
+              (all ? Calls{text("all_gather of ", 10 * outputs / ranks, " float64 a rank")}
+                   : Calls{}));
         CHECK(difference(y.tensor, all ? whole.y : columns_of_rank(whole.y, rank, ranks, 2)) <=
               near);
         tape.backward(y, all ? grad : columns_of_rank(grad, rank, ranks, 2));

@@ -28,10 +28,10 @@ TEST_CASE("gather_sequence: an all-gather forward, a reduce-scatter backward") {
         Tape tape(GradMode::record);
         const Value in = tape.input(columns_of_rank(whole, rank, ranks));
         const Value y = gather_sequence(tape, group, in, Kept::whole);
-        CHECK(group.taken() == Calls{text("all_gather of ", own, " float64")});
+        CHECK(group.taken() == Calls{text("all_gather of ", own, " float64 a rank")});
         CHECK(difference(y.tensor, whole) == 0);
         tape.backward(autograd::scale(tape, y, rank + 1), grad);
-        CHECK(group.taken() == Calls{text("reduce_scatter (sum) of ", own, " float64")});
+        CHECK(group.taken() == Calls{text("reduce_scatter (sum) of ", own, " float64 a rank")});
         CHECK(difference(tape.gradient_of(in),
                          ops::scale(columns_of_rank(grad, rank, ranks), sum_to(ranks))) <= near);
       });
@@ -51,11 +51,11 @@ TEST_CASE("scatter_sum_sequence: a reduce-scatter forward, an all-gather backwar
         Tape tape(GradMode::record);
         const Value in = tape.input(ops::scale(x, rank + 1));
         const Value y = scatter_sum_sequence(tape, group, in);
-        CHECK(group.taken() == Calls{text("reduce_scatter (sum) of ", own, " float64")});
+        CHECK(group.taken() == Calls{text("reduce_scatter (sum) of ", own, " float64 a rank")});
         CHECK(difference(y.tensor, ops::scale(columns_of_rank(x, rank, ranks), sum_to(ranks))) <=
               near);
         tape.backward(y, columns_of_rank(grad, rank, ranks));
-        CHECK(group.taken() == Calls{text("all_gather of ", own, " float64")});
+        CHECK(group.taken() == Calls{text("all_gather of ", own, " float64 a rank")});
         CHECK(difference(tape.gradient_of(in), grad) == 0);
       });
     }
@@ -74,8 +74,9 @@ TEST_CASE("gather_sequence: with its slice kept, it gathers again for what reads
       const Value y = autograd::linear(tape, whole, tape.leaf(w));
       group.taken();
       tape.backward(y, drawn({2, length, 4}, 3, device));
-      const std::string again = text("all_gather of ", length * channels, " float64"),
-                        sum = text("reduce_scatter (sum) of ", length * channels, " float64");
+      const std::string again = text("all_gather of ", length * channels, " float64 a rank"),
+                        sum =
+                            text("reduce_scatter (sum) of ", length * channels, " float64 a rank");
       CHECK(group.taken() == (kept == Kept::slice ? Calls{again, sum} : Calls{sum}));
       grads[kept == Kept::slice ? 1 : 0] = w.grad;
     }

@@ -233,6 +233,15 @@ void several_passes(CaseRunner& runner) {
   play_twice(runner, contract_of(runner), p);
 }
 
+// Each operator alone: what one swallows, the other would tell.
+void lost_peers(CaseRunner& runner) {
+  std::vector<std::pair<Problem, int>> dead;
+  for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
+    for (const int rank : {2, 0}) dead.emplace_back(usual(runner, 3, asked), rank);
+  }
+  judge_lost_peers(runner, contract_of(runner), dead, 20);
+}
+
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const double once =
       ring_bytes(p.count() * static_cast<std::int64_t>(bytes_of(p.dtype)), p.ranks());
@@ -242,7 +251,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
     price.forward_collectives = 1;
     price.forward_words = "one all-reduce forward";
   }
-  if (p.asked != OperatorsAsked::leave) {
+  if (p.asked != OperatorsAsked::leave && p.input == LayerInput::wanted) {
     price.backward = once;
     price.backward_collectives = 1;
     price.backward_words = "one all-reduce backward";
@@ -261,35 +270,49 @@ void cost(CaseRunner& runner) {
       }
     }
   }
-  Problem p = usual(runner, 1, OperatorsAsked::both);
+  Problem p = usual(runner, 3, OperatorsAsked::both);
+  p.input = LayerInput::constant;
+  judge(runner, contract_of(runner), p, check_cost);
+  p = usual(runner, 1, OperatorsAsked::both);
   p.shape = {600, 100};
   judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
 }
 
-// A tensor of 8 MB. f returns the one that it was given; g makes one, and keeps nothing else.
+// Tensors of 8 MB. Forward, f makes none and g one; backward it is the other way round.
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const LayerService& seen) {
+  const bool enters = p.asked == OperatorsAsked::enter;
+  constexpr std::int64_t small = 4096;
+  const std::int64_t bytes = p.fill.front() * 8;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(
+        runner, played, rank, seen.of(rank).forward,
+        {.tensor_bytes = (enters ? 0 : bytes) + small,
+         .adapter_bytes = bytes,
+         .of_what = enters ? "an operator that returns what it was given" : "the sum",
+         .cause = {"copied", enters ? "forward, f changes nothing: record the same tensor"
+                                    : "the sum is all that is made; keep nothing else"}});
+    check_member_memory(
+        runner, played, rank, seen.of(rank).backward,
+        {.tensor_bytes = bytes + small,
+         .adapter_bytes = 2 * bytes,
+         .of_what = enters ? "the sum of the gradients" : "the sum that was made forward",
+         .cause = {"copied", enters ? "one copy of the gradient is enough"
+                                    : "backward, g passes on the gradient as it is"}});
+  }
+}
+
 void memory(CaseRunner& runner) {
-  const std::int64_t count = 1 << 20, bytes = count * 8;
+  auto contract = contract_of(runner);
+  contract.compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                        const LayerReports& reports, const LayerService& seen) {
+    compare_layer(at, played, p, reports, seen);
+    check_memory(at, played, p, seen);
+  };
   for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
     Problem p = usual(runner, 2, asked);
-    p.fill = {count};
+    p.fill = {1 << 20};
     p.shape = {1};
-    p.walk = LayerWalk::inference;
-    auto contract = contract_of(runner);
-    contract.compare = [&, asked](CaseRunner& at, const Played& played, const Problem& q,
-                                  std::uint64_t, const LayerReports& reports,
-                                  const LayerService& seen) {
-      compare_layer(at, played, q, reports, seen);
-      const bool enters = asked == OperatorsAsked::enter;
-      for (int rank = 0; rank < q.ranks(); ++rank) {
-        check_member_memory(
-            at, played, rank, seen.of(rank).memory,
-            {.tensor_bytes = (enters ? 0 : bytes) + 4096,
-             .adapter_bytes = bytes,
-             .of_what = enters ? "an operator that returns what it was given" : "the sum",
-             .cause = {"copied", enters ? "forward, f changes nothing: record the same tensor"
-                                        : "the sum is all that is made; keep nothing else"}});
-      }
-    };
     judge(runner, contract, p);
   }
 }
@@ -310,17 +333,12 @@ Exam exam() {
       {"NaN, infinity and zeros go the same ways", odd_values},
       {"several passes in flight, in any order, in two halves; in a subgroup, twice",
        several_passes},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract_of(runner), usual(runner, 3, OperatorsAsked::both));
-       },
-       {},
-       Asks::cost},
+      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
       {"f sends nothing forward, g nothing backward, and each one all-reduce the other way",
        cost,
        {},
        Asks::cost},
-      {"f returns the tensor that it was given, and g makes one", memory, {}, Asks::cost},
+      {"f makes a tensor backward only, and g forward only", memory, {}, Asks::cost},
   };
 }
 

@@ -278,17 +278,7 @@ void memory(CaseRunner& runner) {
     compare_layer(at, played, q, reports, seen);
     const std::int64_t columns = q.inputs / q.ranks() * q.fill;
     const std::int64_t share = q.outputs * q.fill * (columns + 1) * 4;
-    for (int rank = 0; rank < q.ranks(); ++rank) {
-      check_member_memory(
-          at, played, rank, seen.of(rank).memory,
-          {.tensor_bytes = share + (1 << 20),
-           .adapter_bytes = share,
-           .of_what = "its columns of the weight's gradient",
-           .cause = {
-               "weight_twice",
-               "something as large as this rank's weight lives on: a copy of it, a transposed "
-               "one, or one that was gathered"}});
-    }
+    check_linear_memory(at, played, q, seen, share, "its columns of the weight's gradient");
   };
   judge(runner, contract, p, check_cost);
 }
