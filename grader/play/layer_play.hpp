@@ -215,6 +215,12 @@ class ComputingPort final : public sim::Port {
   double told_ = 0;
 };
 
+// A layer: what it computes, and what it does once when all passes are back, if anything.
+struct PlayedFunctions {
+  std::function<Value(Tape&, const Value&)> forward;
+  std::function<void()> finish{};
+};
+
 class PlayedLayer {
  public:
   using Forward = std::function<Value(Tape&, const Value&)>;
@@ -237,7 +243,8 @@ class PlayedLayer {
   }
   std::deque<Parameter>& parameters() { return parameters_; }
 
-  LayerReport run(const Forward& forward) {
+  LayerReport run(const PlayedFunctions& layer) {
+    const Forward& forward = layer.forward;
     if (c_.walk == LayerWalk::refused) {
       report_.ending = ending_of<ContractError>([&] { go_forward(0, forward); });
       return std::move(report_);
@@ -257,6 +264,7 @@ class PlayedLayer {
                             .pass = pass,
                             .held_bytes = device_.bytes_now() - own_bytes_});
     }
+    if (layer.finish && !c_.back.empty()) layer.finish();
     report_all();
     return std::move(report_);
   }
@@ -342,7 +350,7 @@ class PlayedLayer {
   LayerReport report_;
 };
 
-// make(group, parameters, case) is the layer, as a function of a tape and an input.
+// make(group, parameters, case) is the layer: PlayedFunctions, or the first of them.
 inline Bytes play_layer(sim::PlayerCase& played, const auto& make) {
   ComputingPort computing(played.port);
   sim::PlayerCase timed{computing, played.strands, played.rank, played.ranks, played.input};
@@ -352,7 +360,7 @@ inline Bytes play_layer(sim::PlayerCase& played, const auto& make) {
     computing.computes_on(&device);
     LayerReport report;
     try {
-      report = layer.run(make(group, layer.parameters(), c));
+      report = layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
     } catch (...) {
       computing.computes_on(nullptr);
       throw;
