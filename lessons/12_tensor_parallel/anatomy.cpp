@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "engine/nn/gpt.hpp"
+#include "engine/nn/model_spec.hpp"
 #include "engine/tensor/symbolic.hpp"
 
 using namespace lockstep;
@@ -52,8 +52,11 @@ class Counter final : public nn::UnitWatch {
 
 std::vector<Counts> counted(const nn::GptOptions& options) {
   SymbolicDevice device;
-  const auto model =
-      nn::make_gpt_units(options, DType::bfloat16, device, 0, {0, nn::unit_count(options)});
+  nn::ModelSpec spec;
+  spec.kind = nn::ModelKind::gpt;
+  spec.gpt = options;
+  spec.dtype = DType::bfloat16;
+  const auto model = nn::make_units(spec, device, 0, {0, nn::unit_count(spec)});
   std::vector<Counts> units(model->units().size());
   for (std::size_t i = 0; i < units.size(); ++i) {
     units[i].parameters = static_cast<double>(nn::count_of(*model->units()[i].module));
