@@ -19,6 +19,7 @@ namespace lockstep::grader {
 struct MemberMemory {
   std::int64_t told_bytes = 0;                // of the part's tensors, says the player
   std::optional<std::int64_t> process_bytes;  // measured; nothing where the system does not tell
+  std::vector<double> told_s{};               // of each moment, when it told of it: in virtual time
 };
 
 class MomentService final : public TypedService<Moment> {

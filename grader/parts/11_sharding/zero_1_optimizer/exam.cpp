@@ -139,6 +139,11 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   const zero::FlatShards plan = p.plan();
   const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
   for (int rank = 0; rank < p.ranks(); ++rank) {
+    // A member could tell of its calls before it has begun to hold anything.
+    const double end_s = played.counters.ranks[static_cast<std::size_t>(rank)].clock_s;
+    if (moments.of(rank).told_s.back() < end_s) {
+      throw MalformedMessage("a member told of its last call before that was over");
+    }
     check_member_memory(
         runner, played, rank, moments.of(rank),
         {.tensor_bytes = 2 * shard + 4096,

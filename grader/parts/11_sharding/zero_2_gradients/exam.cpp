@@ -43,6 +43,24 @@ void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, 
   check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
 }
 
+// A member tells of a call between the event that it was made for and the next one: it could do so
+// before it has begun to hold anything.
+//   Throws  MalformedMessage
+void require_in_turn(const ScriptService& events, const MomentService& moments, int rank) {
+  const std::vector<double>& told_s = moments.of(rank).told_s;
+  const std::vector<ScriptService::Note>& notes = events.notes(rank);
+  std::size_t calls = 0;
+  for (std::size_t at = 0; at < notes.size(); ++at) {
+    const DrivenEvent::Kind kind = notes[at].scripted.event.kind;
+    if (kind != DrivenEvent::Kind::ready && kind != DrivenEvent::Kind::finalize) continue;
+    const double told = told_s.at(++calls);
+    const bool early = told < notes[at].given_s;
+    if (early || (at + 1 < notes.size() && told > notes[at + 1].asked_s)) {
+      throw MalformedMessage("a member told of a call out of turn");
+    }
+  }
+}
+
 // The sums; the gradients that wait for their bucket, and no others; two buckets in flat tensors.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const ScriptService& events,
@@ -57,6 +75,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
     values += p.bytes(cut.count);
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
+    require_in_turn(events, moments, rank);
     check_member_memory(runner, played, rank, moments.of(rank),
                         {.tensor_bytes = sums + 3 * bucket + 4096,
                          .adapter_bytes = values + 3 * bucket,
