@@ -20,7 +20,7 @@ struct TokenShare {
 };
 
 // What a rank holds of a parameter.
-struct Part {
+struct Holding {
   Boxes boxes;  // of the whole tensor; its elements come first in the value, then padding
   // Whether a backward pass leaves this rank with the gradient, or with a term of a sum over the
   // ranks that make the layer together, each of which holds all of the parameter.
@@ -32,7 +32,7 @@ class LayerMaker {
   virtual ~LayerMaker() = default;
 
   // Of a parameter of the model whose layers it makes, those that it did not make itself too.
-  virtual Part part_of(const Parameter& parameter) const;
+  virtual Holding holding_of(const Parameter& parameter) const;
 
   // Between the layers, x is [B, T / tokens().count, C].
   virtual TokenShare tokens() const { return {}; }

@@ -197,11 +197,11 @@ class ParallelHead final : public nn::Module {
 
 }  // namespace
 
-nn::Part TensorLayers::part_of(const Parameter& parameter) const {
+nn::Holding TensorLayers::holding_of(const Parameter& parameter) const {
   const Cut cut = cut_of(parameter.name);
   const bool partial = sequence_ == Sequence::sliced && cut == Cut::whole;
   return {boxes_of(cut, parameter.whole_shape(), group_.size(), group_.rank()),
-          partial ? nn::Part::Gradient::partial : nn::Part::Gradient::complete};
+          partial ? nn::Holding::Gradient::partial : nn::Holding::Gradient::complete};
 }
 
 nn::TokenShare TensorLayers::tokens() const {
