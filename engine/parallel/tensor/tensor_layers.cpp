@@ -24,7 +24,7 @@ struct Ranks {
   comm::ProcessGroup& group;
   Sequence sequence;
 
-  // What a layer begins with under --sp: the tokens of all ranks, not kept for backward.
+  // The tokens of all ranks, with which a layer begins under --sp. They are not kept for backward.
   Value gathered(Tape& tape, const Value& slice) const {
     return gather_sequence(tape, group, slice, Kept::slice);
   }

@@ -276,7 +276,7 @@ class ZeroStrategy final : public Strategy {
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
-  // Of the weights, before they are dealt to shards.
+  // The places of the weights before they are dealt to shards.
   static Layout layout_of_weights(const nn::ModelSpec& spec) {
     SymbolicDevice nowhere;
     const auto model = nn::make_model(spec, nowhere, 0);
