@@ -60,6 +60,7 @@ void run_all(Device& device, DType dtype, Rows rows) {
   rows_by_number(some, dtype, device);
   for (const std::int64_t columns : {few, some, many}) {
     losses(64, columns, dtype, device);
+    split_losses(64, 2 * columns, dtype, device, odd ? 3 : 16);
     norms(64, columns, dtype, device);
     norms_again(64, columns, dtype, device);
     run_moves(dtype, device, 64, columns);
