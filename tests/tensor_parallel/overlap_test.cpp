@@ -13,7 +13,7 @@ using namespace lockstep::tensor_parallel;
 
 namespace {
 
-constexpr std::int64_t rows = 40, inputs = 30, outputs = 20;
+constexpr std::int64_t few_rows = 40, few_inputs = 30, few_outputs = 20;
 
 using Layer = std::function<Value(Tape&, comm::ProcessGroup&, const Value&, const Value&)>;
 
@@ -43,8 +43,9 @@ Seconds backward_of(const Layer& layer) {
       work();
       return group->now_s() - begin;
     };
-    Parameter weight = parameter(drawn({outputs, inputs}, 1, device));
-    const Tensor x = drawn({rows, inputs}, 2, device), grad = drawn({rows, outputs}, 3, device);
+    Parameter weight = parameter(drawn({few_outputs, few_inputs}, 1, device));
+    const Tensor x = drawn({few_rows, few_inputs}, 2, device),
+                 grad = drawn({few_rows, few_outputs}, 3, device);
     Tape tape(GradMode::record);
     const Value y = layer(tape, *group, tape.input(x), tape.leaf(weight));
     group->barrier();
