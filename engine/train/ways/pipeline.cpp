@@ -77,7 +77,7 @@ class PipelineMaker final : public WayMaker {
   }
   void check_memory(const Arguments& arguments, const Recipe& recipe,
                     std::span<const std::int64_t> batches, const DeviceRoom& room) const override {
-    // What a share of a layer needs is not modelled; a run that does not fit ends in its first
+    // The memory of a share of a layer is not modelled; a run that does not fit ends in its first
     // step.
     if (arguments.integer("tp", 1) > 1) return;
     PipelineOptions options = options_of(arguments);
