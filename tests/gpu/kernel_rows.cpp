@@ -36,7 +36,10 @@ Results peaks(std::int64_t classes, DType dtype, Device& device) {
   const Tensor labels = integers(places, device);
   const auto [loss, probabilities] = ops::cross_entropy(logits, labels);
   const auto correct = static_cast<double>(ops::count_correct(logits, labels));
-  return {ops::softmax(logits), loss, probabilities, full({1}, correct, DType::float64, device)};
+  const ops::ColumnSplit all{0, classes, classes};
+  const Tensor maximum = ops::row_maximum(logits, all);
+  return {maximum,       ops::sum_of_exponentials(logits, maximum, all), ops::softmax(logits), loss,
+          probabilities, full({1}, correct, DType::float64, device)};
 }
 
 // Of rows with many equal numbers, the first largest is meant.
@@ -91,14 +94,28 @@ Results all_losses(DType dtype, Device& device) {
   const auto none =
       ops::cross_entropy(noise({0, 3}, dtype, device), integers({}, device), {ops::Reduction::sum});
   all.push_back(none.loss);
+  append(all, split_losses(0, 3, dtype, device));
+  append(all, split_losses(9, 2 * 147, dtype, device));
+  // The columns end in each of a lane's turns, of those that are unrolled and of the rest.
+  for (const std::int64_t columns : {10, 40, 70, 100}) {
+    append(all, split_losses(9, 2 * columns, dtype, device, 128));
+  }
+  for (const std::int64_t columns : {140, 170, 200}) {
+    append(all, split_losses(9, 2 * columns, dtype, device));
+  }
   for (const std::int64_t rows : {2048, 2052, 2148, 2055, 770, 600}) {
     append(all, losses(rows, 3, dtype, device));
+    append(all, split_losses(rows, 6, dtype, device));
   }
   return all;
 }
 
 Results long_losses(DType dtype, Device& device) {
   Results all;
+  for (const std::int64_t columns : {1155, 1300, 1600, 1900}) {
+    append(all, split_losses(3, 2 * columns, dtype, device));
+    append(all, split_losses(3, 2 * columns, dtype, device, 1024));
+  }
   for (const std::int64_t classes : {1155, 1600}) {
     append(all, losses(3, classes, dtype, device));
     append(all, steep(3, classes, dtype, device));
