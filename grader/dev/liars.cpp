@@ -14,6 +14,8 @@ const std::vector<Liar>& liars() {
       {"prefetching_loader", "hoards", {2, 5}},
       {"run_stage", "computes_in_no_time", {14}},
       {"run_stage", "hoards", {13}},
+      {"sequence_parallel_region", "hoards", {13}},
+      {"vocab_parallel_cross_entropy", "hoards", {11}},
       {"zero_1_optimizer", "hoards", {8}},
       {"zero_2_gradients", "hoards", {10}},
   };
