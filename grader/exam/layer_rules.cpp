@@ -89,14 +89,21 @@ class Comparison {
     const Sizes wanted = filled_shape(part, rank);
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
-      runner_.fail(played_, because({"no_gradient",
-                                     "nothing was recorded for it: an operation made a tensor, and "
-                                     "no Value that the tape knows"},
-                                    {.message = text("after backward, there is no ", name.substr(4),
-                                                     " on rank ", rank),
-                                     .expected = text_of(wanted),
-                                     .seen = "nothing",
-                                     .where = where}));
+      const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
+      const Cause unrecorded{"no_gradient",
+                             "nothing was recorded for it: an operation made a tensor, and no "
+                             "Value that the tape knows"};
+      const Cause late{"no_gradient",
+                       "the derivative gives it only in the second half, for which weights may "
+                       "wait; what goes on to the inputs comes in the first one"};
+      runner_.fail(
+          played_,
+          because(first_half ? late : unrecorded,
+                  {.message = text("after ", first_half ? "the first half of backward" : "backward",
+                                   ", there is no ", name.substr(4), " on rank ", rank),
+                   .expected = text_of(wanted),
+                   .seen = "nothing",
+                   .where = where}));
     }
     if (*made.shape == wanted && made.dtype == p_.dtype) return;
     const std::string expected = text(text_of(wanted), " of ", lockstep::name_of(p_.dtype));

@@ -276,6 +276,7 @@ class PlayedLayer {
     Value input{}, output{};
     bool fits = true;   // the output has the shape and the type that are expected
     Tensor gradient{};  // of the output
+    Tensor to_input{};  // the gradient of the input
   };
 
   // A tensor of the adapter's.
@@ -310,10 +311,16 @@ class PlayedLayer {
     }
   }
   void go_back(Pass& pass) {
-    if (c_.walk == LayerWalk::whole) return pass.tape.backward(pass.output, pass.gradient);
+    const bool wanted = c_.input == LayerInput::wanted;
+    if (c_.walk == LayerWalk::whole) {
+      pass.tape.backward(pass.output, pass.gradient);
+      if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);
+      return;
+    }
     first_half_ = true;
     pass.tape.backward_inputs(pass.output, pass.gradient);
     first_half_ = false;
+    if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);  // final after the first half
     pass.tape.backward_weights();
   }
   void report_all() {
@@ -325,7 +332,7 @@ class PlayedLayer {
       const LayerTensor& of_output = c_.gradients[number];
       report_.gradients_left.push_back(Filler(of_output, c_.dtype).numbers(pass.gradient));
       if (c_.input == LayerInput::constant) continue;
-      report_.inputs[number] = reported(pass.tape.gradient_of(pass.input), of);
+      report_.inputs[number] = reported(pass.to_input, of);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       report_.parameters.push_back(reported(parameters_[i].grad, c_.parameters[i]));

@@ -148,10 +148,7 @@ void refused_rows(CaseRunner& runner) {
 
 std::vector<Problem> smaller(const Problem& p) {
   if (p.walk == LayerWalk::refused) return {};
-  std::vector<Problem> offered;
-  for (Problem& one : smaller_layers(p, {1, 2, 3, 4, 5, 6, 7})) {
-    if (p.heads % one.ranks() == 0) offered.push_back(one);
-  }
+  std::vector<Problem> offered = smaller_layers(p, p.heads);
   if (p.batch > 1) offered.emplace_back(p).batch = 1;
   if (p.tokens > 1) offered.emplace_back(p).tokens = p.tokens - 1;
   if (p.heads > p.ranks()) offered.emplace_back(p).heads = p.ranks();

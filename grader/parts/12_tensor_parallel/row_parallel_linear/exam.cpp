@@ -183,19 +183,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-// Fewer ranks, among which the inputs divide.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<int> fewer;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    if (p.inputs % ranks == 0) fewer.push_back(ranks);
-  }
-  std::vector<Problem> offered = smaller_layers(p, fewer);
-  if (p.biased) offered.emplace_back(p).biased = false;
-  return offered;
-}
-
 LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of, smaller);
+  return layer_contract<Problem>(runner, layer_of,
+                                 [](const Problem& p) { return smaller_linear(p, p.inputs); });
 }
 
 Problem usual(CaseRunner& runner, int ranks) {
@@ -212,6 +202,13 @@ const LinearChecks<Problem> checks{usual,
                                      judge(runner, contract_of(runner), p, {}, asked);
                                    }};
 
+void any_shape(CaseRunner& runner) {
+  checks.any_shape(runner);
+  Problem p = usual(runner, 3);
+  p.inputs = 3, p.outputs = 1;  // of each rank, one column
+  judge(runner, contract_of(runner), p);
+}
+
 Problem usual_pair(CaseRunner& runner, int ranks) {
   Problem p = usual(runner, ranks);
   p.before = 3;
@@ -225,9 +222,15 @@ void pairs(CaseRunner& runner) {
   }
   Problem p = usual_pair(runner, 3);
   p.lead = {2, 3};
-  p.back = {1, 0};
   judge(runner, contract_of(runner), p);
   p.walk = LayerWalk::in_halves;
+  judge(runner, contract_of(runner), p);
+}
+
+void several_passes(CaseRunner& runner) {
+  checks.several_passes(runner);
+  Problem p = usual_pair(runner, 2);
+  p.back = {1, 0};
   judge(runner, contract_of(runner), p);
 }
 
@@ -273,13 +276,10 @@ void memory(CaseRunner& runner) {
   p.inputs = 64, p.outputs = 16;
   p.lead = {1};
   auto contract = contract_of(runner);
-  contract.compare = [](CaseRunner& at, const Played& played, const Problem& q, std::uint64_t,
-                        const LayerReports& reports, const LayerService& seen) {
-    compare_layer(at, played, q, reports, seen);
-    const std::int64_t columns = q.inputs / q.ranks() * q.fill;
-    const std::int64_t share = q.outputs * q.fill * (columns + 1) * 4;
-    check_linear_memory(at, played, q, seen, share, "its columns of the weight's gradient");
-  };
+  contract.compare =
+      compare_with_memory<Problem>("its columns of the weight's gradient", [](const Problem& q) {
+        return q.outputs * q.fill * (q.inputs * q.fill / q.ranks() + 1) * 4;
+      });
   judge(runner, contract, p, check_cost);
 }
 
@@ -292,13 +292,12 @@ Exam exam() {
          for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
        }},
       {"behind a column-parallel layer and relu, the pair is the dense pair", pairs},
-      {"x of one to three dimensions, without rows, without a bias",
-       [](CaseRunner& runner) { checks.any_shape(runner); }},
+      {"x of one to three dimensions, without rows, without a bias", any_shape},
       {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
       {"NaN and infinity show in what they go into, and nowhere else",
        [](CaseRunner& runner) { checks.odd_values(runner); }},
       {"several passes in flight, in any order; backward in two halves; an x that is a constant",
-       [](CaseRunner& runner) { checks.several_passes(runner); }},
+       several_passes},
       {"in a subgroup, twice",
        [](CaseRunner& runner) {
          Problem p = usual(runner, 3);

@@ -15,7 +15,7 @@ constexpr SequenceAsked each_asked[] = {SequenceAsked::gather, SequenceAsked::sc
 
 std::vector<Problem> smaller(const Problem& p) {
   if (p.walk == LayerWalk::refused) return {};
-  std::vector<Problem> offered = smaller_layers(p, {1, 2, 3, 4, 5, 6, 7});
+  std::vector<Problem> offered = smaller_layers(p, 0);
   if (p.batch > 1) offered.emplace_back(p).batch = 1;
   if (p.slice > 1) offered.emplace_back(p).slice = 1;
   if (p.width > 1) offered.emplace_back(p).width = 1;
