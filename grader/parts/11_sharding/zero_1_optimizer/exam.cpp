@@ -2,6 +2,7 @@
 // can compute what the owners of other ranges do. The judge takes the steps on one device. It
 // counts the bytes that travel, and looks at the memory of the processes.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/member_memory.hpp"
@@ -27,11 +28,61 @@ std::string name_of_place(const Problem& p, std::size_t at) {
   return text("element ", at);
 }
 
+// A value that no usual mistake gives: who has it right, and whether its moments are, too.
+Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, int rank,
+                    std::size_t at, double seen, const Reports& reports, std::size_t reported) {
+  const Dealt deal = deal_of(p.plan(), p.sizes);
+  const auto& right = trained.values[step];
+  const auto tolerance = tolerance_of(p, right);
+  int owner = 0;
+  std::ptrdiff_t in_range = 0;
+  for (int r = 0; r < p.ranks(); ++r) {
+    const auto places = deal.places(r);
+    const auto found = std::ranges::find(places, static_cast<std::int64_t>(at));
+    if (found != places.end()) owner = r, in_range = found - places.begin();
+  }
+  const auto& report = reports[static_cast<std::size_t>(owner)];
+  const auto of_owner = as_doubles(p.dtype, report.values.at(reported));
+  const bool owner_has_it =
+      of_owner.size() == right.size() && std::fabs(of_owner[at] - right[at]) <= tolerance[at];
+  if (owner != rank && owner_has_it) {
+    for (std::size_t e = 0; e < right.size(); ++e) {
+      if (std::fabs(seen - right[e]) > tolerance[e]) continue;
+      return {"gathered_elsewhere",
+              text("its owner, rank ", owner, ", has it right, and this is ", name_of_place(p, e),
+                   ": a piece was copied to another place than it came from")};
+    }
+    return {"gathered_elsewhere",
+            text("its owner, rank ", owner,
+                 ", has it right: other elements were gathered, or they were copied to other "
+                 "places than the pieces say")};
+  }
+  const std::string by = text("its owner, rank ", owner, ", has made it wrong");
+  const auto wrong = [&](const Bytes& shard, const std::vector<double>& moment) {
+    const auto mine = as_doubles(p.dtype, shard);
+    const auto i = static_cast<std::size_t>(in_range);
+    return i >= mine.size() || std::fabs(mine[i] - moment[at]) > tolerance_of(p, moment)[at];
+  };
+  const bool coupled = p.weight_decay != 0 && p.decay_form == DecayForm::coupled;
+  if (wrong(report.first, trained.first) || wrong(report.second, trained.second)) {
+    return {"other_gradient",
+            text(by, ", and a moment of it is wrong, too: the gradient",
+                 coupled ? ", the decay that is added to it," : "",
+                 " or the moment is another element's; within the range, both lie at "
+                 "piece.offset")};
+  }
+  return {"other_update",
+          text(by,
+               ", and both of its moments are right: so the gradient was, and the step from "
+               "the moments to the parameter was not (the rule, or the number of updates)")};
+}
+
 // The parameters of a rank after a step, which are those of one device, bit for bit the same on all
 // ranks.
 void check_values(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                  std::size_t step, const std::vector<double>& right, const Reports& reports,
+                  std::size_t step, const Trained& trained, const Reports& reports,
                   std::size_t reported) {
+  const std::vector<double>& right = trained.values[step];
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto seen =
@@ -46,14 +97,12 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
     if (const auto at = first_difference(seen, right, tolerance_of(p, right))) {
       auto cause = cause_by_finiteness(seen, right, *at);
       if (!cause) cause = mistake_of(p, salt, rank, step, seen);
-      const Cause other{"other_parameters",
-                        "an owner updates its range from other gradients, with other parts of its "
-                        "state, or what was gathered is copied to other places"};
+      if (!cause) cause = narrowed_down(p, trained, step, rank, *at, seen[*at], reports, reported);
       const std::string wanted = number_at(right, *at, p.dtype),
                         shown = number_at(seen, *at, p.dtype);
-      runner.fail(played,
-                  because(cause.value_or(other),
-                          {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
+      runner.fail(
+          played,
+          because(*cause, {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
                                            " is ", shown, " on rank ", rank,
                                            " where Adam on one device has ", wanted),
                            .expected = wanted,
@@ -122,7 +171,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
   for (std::size_t k = 0; k < steps; ++k) {
     const std::size_t step = right.values.size() - steps + k;
-    check_values(runner, played, p, salt, step, right.values[step], reports, k);
+    check_values(runner, played, p, salt, step, right, reports, k);
   }
   check_state(runner, played, p, salt, right, reports);
 }

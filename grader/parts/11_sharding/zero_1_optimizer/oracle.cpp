@@ -93,7 +93,9 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant vari
 
 AdamRule rule_by(const Problem& p, Variant variant, std::size_t parameter) {
   AdamRule rule = p.rule();
-  const bool small = std::ssize(shape_of_parameter(p.sizes[parameter])) < decay_dims_min;
+  const bool above = variant == Variant::decays_above;
+  const bool small =
+      std::ssize(shape_of_parameter(p.sizes[parameter])) < decay_dims_min + (above ? 1 : 0);
   if (variant == Variant::decays_nothing || (small && variant != Variant::decays_all)) {
     rule.weight_decay = 0;
   }
@@ -121,10 +123,14 @@ class OneDevice {
     const Tensor grad = tensor_of(gradient);
     const zero::FlatShards plan = p_.plan();
     ++updates_;
-    for (const auto& pieces : plan.ranks) {
+    for (int rank = 0; rank < p_.ranks(); ++rank) {
+      const auto& pieces = plan.ranks[static_cast<std::size_t>(rank)];
       std::int64_t updates =
           updates_ + (counts_pieces() ? (steps_ * std::ssize(pieces)) - steps_ : 0);
+      if (variant_ == Variant::counts_late) --updates;
       for (const zero::ShardPiece& piece : pieces) {
+        if (variant_ == Variant::skips_missing && !has_gradient(p_, piece.parameter, rank))
+          continue;
         const std::int64_t at = start_of(piece.parameter) + piece.begin;
         const std::int64_t count = piece.end - piece.begin;
         ops::adam_update_(value_.narrow(at, count), grad.narrow(at, count),
@@ -201,7 +207,19 @@ std::vector<Told> all_mistakes(const Problem& p) {
        {"updates_by_piece",
         "the number of updates grows with each piece of a range; it is one number of the whole "
         "range, and grows once a step"}},
+      {Variant::counts_late,
+       {"updates_late",
+        "Adam was given the number of updates before this one; the update that is made counts, "
+        "too"}},
+      {Variant::skips_missing,
+       {"missing_skipped",
+        "an owner that has no gradient of its own left the element as it was; the other ranks' "
+        "gradients count, and where nobody has one, the mean is 0 and the moments still shrink"}},
       {Variant::decays_nothing, {"no_decay", "weight decay is missing"}},
+      {Variant::decays_above,
+       {"decays_too_few",
+        "parameters with exactly decay_dims_min dimensions were not decayed; only those with fewer "
+        "are left out"}},
       {Variant::decays_all,
        {"decays_all",
         "parameters with fewer dimensions than decay_dims_min were decayed; a range holds pieces "

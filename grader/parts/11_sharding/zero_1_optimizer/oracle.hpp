@@ -49,8 +49,11 @@ enum class Variant : std::uint8_t {
   from_zero,      // the moments that were given are not used
   from_one,       // their updates are not counted
   counts_pieces,  // updates are counted once a piece
+  counts_late,    // after the update
+  skips_missing,  // an owner without a gradient of its own updates nothing
   decays_all,     // biases, too
   decays_nothing,
+  decays_above,  // parameters with more dimensions than decay_dims_min
   other_decay,   // decoupled for coupled, or the other way round
   not_gathered,  // on `rank`, elements of others stay as they were
   never_steps,

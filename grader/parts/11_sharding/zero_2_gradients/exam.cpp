@@ -67,6 +67,26 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   }
 }
 
+// A crash where finalize ends a bucket that this pass did not start.
+void explain(Failure& found, const Problem& p, const ScriptService& events) {
+  if (found.cause != "undefined_tensor") return;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const auto& notes = events.notes(rank);
+    if (notes.empty() || notes.back().scripted.event.kind != DrivenEvent::Kind::finalize) continue;
+    const bool first = notes.back().scripted.pass == 0;
+    found = because_instead(
+        first ? Cause{"not_started",
+                      "finalize ends a bucket that no call started: when a bucket starts, those "
+                      "behind it can be full already, so start buckets in a loop"}
+              : Cause{"not_reset",
+                      "finalize ends a bucket that this pass did not start, though the pass before "
+                      "did: it makes `missing` of each bucket the number of its parameters again, "
+                      "and next_ 0"},
+        std::move(found));
+    return;
+  }
+}
+
 std::vector<Problem> smaller(const Problem& p) {
   std::vector<Problem> offered;
   for (int ranks = 1; ranks < p.ranks(); ++ranks) {
@@ -89,7 +109,9 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
                     service_of(p.script, p.members, salt),
                     MomentService(p.members, static_cast<std::uint32_t>(calls),
                                   [&runner](int rank) { return runner.memory_bytes(rank); }));
-              }};
+              },
+          .explain = [](Failure& found, const Problem& p, const ScriptService& events,
+                        const MomentService&) { explain(found, p, events); }};
 }
 
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 20e-6

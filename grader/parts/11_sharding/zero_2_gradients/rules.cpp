@@ -24,7 +24,7 @@ Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) 
 
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
                                           const std::vector<std::vector<DrivenGradient>>& right,
-                                          std::size_t pass) {
+                                          std::size_t pass, std::size_t started) {
   const auto scaled = [&](double factor) {
     return of_bucket(p, bucket, [&](std::size_t i) {
       Numbers values = right[pass][i].values;
@@ -69,7 +69,8 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
         "from before the pass travels along"},
        made}};
   if (pass > 0) {
-    all.push_back({{"stale", "it is what was right after the pass before"},
+    const Cause stale{"stale", "it is what was right after the pass before"};
+    all.push_back({cause_of_rest(pass, started).value_or(stale),
                    of_bucket(p, bucket, [&](std::size_t i) { return right[pass - 1][i].values; })});
     const Numbers before = all.back().gives;
     Numbers both = scaled(1);
@@ -88,24 +89,35 @@ Numbers tolerance_of(const Problem& p, const DrivenGradient& right) {
   return all;
 }
 
+// A pass in which no bucket travelled, though one did in a pass before.
+std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
+  if (pass == 0 || started > 0) return std::nullopt;
+  return Cause{"not_reset",
+               "no bucket started in this pass: finalize makes `missing` of each bucket the number "
+               "of its parameters again, and next_ 0"};
+}
+
 void check_left(CaseRunner& runner, const Played& played, const Problem& p, int rank,
-                std::size_t pass, const Zero2Sums& after) {
+                std::size_t pass, std::size_t started, const Zero2Sums& after) {
   const std::string where = text("rank ", rank, ", pass ", pass + 1);
   if (after.sums.size() != p.plan.buckets.size() || after.dtypes.size() != after.sums.size()) {
     throw MalformedMessage("not a sum a bucket");
   }
   if (after.grads_left > 0) {
-    runner.fail(played,
-                {.cause = "grads_left",
-                 .message = text(
-                     "after pass ", pass + 1, ", ",
-                     counted(static_cast<std::int64_t>(after.grads_left), "parameter"), " of rank ",
-                     rank, after.grads_left == 1 ? " still has its" : " still have their",
-                     " whole grad, to which the next pass would add. Once a gradient is in "
-                     "its bucket, make it undefined"),
+    const Cause kept{"grads_left",
+                     "once a gradient is in its bucket's flat tensor, start makes "
+                     "the grad undefined"};
+    runner.fail(
+        played,
+        because(cause_of_rest(pass, started).value_or(kept),
+                {.message = text("after pass ", pass + 1, ", ",
+                                 counted(static_cast<std::int64_t>(after.grads_left), "parameter"),
+                                 " of rank ", rank,
+                                 after.grads_left == 1 ? " still has its" : " still have their",
+                                 " whole grad, to which the next pass would add"),
                  .expected = "no grad",
                  .seen = text(after.grads_left),
-                 .where = where});
+                 .where = where}));
   }
   for (std::size_t b = 0; b < after.sums.size(); ++b) {
     if (after.dtypes[b] == p.sums() || after.sums[b].empty()) continue;
@@ -281,13 +293,16 @@ std::string Problem::description() const {
 void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                 const Reports& reports, const ScriptService& events) {
   events.require_all();
+  const std::vector<DrivenReport> none;
+  const DrivenRun run{p.script, p.members, salt, events, none};
   const auto right = right_gradients(p.script, salt, p.ranks());
   for (const Zero2Report& report : reports) {
     if (report.after.size() != right.size()) throw MalformedMessage("not a report a pass");
   }
   for (std::size_t pass = 0; pass < right.size(); ++pass) {
+    const std::size_t started = collectives_of_pass(played, run, pass).size();
     for (int rank = 0; rank < p.ranks(); ++rank) {
-      check_left(runner, played, p, rank, pass,
+      check_left(runner, played, p, rank, pass, started,
                  reports[static_cast<std::size_t>(rank)].after[pass]);
     }
     for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
@@ -302,7 +317,8 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
            .whole = of_bucket(p, b, [&](std::size_t i) { return right[pass][i].values; }),
            .tolerance =
                of_bucket(p, b, [&](std::size_t i) { return tolerance_of(p, right[pass][i]); }),
-           .mistakes = [&, b, pass](int rank) { return mistakes_of(p, b, rank, right, pass); },
+           .mistakes = [&, b,
+                        pass](int rank) { return mistakes_of(p, b, rank, right, pass, started); },
            .otherwise = {"other_values",
                          "gradients lie in other places of the bucket than its cut says, others "
                          "were in it when it started, or sums were rounded to a smaller type"}},
