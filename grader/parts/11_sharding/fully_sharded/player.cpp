@@ -3,12 +3,12 @@
 #include "grader/parts/11_sharding/fully_sharded/case.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <utility>
 
 #include "grader/play/ask.hpp"
+#include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
 #include "grader/play/ranks_play.hpp"
 
@@ -70,7 +70,7 @@ class ShardedModel {
         unit.parameters.push_back(&parameter);
         unit.shapes.push_back(shape_of_parameter(size * c.filler));
       }
-      unit.cut = filled(of.cut);
+      unit.cut = grader::filled(of.cut, c.filler);
       unit.values = filled(of.values, {unit.cut.shard}, MemoryKind::parameters);
     }
     own_bytes_ = device.bytes_now();
@@ -175,42 +175,12 @@ class ShardedModel {
     }
   }
 
-  zero::FlatShards filled(zero::FlatShards cut) const {
-    cut.count *= c_.filler;
-    cut.shard *= c_.filler;
-    for (std::int64_t& start : cut.starts) start *= c_.filler;
-    for (auto& pieces : cut.ranks) {
-      for (zero::ShardPiece& piece : pieces) {
-        piece.begin *= c_.filler, piece.end *= c_.filler, piece.offset *= c_.filler;
-      }
-    }
-    return cut;
-  }
   Tensor filled(const Bytes& numbers, const Shape& shape, MemoryKind kind) const {
     const Tensor made = empty(shape, c_.dtype, device_, kind);
-    if (c_.filler == 1) {
-      write_bytes(made, numbers);
-      return made;
-    }
-    const std::size_t width = bytes_of(c_.dtype);
-    const auto bytes = made.raw_bytes();
-    for (std::size_t e = 0; e * width < bytes.size(); ++e) {
-      const std::size_t from = e / static_cast<std::size_t>(c_.filler) * width;
-      std::memcpy(bytes.data() + e * width, numbers.data() + from, width);
-    }
+    write_filled(made, numbers);
     return made;
   }
-  Bytes numbers_of(const Tensor& tensor) const {
-    if (c_.filler == 1) return copy_of(tensor);
-    const std::size_t width = bytes_of(c_.dtype);
-    const auto bytes = tensor.raw_bytes();
-    Bytes numbers;
-    for (std::size_t at = 0; at < bytes.size(); at += width * static_cast<std::size_t>(c_.filler)) {
-      numbers.insert(numbers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                     bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
-    }
-    return numbers;
-  }
+  Bytes numbers_of(const Tensor& tensor) const { return numbers_in(tensor, c_.filler); }
 
   const ShardedCase& c_;
   Device& device_;

@@ -19,7 +19,8 @@ constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
 enum class Counts : std::uint8_t { own_updates, steps, one, gradients };
 enum class Masters : std::uint8_t { full, halves, zeros };
-enum class Takes : std::uint8_t { last, first };  // where a bucket's gradient comes again
+// Where a bucket's gradient comes again; last_each: the last one, in an update for each that came.
+enum class Takes : std::uint8_t { last, first, last_each };
 
 // A bucket on one device that keeps everything.
 class RightBucket {
@@ -67,10 +68,15 @@ Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters
       const bool again = std::find(here + 1, gradients.end(), bucket) != gradients.end();
       if (!again || counts == Counts::gradients) ++updates[bucket];
       if (again) continue;
+      const auto last = [&] { return gradient_of(p, salt, step, event); };
+      for (auto more = std::count(begin, here, bucket); takes == Takes::last_each && more > 0;
+           --more) {
+        buckets[bucket]->update(last(), c.rule(), updates[bucket]++, masters);
+      }
       const std::int64_t counted = counts == Counts::one     ? 1
                                    : counts == Counts::steps ? std::int64_t(step) + 1
                                                              : updates[bucket];
-      const auto taken = takes == Takes::last ? here : std::find(begin, here, bucket);
+      const auto taken = takes == Takes::first ? std::find(begin, here, bucket) : here;
       buckets[bucket]->update(gradient_of(p, salt, step, static_cast<std::size_t>(taken - begin)),
                               c.rule(), counted, masters);
     }
@@ -142,6 +148,21 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
     return {"updated_without_gradient",
             "its gradient did not come in this step, so neither values nor state may change"};
   }
+  if (is(Counts::own_updates, Masters::full, Takes::first)) {
+    return {"first_gradient",
+            "this is the update by the gradient that came first. It came again before step(), "
+            "since the caller gave a step up, and the last one counts"};
+  }
+  if (is(Counts::gradients, Masters::full)) {
+    return {"updates_not_counted",
+            "an update was counted for each gradient that came, for those of a step that was given "
+            "up, too; count where the update begins"};
+  }
+  if (is(Counts::own_updates, Masters::full, Takes::last_each)) {
+    return {"updated_twice",
+            "the bucket had an update for each gradient that came; one that comes again before "
+            "step() takes the place of the one before"};
+  }
   if (std::ranges::count(notes.stale, bucket) > 0) {
     return {"stale_gradient",
             "the host's update began before the copy of this gradient was over, and read what was "
@@ -160,16 +181,6 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
     return {"masters_not_sent",
             "the masters began as zeros, as allocate() makes them: copy the parameters down into "
             "them when the optimizer is made"};
-  }
-  if (is(Counts::own_updates, Masters::full, Takes::first)) {
-    return {"first_gradient",
-            "this is the update by the gradient that came first. It came again before step(), "
-            "since the caller gave a step up, and the last one counts"};
-  }
-  if (is(Counts::gradients, Masters::full)) {
-    return {"updates_not_counted",
-            "an update was counted for each gradient that came, for those of a step that was given "
-            "up, too; count where the update begins"};
   }
   if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full)) {
     return {"updates_not_counted",

@@ -28,7 +28,8 @@ std::string name_of_place(const Problem& p, std::size_t at) {
   return text("element ", at);
 }
 
-// A value that no usual mistake gives: who has it right, and whether its moments are, too.
+// A value that no usual mistake gives: another element's, or one that its owner has right, or whose
+// moments are right.
 Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, int rank,
                     std::size_t at, double seen, const Reports& reports, std::size_t reported) {
   const Dealt deal = deal_of(p.plan(), p.sizes);
@@ -45,13 +46,13 @@ Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, 
   const auto of_owner = as_doubles(p.dtype, report.values.at(reported));
   const bool owner_has_it =
       of_owner.size() == right.size() && std::fabs(of_owner[at] - right[at]) <= tolerance[at];
+  for (std::size_t e = 0; e < right.size(); ++e) {
+    if (std::fabs(seen - right[e]) > tolerance[e]) continue;
+    return {"gathered_elsewhere",
+            text("this is what ", name_of_place(p, e),
+                 " should be: a piece was copied to another place than it came from")};
+  }
   if (owner != rank && owner_has_it) {
-    for (std::size_t e = 0; e < right.size(); ++e) {
-      if (std::fabs(seen - right[e]) > tolerance[e]) continue;
-      return {"gathered_elsewhere",
-              text("its owner, rank ", owner, ", has it right, and this is ", name_of_place(p, e),
-                   ": a piece was copied to another place than it came from")};
-    }
     return {"gathered_elsewhere",
             text("its owner, rank ", owner,
                  ", has it right: other elements were gathered, or they were copied to other "

@@ -24,7 +24,8 @@ Zero2Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   Zero2Case one{.plan = p.plan, .sums = p.sums()};
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) one.cuts.push_back(p.cut(b));
   one.parameters.dtype = p.script.dtype;
-  one.parameters.sizes = p.script.sizes;
+  one.filler = p.filler;
+  for (const std::int64_t size : p.script.sizes) one.parameters.sizes.push_back(size * p.filler);
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
   one.parameters.grads.resize(p.script.sizes.size());
   one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
@@ -52,7 +53,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   std::int64_t sums = 0, bucket = 0, values = 0;
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
     const zero::FlatShards cut = p.cut(b);
-    sums += cut.shard * static_cast<std::int64_t>(bytes_of(p.sums()));
+    sums += cut.shard * p.filler * static_cast<std::int64_t>(bytes_of(p.sums()));
     bucket = std::max(bucket, p.bytes(cut.padded() + cut.shard));
     values += p.bytes(cut.count);
   }
@@ -190,7 +191,8 @@ void overlap(CaseRunner& runner) {
 // Buckets of 256 kB.
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 2, {{.order = Order::last_first}});
-  p.script.sizes.assign(16, 64 << 10);
+  p.script.sizes.assign(16, 1 << 10);
+  p.filler = 64;
   p.plan.buckets.clear();
   for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});
   judge(runner, contract_of(runner, compare_memory), p);

@@ -22,6 +22,14 @@ Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) 
   return all;
 }
 
+// A pass in which no bucket travelled, though one did in a pass before.
+std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
+  if (pass == 0 || started > 0) return std::nullopt;
+  return Cause{"not_reset",
+               "no bucket started in this pass: finalize makes `missing` of each bucket the number "
+               "of its parameters again, and next_ 0"};
+}
+
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
                                           const std::vector<std::vector<DrivenGradient>>& right,
                                           std::size_t pass, std::size_t started) {
@@ -87,14 +95,6 @@ Numbers tolerance_of(const Problem& p, const DrivenGradient& right) {
   Numbers all;
   for (const double value : right.values) all.push_back(1e-6 * std::fabs(value));
   return all;
-}
-
-// A pass in which no bucket travelled, though one did in a pass before.
-std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
-  if (pass == 0 || started > 0) return std::nullopt;
-  return Cause{"not_reset",
-               "no bucket started in this pass: finalize makes `missing` of each bucket the number "
-               "of its parameters again, and next_ 0"};
 }
 
 void check_left(CaseRunner& runner, const Played& played, const Problem& p, int rank,
@@ -280,8 +280,8 @@ DType Problem::sums() const {
   return script.dtype == DType::float64 ? DType::float64 : DType::float32;
 }
 
-std::int64_t Problem::bytes(std::int64_t elements) const {
-  return elements * static_cast<std::int64_t>(bytes_of(script.dtype));
+std::int64_t Problem::bytes(std::int64_t numbers) const {
+  return numbers * filler * static_cast<std::int64_t>(bytes_of(script.dtype));
 }
 
 std::string Problem::description() const {
