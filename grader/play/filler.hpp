@@ -20,8 +20,11 @@ inline void write_filled(const Tensor& to, const Bytes& numbers) {
     throw Error("numbers that do not fill their tensor");
   }
   const std::size_t filler = bytes.size() / numbers.size();
-  for (std::size_t e = 0; e * width < bytes.size(); ++e) {
-    std::memcpy(bytes.data() + e * width, numbers.data() + e / filler * width, width);
+  std::byte* to_next = bytes.data();
+  for (std::size_t from = 0; from < numbers.size(); from += width) {
+    for (std::size_t k = 0; k < filler; ++k, to_next += width) {
+      std::memcpy(to_next, numbers.data() + from, width);
+    }
   }
 }
 

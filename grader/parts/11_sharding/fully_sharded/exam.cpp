@@ -187,6 +187,7 @@ void memory(CaseRunner& runner) {
     p.dtype = DType::float32;
     p.units.assign(12, {1024, 1000, 24});
     p.filler = 64;
+    p.measured = true;
     p.steps = 1;
     judge(runner, contract_of(runner, compare_memory), p);
   }

@@ -21,6 +21,7 @@ enum class Counts : std::uint8_t { own_updates, steps, one, gradients };
 enum class Masters : std::uint8_t { full, halves, zeros };
 // Where a bucket's gradient comes again; last_each: the last one, in an update for each that came.
 enum class Takes : std::uint8_t { last, first, last_each };
+enum class Decay : std::uint8_t { as_given, none, other_form };
 
 // A bucket on one device that keeps everything.
 class RightBucket {
@@ -52,12 +53,15 @@ class RightBucket {
 // The parameters after each step, by bucket.
 using Right = std::vector<std::vector<std::vector<double>>>;
 Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters,
-            Takes takes = Takes::last) {
+            Takes takes = Takes::last, Decay decay = Decay::as_given) {
   const OffloadCase c = case_of(p, salt);
   std::vector<std::unique_ptr<RightBucket>> buckets;
   for (const Bytes& parameters : c.parameters) {
     buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters, masters));
   }
+  AdamRule rule = c.rule();
+  if (decay == Decay::none) rule.weight_decay = 0;
+  if (decay == Decay::other_form) rule.decay_form = DecayForm::decoupled;
   std::vector<std::int64_t> updates(buckets.size());
   Right right;
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
@@ -71,14 +75,14 @@ Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters
       const auto last = [&] { return gradient_of(p, salt, step, event); };
       for (auto more = std::count(begin, here, bucket); takes == Takes::last_each && more > 0;
            --more) {
-        buckets[bucket]->update(last(), c.rule(), updates[bucket]++, masters);
+        buckets[bucket]->update(last(), rule, updates[bucket]++, masters);
       }
       const std::int64_t counted = counts == Counts::one     ? 1
                                    : counts == Counts::steps ? std::int64_t(step) + 1
                                                              : updates[bucket];
       const auto taken = takes == Takes::first ? std::find(begin, here, bucket) : here;
       buckets[bucket]->update(gradient_of(p, salt, step, static_cast<std::size_t>(taken - begin)),
-                              c.rule(), counted, masters);
+                              rule, counted, masters);
     }
     auto& after = right.emplace_back();
     for (const auto& bucket : buckets) after.push_back(bucket->values());
@@ -134,8 +138,9 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
                           const std::vector<double>& before) const {
   const StepNotes& notes = host_.in_step(step);
   // A mistake has to explain every step: a small update often leaves 16 bits as they are.
-  const auto is = [&](Counts counts, Masters masters, Takes takes = Takes::last) {
-    const Right other = train(p_, salt_, counts, masters, takes);
+  const auto is = [&](Counts counts, Masters masters, Takes takes = Takes::last,
+                      Decay decay = Decay::as_given) {
+    const Right other = train(p_, salt_, counts, masters, takes, decay);
     for (std::size_t k = 0; k < other.size(); ++k) {
       const auto told = as_doubles(p_.dtype, host_.after(k)[bucket]);
       if (first_difference(told, other[k][bucket], tolerance_of(p_.dtype, other[k][bucket]))) {
@@ -185,6 +190,13 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
   if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full)) {
     return {"updates_not_counted",
             "Adam's corrections need the number of updates of this bucket, this one included"};
+  }
+  const auto decays = [&](Decay decay) {
+    return p_.weight_decay != 0 && is(Counts::own_updates, Masters::full, Takes::last, decay);
+  };
+  if (decays(Decay::none)) return {"no_decay", "weight decay is missing"};
+  if (decays(Decay::other_form)) {
+    return {"other_decay", "weight decay is decoupled, and the rule that was given couples it"};
   }
   if (is(Counts::own_updates, Masters::halves)) {
     return {"half_masters",

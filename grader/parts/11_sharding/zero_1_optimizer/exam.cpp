@@ -212,20 +212,21 @@ std::vector<Problem> smaller(const Problem& p) {
 }
 
 Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of =
-              [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
-                for (const Gradients& step : c.steps) grader::ask_of(step, asked);
-                if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
-              },
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t) {
-                return std::tuple(
-                    MomentService(p.members, static_cast<std::uint32_t>(p.steps),
-                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
-              }};
+  return {
+      .case_of = case_of,
+      .compare = std::move(compared),
+      .ask_of =
+          [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
+            for (const Gradients& step : c.steps) grader::ask_of(step, asked);
+            if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
+          },
+      .smaller = smaller,
+      .services =
+          [&runner](const Problem& p, std::uint64_t) {
+            MomentService::ReadMemory read;
+            if (p.measured) read = [&runner](int rank) { return runner.memory_bytes(rank); };
+            return std::tuple(MomentService(p.members, static_cast<std::uint32_t>(p.steps), read));
+          }};
 }
 
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {

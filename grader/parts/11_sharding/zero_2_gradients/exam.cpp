@@ -106,10 +106,11 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .services =
               [&runner](const Problem& p, std::uint64_t salt) {
                 const auto calls = p.script.passes.size() * (p.script.sizes.size() + 1);
+                MomentService::ReadMemory read;
+                if (p.measured) read = [&runner](int rank) { return runner.memory_bytes(rank); };
                 return std::tuple(
                     service_of(p.script, p.members, salt),
-                    MomentService(p.members, static_cast<std::uint32_t>(calls),
-                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
+                    MomentService(p.members, static_cast<std::uint32_t>(calls), read));
               },
           .explain = [](Failure& found, const Problem& p, const ScriptService& events,
                         const MomentService&) { explain(found, p, events); }};
@@ -193,6 +194,7 @@ void memory(CaseRunner& runner) {
   Problem p = usual(runner, 2, {{.order = Order::last_first}});
   p.script.sizes.assign(16, 1 << 10);
   p.filler = 64;
+  p.measured = true;
   p.plan.buckets.clear();
   for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});
   judge(runner, contract_of(runner, compare_memory), p);
