@@ -66,8 +66,8 @@ class OffloadedOptimizer {
  public:
   virtual ~OffloadedOptimizer() = default;
 
-  // The gradient of a bucket is final; buckets come in any order. Where one comes again before
-  // step(), the caller has given a step up, and what comes last counts.
+  // The gradient of a bucket is final; buckets come in any order. A gradient that comes again
+  // before step() replaces the earlier one: the caller gave that step up.
   //   gradient  [S_b] 16 bits, on the device; it keeps its elements until step() returns, or until
   //             the bucket's next gradient comes, when its copy is over
   //   Ensures   its copy down has begun when this returns, and nothing was waited for;

@@ -38,8 +38,9 @@ struct UnitCall {
   enum There : std::uint8_t { no_value, right_shape, other_shape };
   std::vector<Bytes> values{};
   std::vector<std::uint8_t> there{};  // one of There
-  // What follows is advice (decision 0055).
-  // By unit: a parameter has a value now; or had one when a gather began since the pass before.
+  // The rest is advice (decision 0055).
+  // Units of which a parameter has a value now; or had one when a gather began since the pass
+  // before.
   std::vector<std::uint8_t> whole{}, whole_at_gather{};
   // Tensors beside the adapter's: of now, and the most since the pass before.
   std::int64_t now_bytes = 0, most_bytes = 0;

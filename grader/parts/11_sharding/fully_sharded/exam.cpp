@@ -77,7 +77,7 @@ double once(const Problem& p) {
   return bytes * p.steps * p.passes;
 }
 
-// What was sent for nothing, by the collectives that the judge carried out.
+// The collectives that the judge carried out say what was sent for nothing.
 Cause cause_of_bytes(const Played& played, const Problem& p) {
   const auto ran = [&](sim::Collective kind) {
     return std::ranges::count(played.counters.collectives, kind, &sim::CollectiveRecord::kind);
@@ -180,12 +180,12 @@ void bytes_on_the_wire(CaseRunner& runner) {
   }
 }
 
-// Twelve units of 512 kB, of which one may be whole.
+// Eight units of 512 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
     Problem p = usual(runner, 2, sharding);
     p.dtype = DType::float32;
-    p.units.assign(12, {1024, 1000, 24});
+    p.units.assign(8, {1024, 1000, 24});
     p.filler = 64;
     p.measured = true;
     p.steps = 1;

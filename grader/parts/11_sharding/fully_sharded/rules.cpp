@@ -52,8 +52,8 @@ Cause cause_of_missing(const Problem& p, const Note& note, std::uint8_t there) {
   const bool forward = note.call.kind == Kind::forward;
   if (there == UnitCall::other_shape) {
     return {"other_shape",
-            "the parameter has a value, and in another shape or type than its own: the part of "
-            "the flat tensor becomes its value as a view of own.shapes[p]"};
+            "the parameter has a value of another shape or type; first give the part of the flat "
+            "tensor the parameter's own shape, own.shapes[p]"};
   }
   const bool in_memory =
       p.sharding != Sharding::no_shard && std::ranges::count(note.call.whole, 1) == 0 &&
@@ -61,14 +61,13 @@ Cause cause_of_missing(const Problem& p, const Note& note, std::uint8_t there) {
   const bool first = forward && note.step == 0 && note.pass == 0;
   if (in_memory && !first) {
     return {"freed_in_part",
-            "a tensor of the whole unit is in memory, and no parameter has a view of it: free "
-            "took the views away and left whole_[unit], so gather found the unit whole and did "
-            "nothing"};
+            "a tensor of the whole unit is in memory, and no parameter has a view of it: free took "
+            "the views away and left whole_[unit], so gather found the unit whole and did nothing"};
   }
   if (forward) {
     return {"not_gathered",
-            "before_forward gathers the unit and gives every parameter a view of what came, in "
-            "its shape"};
+            "before_forward gathers the unit and gives every parameter a view of what came, in its "
+            "shape"};
   }
   return {"freed_too_early",
           "the unit was freed after its forward pass, or before this one ran; before_backward "
@@ -207,20 +206,19 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
     std::vector<Bytes> pieces;
     for (const ShardedReport& report : reports) pieces.push_back(report.gradients[step].at(unit));
     const Numbers& whole = right.gradients[step][unit];
-    check_pieces(
-        runner, played, shard_deal(p, unit),
-        {.name = text("the gradient of unit ", unit, " after step ", step + 1),
-         .dtype = p.dtype,
-         .whole = whole,
-         .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
-         .mistakes =
-             [&, step, unit](int rank) {
-               return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
-             },
-         .otherwise = {"other_gradients",
-                       "gradients lie in other places of the flat tensor than cut.starts says, or "
-                       "something else was in it when it was reduced"}},
-        pieces);
+    check_pieces(runner, played, shard_deal(p, unit),
+                 {.name = text("the gradient of unit ", unit, " after step ", step + 1),
+                  .dtype = p.dtype,
+                  .whole = whole,
+                  .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
+                  .mistakes =
+                      [&, step, unit](int rank) {
+                        return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
+                      },
+                  .otherwise = {"other_gradients",
+                                "gradients lie in other places of the flat tensor than cut.starts "
+                                "says, or something else was in it when it was reduced"}},
+                 pieces);
   }
 }
 
@@ -265,14 +263,12 @@ void check_gathers(CaseRunner& runner, const Played& played, const Problem& p, i
   if (!other || note.call.kind == Kind::update) return;
   runner.fail(
       played,
-      because({"units_alive", text("free unit ", *other, " first, and gather unit ", note.call.unit,
-                                   " then, so that no two are whole at a time")},
+      because({"units_alive", text("free unit ", *other, " before you gather unit ", note.call.unit,
+                                   ", so that one unit is whole at a time")},
               {.verdict = Verdict::efficiency,
                .message = text("the results are right, but unit ", *other,
-                               " still had its "
-                               "values on rank ",
-                               rank, " when the gather for the ", name_of(note.call.kind),
-                               " pass of unit ", note.call.unit, " began"),
+                               " still had its values on rank ", rank, " when the gather for the ",
+                               name_of(note.call.kind), " pass of unit ", note.call.unit, " began"),
                .expected = "no other unit whole",
                .seen = text("unit ", *other, " whole"),
                .where = text("rank ", rank)}));
@@ -290,12 +286,12 @@ Cause cause_of_memory(const Problem& p, const Note& note, std::int64_t enough) {
   }
   if (note.call.now_bytes > enough) {
     return {"units_alive",
-            "no parameter of another unit has a value, and memory as large as a unit is there all "
-            "the same: a tensor that you keep still looks at it, were it a view of one element"};
+            "no parameter of another unit has a value, yet memory as large as a unit is held: some "
+            "tensor that you keep looks at it, and a view of one element is enough"};
   }
   return {"units_alive",
-          "the memory of now is enough, and that of the hooks before was not: two tensors of a "
-          "whole unit lived there at one time"};
+          "the pass itself holds no more than it needs, but the hooks before it did: two tensors "
+          "as large as a unit existed at one time"};
 }
 
 }  // namespace

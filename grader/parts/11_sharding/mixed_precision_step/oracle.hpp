@@ -68,7 +68,7 @@ struct RightStep {
   double during = 0, scale = 0;
   std::int64_t good_steps = 0;
   std::vector<std::vector<double>> masters, tolerance;  // by rank of the group
-  // Of the optimizer, by rank: its tensors as float32, a count of updates among them.
+  // The optimizer's tensors on each rank as float32, a count of updates among them.
   std::vector<std::vector<double>> state;
 };
 

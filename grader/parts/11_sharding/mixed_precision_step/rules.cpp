@@ -295,11 +295,9 @@ const MixedContract& contract() {
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double half = 2.0 * (p.ranks() - 1) * static_cast<double>(p.range);
   double allowed = 0;
-  for (const RightStep& step : steps_of(p, 1, Variant::right)) {
-    const double half = 2.0 * (p.ranks() - 1) * static_cast<double>(p.range);
-    allowed += step.end == StepEnd::taken ? 2 * half : half;
-  }
+  for (const StepPlan& step : p.steps) allowed += step.holds == Holds::infinity ? half : 2 * half;
   const double sent = busiest_rank_bytes(played.counters);
   // The numbers that ranks agree by.
   if (sent > allowed + 32.0 * static_cast<double>(p.steps.size())) {

@@ -19,7 +19,7 @@ constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
 enum class Counts : std::uint8_t { own_updates, steps, one, gradients };
 enum class Masters : std::uint8_t { full, halves, zeros };
-// Where a bucket's gradient comes again; last_each: the last one, in an update for each that came.
+// The gradient that a bucket is updated with, if it came again; last_each: the last one, for each.
 enum class Takes : std::uint8_t { last, first, last_each };
 enum class Decay : std::uint8_t { as_given, none, other_form };
 

@@ -53,12 +53,11 @@ Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, 
                  " should be: a piece was copied to another place than it came from")};
   }
   if (owner != rank && owner_has_it) {
-    return {"gathered_elsewhere",
-            text("its owner, rank ", owner,
-                 ", has it right: other elements were gathered, or they were copied to other "
-                 "places than the pieces say")};
+    return {"gathered_elsewhere", text("its owner, rank ", owner,
+                                       ", has it right: other elements were gathered, or they were "
+                                       "copied to other places than the pieces say")};
   }
-  const std::string by = text("its owner, rank ", owner, ", has made it wrong");
+  const std::string by = text("rank ", owner, ", its owner, has it wrong");
   const auto wrong = [&](const Bytes& shard, const std::vector<double>& moment) {
     const auto mine = as_doubles(p.dtype, shard);
     const auto i = static_cast<std::size_t>(in_range);
@@ -66,16 +65,16 @@ Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, 
   };
   const bool coupled = p.weight_decay != 0 && p.decay_form == DecayForm::coupled;
   if (wrong(report.first, trained.first) || wrong(report.second, trained.second)) {
-    return {"other_gradient",
-            text(by, ", and a moment of it is wrong, too: the gradient",
-                 coupled ? ", the decay that is added to it," : "",
-                 " or the moment is another element's; within the range, both lie at "
-                 "piece.offset")};
+    return {"other_gradient", text(by, ", and so is one of its moments: the gradient",
+                                   coupled ? ", the decay that is added to it," : "",
+                                   " or the moment was taken from another element; in the range, "
+                                   "both are at piece.offset")};
   }
-  return {"other_update",
-          text(by,
-               ", and both of its moments are right: so the gradient was, and the step from "
-               "the moments to the parameter was not (the rule, or the number of updates)")};
+  return {
+      "other_update",
+      text(by,
+           ", but both of its moments are right: so the gradient was right, and the mistake is in "
+           "the step from the moments to the parameter (the rule, or the number of updates)")};
 }
 
 // The parameters of a rank after a step, which are those of one device, bit for bit the same on all
@@ -152,8 +151,7 @@ void check_state(CaseRunner& runner, const Played& played, const Problem& p, std
     if (seen == updates) continue;
     runner.fail(played,
                 {.cause = "other_updates",
-                 .message = text("the parameters and moments are right, but the state of "
-                                 "rank ",
+                 .message = text("the parameters and moments are right, but the state of rank ",
                                  rank, " counts ", seen, " updates where it had ",
                                  updates_given(salt), " before and ", counted(p.steps, "step"),
                                  " since: ", updates, " are right"),
@@ -234,9 +232,9 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   check_wire(
       runner, played,
       {.enough = 2 * once,
-       .of_what = text("a reduce-scatter of the gradients and an all-gather of the parameters in "
-                       "each of ",
-                       counted(p.steps, "step")),
+       .of_what =
+           text("a reduce-scatter of the gradients and an all-gather of the parameters in each of ",
+                counted(p.steps, "step")),
        .mistakes = {
            {3 * once,
             {"all_reduced",

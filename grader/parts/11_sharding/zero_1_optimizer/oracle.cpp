@@ -209,12 +209,11 @@ std::vector<Told> all_mistakes(const Problem& p) {
         "range, and grows once a step"}},
       {Variant::counts_late,
        {"updates_late",
-        "Adam was given the number of updates before this one; the update that is made counts, "
-        "too"}},
+        "Adam was given the number of updates before this one; this update counts, too"}},
       {Variant::skips_missing,
        {"missing_skipped",
         "an owner that has no gradient of its own left the element as it was; the other ranks' "
-        "gradients count, and where nobody has one, the mean is 0 and the moments still shrink"}},
+        "gradients count, and where no rank has one, the mean is 0, and the moments still shrink"}},
       {Variant::decays_nothing, {"no_decay", "weight decay is missing"}},
       {Variant::decays_above,
        {"decays_too_few",
@@ -223,8 +222,7 @@ std::vector<Told> all_mistakes(const Problem& p) {
       {Variant::decays_all,
        {"decays_all",
         "parameters with fewer dimensions than decay_dims_min were decayed; a range holds pieces "
-        "of "
-        "several parameters, so each piece asks its own parameter"}},
+        "of several parameters, so each piece asks its own parameter"}},
       {Variant::other_decay,
        {"other_decay", "weight decay takes the other form than rule.decay_form says"}},
   };
@@ -315,10 +313,9 @@ std::optional<Cause> mistake_of(const Problem& p, std::uint64_t salt, int rank, 
                                 std::span<const double> seen) {
   const Numbers right = train(p, salt, Variant::right).values[step];
   if (!all_finite(seen) && all_finite(right)) {
-    return Cause{
-        "no_number",
-        "this value is not finite: memory was read that nobody had written to, or a moment "
-        "is not the one that the rule asks for"};
+    return Cause{"no_number",
+                 "this value is not finite: memory was read that nobody had written to, or a "
+                 "moment is not the one that the rule asks for"};
   }
   if (!first_difference(seen, right, relative_tolerance(1e-8, right))) {
     return Cause{"last_digits",

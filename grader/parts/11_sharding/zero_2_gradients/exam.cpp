@@ -81,8 +81,8 @@ void explain(Failure& found, const Problem& p, const ScriptService& events) {
                       "behind it can be full already, so start buckets in a loop"}
               : Cause{"not_reset",
                       "finalize ends a bucket that this pass did not start, though the pass before "
-                      "did: it makes `missing` of each bucket the number of its parameters again, "
-                      "and next_ 0"},
+                      "did; it has to set `missing` of each bucket to the number of its parameters "
+                      "again, and next_ to 0"},
         std::move(found));
     return;
   }
@@ -209,11 +209,11 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   check_wire(runner, played,
              {.enough = passes * once,
               .of_what = "one reduce-scatter of each bucket",
-              .mistakes = {{2 * passes * once,
-                            {"all_reduced",
-                             "buckets are all-reduced: every rank gets all of a bucket, and keeps "
-                             "its range. Or they travel in a type that is twice as wide as the "
-                             "gradients'"}}}});
+              .mistakes = {
+                  {2 * passes * once,
+                   {"all_reduced",
+                    "buckets are all-reduced: every rank gets all of a bucket, and keeps its "
+                    "range. Or they travel in a type that is twice as wide as the gradients'"}}}});
   const std::int64_t buckets = std::ssize(p.plan.buckets) * std::ssize(p.script.passes);
   check_operations(runner, played,
                    {.collectives = buckets, .allowed = "one reduce-scatter of each bucket"});

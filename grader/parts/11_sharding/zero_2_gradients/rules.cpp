@@ -26,8 +26,8 @@ Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) 
 std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
   if (pass == 0 || started > 0) return std::nullopt;
   return Cause{"not_reset",
-               "no bucket started in this pass: finalize makes `missing` of each bucket the number "
-               "of its parameters again, and next_ 0"};
+               "no bucket started in this pass; finalize has to set `missing` of each bucket to "
+               "the number of its parameters again, and next_ to 0"};
 }
 
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
@@ -65,16 +65,16 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
        scaled(n)},
       {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
       {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read "
-        "before the reduction was over"},
+        "it is this rank's own gradient: the others' were not added, or it was read before the "
+        "reduction was over"},
        own(1)},
       {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read "
-        "before the reduction was over"},
+        "it is this rank's own gradient: the others' were not added, or it was read before the "
+        "reduction was over"},
        own(1 / n)},
       {{"not_added",
-        "it is what this pass made alone; passes add up until zero_grad, and a grad "
-        "from before the pass travels along"},
+        "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
+        "the pass travels along"},
        made}};
   if (pass > 0) {
     const Cause stale{"stale", "it is what was right after the pass before"};
@@ -104,9 +104,9 @@ void check_left(CaseRunner& runner, const Played& played, const Problem& p, int 
     throw MalformedMessage("not a sum a bucket");
   }
   if (after.grads_left > 0) {
-    const Cause kept{"grads_left",
-                     "once a gradient is in its bucket's flat tensor, start makes "
-                     "the grad undefined"};
+    const Cause kept{
+        "grads_left",
+        "once a gradient is in its bucket's flat tensor, start makes the grad undefined"};
     runner.fail(
         played,
         because(cause_of_rest(pass, started).value_or(kept),
@@ -161,15 +161,13 @@ class PassOfRank {
       if (began_s <= may_s + instant_s) continue;
       const bool at_the_end = began_s >= finalize().given_s;
       return because(
-          {"starts_late", at_the_end
-                              ? "buckets are started in finalize, when nothing is left to overlap "
-                                "with; start each one in on_gradient_ready"
-                              : "when a bucket has started, those behind it that are full "
-                                "already follow in the same call"},
+          {"starts_late", at_the_end ? "buckets are started in finalize, when nothing is left to "
+                                       "overlap with; start each one in on_gradient_ready"
+                                     : "when a bucket has started, those behind it that are full "
+                                       "already follow in the same call"},
           timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
                      " starts bucket ", b, " ", microseconds(began_s - may_s),
-                     " after its last gradient was there and the bucket before it was "
-                     "over"),
+                     " after its last gradient was there and the bucket before it was over"),
                 may_s, began_s, text("rank ", rank_, ", bucket ", b)));
     }
     return std::nullopt;
@@ -203,8 +201,8 @@ class PassOfRank {
       const auto i = note.scripted.event.parameter;
       return because(
           {"waits_in_the_hook",
-           "the hook waits for the bucket that it started. Keep its Work, and wait when "
-           "the next bucket starts, or in finalize"},
+           "the hook waits for the bucket that it started. Keep its Work, and wait when the next "
+           "bucket starts, or in finalize"},
           timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_, " waits ",
                      microseconds(back_s - may_s), " in on_gradient_ready of parameter ", i,
                      ", while backward stands still"),
