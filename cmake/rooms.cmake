@@ -29,7 +29,7 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 850"
     "grader/parts/07_ddp 5200" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
-    "grader/parts/10_compression 3100" "grader/parts/11_sharding 7450"
+    "grader/parts/10_compression 3100" "grader/parts/11_sharding 7950"
     "grader/parts/12_tensor_parallel 3700"
     "grader/parts/13_pipeline_parallel 2700")
 

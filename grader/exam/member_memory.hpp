@@ -27,6 +27,7 @@ class MomentService final : public TypedService<Moment> {
   using ReadMemory = std::function<std::optional<std::int64_t>(int world_rank)>;
 
   //   steps  calls of the part; each member tells of each, and of the making
+  //   read   none in cases that are not about memory: to measure a process takes a while
   MomentService(Members members, std::uint32_t steps, ReadMemory read)
       : members_(std::move(members)),
         steps_(steps),
