@@ -31,7 +31,7 @@ class Head final : public Module {
 
 }  // namespace
 
-Part LayerMaker::part_of(const Parameter& parameter) const {
+Holding LayerMaker::holding_of(const Parameter& parameter) const {
   return {whole_of(parameter.value.shape())};
 }
 

@@ -19,11 +19,11 @@ struct TokenShare {
   std::int64_t count = 1;
 };
 
-// What a rank holds of a parameter.
-struct Part {
+// The elements of a parameter that a rank holds.
+struct Holding {
   Boxes boxes;  // of the whole tensor; its elements come first in the value, then padding
-  // Whether a backward pass leaves this rank with the gradient, or with a term of a sum over the
-  // ranks that make the layer together, each of which holds all of the parameter.
+  // The gradient that a backward pass leaves on this rank. A partial one is a term of a sum over
+  // the ranks that compute the layer together, each of which holds all of the parameter.
   enum class Gradient : std::uint8_t { complete, partial } gradient = Gradient::complete;
 };
 
@@ -31,8 +31,8 @@ class LayerMaker {
  public:
   virtual ~LayerMaker() = default;
 
-  // Of a parameter of the model whose layers it makes, those that it did not make itself too.
-  virtual Part part_of(const Parameter& parameter) const;
+  // Answers for each parameter of a model whose layers it makes, also for those made elsewhere.
+  virtual Holding holding_of(const Parameter& parameter) const;
 
   // Between the layers, x is [B, T / tokens().count, C].
   virtual TokenShare tokens() const { return {}; }

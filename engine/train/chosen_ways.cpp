@@ -10,6 +10,8 @@ ChosenWays::ChosenWays(const Arguments& arguments, std::span<const Way> ways)
   for (const Way* way : ways_of(arguments, ways)) {
     const WayMaker* maker = find_maker(way->stem);
     if (maker == nullptr) throw UsageError(text(way->name, " is not built into this program"));
+    LOCKSTEP_CHECK(way->slot != Slot::axis || layers_ == nullptr, way->name,
+                   " and another axis both make the layers of a model; one maker has to know both");
     (way->slot == Slot::hook ? hook_ : way->slot == Slot::axis ? layers_ : trainer_) = maker;
   }
 }

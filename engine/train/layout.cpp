@@ -17,17 +17,6 @@ Tensor held(const Tensor& value, const Boxes& boxes) {
 // The axes along which ranks hold the same of a parameter that each has whole.
 constexpr mesh::AxisSet of_whole{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
 
-void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout,
-                  nn::Module& model) {
-  for (const Parameter* parameter : model.parameters()) {
-    const Boxes& boxes = layout.of(parameter->name).boxes;
-    file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
-  }
-  for (const nn::Buffer* buffer : model.buffers()) {
-    file.load_into(*file.find(buffer->name), buffer->value);
-  }
-}
-
 }  // namespace
 
 Layout::Layout(std::span<Parameter* const> parameters) {
@@ -40,11 +29,11 @@ Layout::Layout(std::span<Parameter* const> parameters) {
 Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers) {
   for (const Parameter* parameter : parameters) {
     const Shape& shape = parameter->whole_shape();
-    nn::Part part = layers.part_of(*parameter);
+    nn::Holding held = layers.holding_of(*parameter);
     mesh::GradientKind gradient{.copies = of_whole};
-    if (!lockstep::is_whole(part.boxes, shape)) gradient.copies = mesh::data_axes;
-    if (part.gradient == nn::Part::Gradient::partial) gradient.partial = {mesh::Axis::tp};
-    places_.push_back({parameter->name, shape, std::move(part.boxes), gradient});
+    if (!lockstep::is_whole(held.boxes, shape)) gradient.copies = mesh::data_axes;
+    if (held.gradient == nn::Holding::Gradient::partial) gradient.partial = {mesh::Axis::tp};
+    places_.push_back({parameter->name, shape, std::move(held.boxes), gradient});
   }
 }
 
@@ -75,17 +64,22 @@ std::vector<mesh::GradientKind> Layout::gradients() const {
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,
                              const optim::Optimizer& optimizer) {
   std::vector<Piece> pieces;
-  for (const Parameter* parameter : model.parameters()) {
-    const ParameterPlace& place = layout.of(parameter->name);
-    pieces.push_back({PieceKind::parameter, place.name, place.whole, place.boxes,
-                      held(parameter->value, place.boxes)});
-  }
+  add_parameters(pieces, model.parameters(), layout);
   for (const nn::Buffer* buffer : model.buffers()) {
     const Shape& shape = buffer->value.shape();
     pieces.push_back({PieceKind::buffer, buffer->name, shape, whole_of(shape), buffer->value});
   }
   add_state(pieces, optimizer, layout);
   return pieces;
+}
+
+void add_parameters(std::vector<Piece>& pieces, std::span<Parameter* const> parameters,
+                    const Layout& layout) {
+  for (const Parameter* parameter : parameters) {
+    const ParameterPlace& place = layout.of(parameter->name);
+    pieces.push_back({PieceKind::parameter, place.name, place.whole, place.boxes,
+                      held(parameter->value, place.boxes)});
+  }
 }
 
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
@@ -100,10 +94,15 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
   }
 }
 
-void load_weights(const std::filesystem::path& file, const Layout& layout, nn::Module& model) {
-  const checkpoint::SafetensorsFile weights(file);
-  checkpoint::check_same_model(weights, model);
-  read_weights(weights, layout, model);
+void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout,
+                  nn::Module& model) {
+  for (const Parameter* parameter : model.parameters()) {
+    const Boxes& boxes = layout.of(parameter->name).boxes;
+    file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
+  }
+  for (const nn::Buffer* buffer : model.buffers()) {
+    file.load_into(*file.find(buffer->name), buffer->value);
+  }
 }
 
 void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module& model,

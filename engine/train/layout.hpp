@@ -4,7 +4,6 @@
 // (train_3d.hpp), and which rank counts what in the norm.
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,12 +56,14 @@ class Layout {
 // The parameters, buffers and the optimizer's state that this rank holds, as views.
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,
                              const optim::Optimizer& optimizer);
+// Appends these parameters, as views.
+void add_parameters(std::vector<Piece>& pieces, std::span<Parameter* const> parameters,
+                    const Layout& layout);
 // Appends the state of an optimizer over parameters of the layout, as views.
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer, const Layout& layout);
 
-// Reads this rank's part of the weights of a file.
-//   Throws  CheckpointError as checkpoint::load_weights
-void load_weights(const std::filesystem::path& file, const Layout& layout, nn::Module& model);
+// Reads this rank's part of the weights in a file that has been checked (checkpoint/weights.hpp).
+void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout, nn::Module& model);
 // Reads this rank's part of a saved run, box by box, and nothing else.
 //   model    has all parameters of the saved one, each in the part that the layout says
 //            (Parameter::whole)

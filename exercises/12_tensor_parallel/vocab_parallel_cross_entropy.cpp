@@ -15,7 +15,7 @@ Value vocab_parallel_cross_entropy(Tape& tape, comm::ProcessGroup& group, const 
                                    const Tensor& labels, std::int64_t vocabulary,
                                    const ops::CrossEntropyOptions& options) {
   const VocabularyShare share = vocabulary_share(vocabulary, group.size(), group.rank());
-  LOCKSTEP_CHECK(logits.tensor.shape().back() == share.held,
+  LOCKSTEP_CHECK(!logits.tensor.shape().empty() && logits.tensor.shape().back() == share.held,
                  "vocab_parallel_cross_entropy: logits ", text_of(logits.tensor.shape()),
                  " on rank ", group.rank(), ", expected ", share.held, " columns: ", vocabulary,
                  " tokens on ", group.size(), " ranks, the last padded");

@@ -149,12 +149,12 @@ LayerContract<Problem> layer_contract(
           }};
 }
 
-// Fewer passes, and fewer ranks where an exam allows them.
+// Problems of fewer ranks, among which `cut` elements divide, and of fewer passes.
 template <typename Problem>
-std::vector<Problem> smaller_layers(const Problem& p, const std::vector<int>& fewer_ranks) {
+std::vector<Problem> smaller_layers(const Problem& p, std::int64_t cut) {
   std::vector<Problem> offered;
-  for (const int ranks : fewer_ranks) {
-    if (ranks < p.ranks()) offered.emplace_back(p).members = whole_world(ranks);
+  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+    if (cut % ranks == 0) offered.emplace_back(p).members = whole_world(ranks);
   }
   if (p.passes() > 1) offered.emplace_back(p).back = {0};
   return offered;

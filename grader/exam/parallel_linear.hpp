@@ -35,6 +35,26 @@ void fill_linear(const LinearProblem& p, Layer& layer);
 void check_linear_memory(CaseRunner& runner, const Played& played, const LinearProblem& p,
                          const LayerService& seen, std::int64_t share, const std::string& of_what);
 
+// The comparison of a layer with that of its memory; share_of gives the bytes of a rank's
+// parameters.
+template <typename Problem>
+auto compare_with_memory(std::string of_what, std::int64_t (*share_of)(const Problem&)) {
+  return [of_what, share_of](CaseRunner& runner, const Played& played, const Problem& p,
+                             std::uint64_t, const LayerReports& reports, const LayerService& seen) {
+    compare_layer(runner, played, p, reports, seen);
+    check_linear_memory(runner, played, p, seen, share_of(p), of_what);
+  };
+}
+
+// Also without a bias.
+template <typename Problem>
+std::vector<Problem> smaller_linear(const Problem& p, std::int64_t cut) {
+  if (p.walk == LayerWalk::refused) return {};
+  std::vector<Problem> offered = smaller_layers(p, cut);
+  if (p.biased) offered.emplace_back(p).biased = false;
+  return offered;
+}
+
 // The situations, types and orders that every linear layer is asked about: `judge_one` judges a
 // problem of an exam, which draws it for so many ranks.
 template <typename Problem>

@@ -2,160 +2,93 @@
 // sequences and with slices, tied and untied, alone and below DDP, and the mistakes that shared
 // layers invite. A vocabulary of 257 is one that no number of ranks divides.
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
 
-#include "engine/parallel/tensor/conjugate_operators.hpp"
-#include "engine/parallel/tensor/tensor_layers.hpp"
 #include "engine/train/strategies/ddp.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/plain.hpp"
+#include "engine/train/strategies/zero.hpp"
 #include "tests/catch.hpp"
 #include "tests/equality/ways.hpp"
+#include "tests/equality/wrong_layers.hpp"
 
 using namespace lockstep;
 using tensor_parallel::Sequence;
-using tensor_parallel::TensorLayers;
 using test::BarTask;
 using test::Distance;
+using test::LayerFault;
 using test::MakeWay;
 using test::World;
 
 namespace {
 
-enum class Fault : std::uint8_t {
-  none,
-  norms_not_summed,   // each rank keeps the gradient of its own tokens
-  bias_everywhere,    // added in every rank's term of a sum, so t times
-  swapped,            // the two operators around a layer
-  head_not_trained,   // a tied table that gets the embedding's gradient only
-  mean_of_all_ranks,  // gradients are averaged over the ranks of a layer too
-};
-
 struct Setting {
   int tp = 1, dp = 1;
   Sequence sequence = Sequence::whole;
-  Fault fault = Fault::none;
-  enum class Reduction : std::uint8_t { ddp, plain } reduction = Reduction::ddp;
+  LayerFault fault = LayerFault::none;
+  enum class Reduction : std::uint8_t { ddp, plain, stages, shards } reduction = Reduction::ddp;
+  int pp = 1;
+  pipeline::Schedule schedule = pipeline::Schedule::one_f_one_b;
+  train::StageState state = train::StageState::whole;
+  zero::Sharding sharding = zero::Sharding::full_shard;
+  zero::Cut cut = zero::Cut::flat;
 
-  int ranks() const { return tp * dp; }
+  int ranks() const { return tp * dp * pp; }
 };
 
 std::string text_of(const Setting& setting) {
   return text("tp ", setting.tp, ", dp ", setting.dp,
               setting.sequence == Sequence::sliced ? ", sliced" : "",
-              setting.reduction == Setting::Reduction::plain ? ", plain" : "");
+              setting.reduction == Setting::Reduction::plain ? ", plain" : "",
+              setting.reduction == Setting::Reduction::stages
+                  ? text(", pp ", setting.pp, ", schedule ", static_cast<int>(setting.schedule),
+                         setting.state == train::StageState::sharded ? ", ZeRO 1" : "")
+                  : "",
+              setting.reduction == Setting::Reduction::shards
+                  ? text(", sharding ", static_cast<int>(setting.sharding),
+                         setting.cut == zero::Cut::rows ? " by rows" : "")
+                  : "");
 }
-
-// GELU between two layers of which each rank has a share, with a mistake.
-class WrongFeedForward final : public nn::Module {
- public:
-  WrongFeedForward(std::unique_ptr<nn::Module> right, comm::ProcessGroup& group, Fault fault)
-      : right_(std::move(right)), group_(group), fault_(fault) {}
-
-  Value forward(Tape& tape, const Value& x) override {
-    const auto all = right_->parameters();
-    const Value fc_weight = tape.leaf(*all[0]), fc_bias = tape.leaf(*all[1]);
-    const Value proj_weight = tape.leaf(*all[2]), proj_bias = tape.leaf(*all[3]);
-    const bool swapped = fault_ == Fault::swapped;
-    const Value in = swapped ? autograd::scale(tape, leave(tape, x), 1.0 / group_.size())
-                             : tensor_parallel::enter_parallel(tape, group_, x);
-    const Value hidden = autograd::activate(tape, autograd::linear(tape, in, fc_weight, fc_bias),
-                                            ops::Activation::gelu);
-    if (swapped) {
-      const Value mine = autograd::linear(tape, hidden, proj_weight);
-      return autograd::add(tape, tensor_parallel::enter_parallel(tape, group_, mine), proj_bias);
-    }
-    return leave(tape, autograd::linear(tape, hidden, proj_weight, proj_bias));
-  }
-  std::vector<Parameter*> parameters() override { return right_->parameters(); }
-
- private:
-  Value leave(Tape& tape, const Value& x) const {
-    return tensor_parallel::leave_parallel(tape, group_, x);
-  }
-
-  std::unique_ptr<nn::Module> right_;
-  comm::ProcessGroup& group_;
-  Fault fault_;
-};
-
-// The logits are right; their gradient of the table goes to a copy that nobody trains.
-class UntrainedHead final : public nn::Module {
- public:
-  UntrainedHead(const TensorLayers& layers, Parameter& table)
-      : table_(table), copy_(table), head_(layers.TensorLayers::head(copy_)) {}
-  Value forward(Tape& tape, const Value& x) override {
-    copy_.value = table_.value;
-    copy_.grad = {};
-    return head_->forward(tape, x);
-  }
-  std::vector<Parameter*> parameters() override { return {}; }
-
- private:
-  Parameter& table_;
-  Parameter copy_;
-  std::unique_ptr<nn::Module> head_;
-};
-
-// The mean over dp, then over the ranks of a layer too.
-class MeanOfAll final : public collectives::CommHook {
- public:
-  explicit MeanOfAll(train::TrainingRanks ranks) : ranks_(std::move(ranks)) {}
-  comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
-    group.all_reduce(bucket.flat, ReduceOp::average);
-    return ranks_.layer()->all_reduce_async(bucket.flat, ReduceOp::average);
-  }
-
- private:
-  train::TrainingRanks ranks_;
-};
-
-class WrongLayers final : public TensorLayers {
- public:
-  WrongLayers(comm::ProcessGroup& group, Sequence sequence, Fault fault)
-      : TensorLayers(group, sequence), group_(group), fault_(fault) {}
-
-  nn::Part part_of(const Parameter& parameter) const override {
-    nn::Part part = TensorLayers::part_of(parameter);
-    if (fault_ == Fault::norms_not_summed) part.gradient = nn::Part::Gradient::complete;
-    return part;
-  }
-  std::unique_ptr<nn::Module> feed_forward(const std::string& name, std::int64_t width,
-                                           std::int64_t hidden, const nn::Deviations& deviations,
-                                           const nn::Made& made) const override {
-    auto right = TensorLayers::feed_forward(name, width, hidden, deviations, made);
-    if (fault_ != Fault::bias_everywhere && fault_ != Fault::swapped) return right;
-    return std::make_unique<WrongFeedForward>(std::move(right), group_, fault_);
-  }
-  std::unique_ptr<nn::Module> head(Parameter& table) const override {
-    if (fault_ != Fault::head_not_trained) return TensorLayers::head(table);
-    return std::make_unique<UntrainedHead>(*this, table);
-  }
-
- private:
-  comm::ProcessGroup& group_;
-  Fault fault_;
-};
 
 MakeWay way_of(const Setting& setting) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
              const BarTask& task) -> std::unique_ptr<train::Strategy> {
-    const train::TrainingRanks ranks(group, {.tp = setting.tp, .dp = setting.dp});
+    const train::TrainingRanks ranks(group, {.tp = setting.tp, .dp = setting.dp, .pp = setting.pp});
     train::Recipe spread = recipe;
     if (ranks.layer() != nullptr) {
       spread.model.layers =
-          std::make_shared<WrongLayers>(*ranks.layer(), setting.sequence, setting.fault);
+          test::make_wrong_layers(*ranks.layer(), setting.sequence, setting.fault);
+    }
+    if (setting.reduction == Setting::Reduction::stages) {
+      const bool interleaved = setting.schedule == pipeline::Schedule::interleaved;
+      return train::make_pipeline(ranks, device, spread, task.clip_norm,
+                                  {.stages = setting.pp,
+                                   .micro_batches = 2,
+                                   .chunks = interleaved ? 2 : 1,
+                                   .schedule = setting.schedule,
+                                   .limits = {.first_bytes = 40'000, .cap_bytes = 300'000},
+                                   .state = setting.state});
+    }
+    if (setting.reduction == Setting::Reduction::shards) {
+      train::ZeroOptions options{{setting.sharding, 1, setting.cut}, train::AccumulateIn::shards};
+      if (setting.sharding == zero::Sharding::zero_1) {
+        options.accumulate = train::AccumulateIn::whole;
+      }
+      options.strands = task.strands;
+      return train::make_zero(ranks, device, spread, task.clip_norm, options);
     }
     if (setting.reduction == Setting::Reduction::plain) {
       return train::make_plain(ranks, train::make_replica(spread, device), task.clip_norm);
     }
     train::DdpRun run{.accumulate = task.accumulate, .clip_norm = task.clip_norm};
     run.options.limits = {.first_bytes = 40'000, .cap_bytes = 300'000};
-    if (setting.fault == Fault::mean_of_all_ranks) {
-      run.hooked.hook = std::make_unique<MeanOfAll>(ranks);
+    if (setting.fault == LayerFault::mean_of_all_ranks) {
+      run.hooked.hook = test::make_mean_of_all(ranks);
     }
     return train::make_ddp_or_plain(ranks, device, spread, std::move(run));
   };
@@ -193,7 +126,7 @@ std::vector<Setting> all_settings() {
     for (const auto sequence : {Sequence::whole, Sequence::sliced}) {
       if (tp == 1 && sequence == Sequence::sliced) continue;
       all.push_back({tp, dp, sequence});
-      all.push_back({tp, dp, sequence, Fault::none, Setting::Reduction::plain});
+      all.push_back({tp, dp, sequence, LayerFault::none, Setting::Reduction::plain});
     }
   }
   return all;
@@ -255,6 +188,96 @@ TEST_CASE("equality: layers on several ranks, the gradients of the first step ar
             << most.parameter << std::endl;
 }
 
+// Layers on several ranks, in stages, in replicas: all of them at once.
+TEST_CASE("equality: in three dimensions, the gradients of the first step are one rank's") {
+  using pipeline::Schedule;
+  int count = 0;
+  Distance most;
+  for (const auto& [dp, tp, pp] :
+       {std::array{2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {2, 4, 1}, {1, 2, 3}}) {
+    for (const Schedule schedule :
+         {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zero_bubble}) {
+      if (schedule == Schedule::interleaved && pp != 2) continue;
+      for (const auto state : {train::StageState::whole, train::StageState::sharded}) {
+        const bool odd = ++count % 2 == 1;
+        const Setting setting{tp,
+                              dp,
+                              tp > 1 && odd ? Sequence::sliced : Sequence::whole,
+                              LayerFault::none,
+                              Setting::Reduction::stages,
+                              pp,
+                              schedule,
+                              state};
+        BarTask task = test::first_gradients(1, count % 3 == 0 ? 0.1 : 0);
+        task.layers = 6;
+        task.width = 16;
+        task.vocabulary = 257;
+        task.head = count % 4 < 2 ? nn::OutputHead::tied : nn::OutputHead::untied;
+        task.keep = count % 5 < 2 ? nn::Keep::block_inputs : nn::Keep::activations;
+        const Distance seen = apart(World::sim, setting, task, batch);
+        INFO(text_of(setting) << ", worst: " << seen.worst);
+        CHECK(seen.loss <= test::of_losses);
+        CHECK(seen.parameter <= test::of_gradients);
+        most.loss = std::max(most.loss, seen.loss);
+        most.parameter = std::max(most.parameter, seen.parameter);
+      }
+    }
+  }
+  std::cout << count << " settings of three dimensions: losses at most " << most.loss
+            << " apart, gradients " << most.parameter << std::endl;
+}
+
+// Shards are ranges of what a rank has of a layer.
+TEST_CASE("equality: shares of layers in shards, gradients and clipped runs are one rank's") {
+  using zero::Cut, zero::Sharding;
+  int count = 0;
+  for (const auto& [dp, tp] : {std::array{2, 2}, {3, 2}, {2, 4}}) {
+    for (const auto& [sharding, cut] : {std::pair{Sharding::zero_1, Cut::flat},
+                                        {Sharding::zero_2, Cut::flat},
+                                        {Sharding::shard_grad_op, Cut::rows},
+                                        {Sharding::full_shard, Cut::flat},
+                                        {Sharding::full_shard, Cut::rows}}) {
+      const bool odd = ++count % 2 == 1;
+      Setting setting{tp, dp, odd ? Sequence::sliced : Sequence::whole};
+      setting.reduction = Setting::Reduction::shards;
+      setting.sharding = sharding;
+      setting.cut = cut;
+      BarTask task = test::first_gradients(2, odd ? 0.1 : 0);
+      task.width = 16;
+      task.vocabulary = 257;
+      task.head = count % 4 < 2 ? nn::OutputHead::tied : nn::OutputHead::untied;
+      const Distance seen = apart(World::sim, setting, task, 4 * dp);
+      INFO(text_of(setting) << ", worst: " << seen.worst);
+      CHECK(seen.loss <= test::of_losses);
+      CHECK(seen.parameter <= test::of_gradients);
+      if (dp == 2 && tp == 2) check_run(World::sim, setting, clipped_task());
+    }
+  }
+}
+
+TEST_CASE("equality: in three dimensions, clipped runs of AdamW and runs of SGD") {
+  BarTask sgd = test::sgd_task(), adamw = clipped_task();
+  sgd.steps = 8;
+  adamw.accumulate = 1;
+  adamw.steps = 5;
+  for (const auto state : {train::StageState::whole, train::StageState::sharded}) {
+    const Setting setting{2,
+                          2,
+                          Sequence::sliced,
+                          LayerFault::none,
+                          Setting::Reduction::stages,
+                          2,
+                          pipeline::Schedule::one_f_one_b,
+                          state};
+    check_run(World::sim, setting, adamw);
+    check_run(World::sim, setting, sgd);
+  }
+  check_run(World::shm,
+            {2, 1, Sequence::sliced, LayerFault::none, Setting::Reduction::stages, 2,
+             pipeline::Schedule::zero_bubble},
+            adamw);
+}
+
 TEST_CASE("equality: layers on several ranks, clipped runs of AdamW and runs of SGD") {
   BarTask sgd = test::sgd_task();
   sgd.steps = 10;
@@ -271,16 +294,17 @@ TEST_CASE("equality: layers on several ranks, clipped runs of AdamW and runs of 
 
 TEST_CASE("equality: the bar finds what goes wrong between the ranks of a layer") {
   struct Case {
-    Fault fault;
+    LayerFault fault;
     Sequence sequence;
   };
   for (const auto& [fault, sequence] :
-       {Case{Fault::none, Sequence::whole}, Case{Fault::none, Sequence::sliced},
-        Case{Fault::norms_not_summed, Sequence::sliced},
-        Case{Fault::bias_everywhere, Sequence::whole}, Case{Fault::swapped, Sequence::whole},
-        Case{Fault::head_not_trained, Sequence::whole},
-        Case{Fault::head_not_trained, Sequence::sliced},
-        Case{Fault::mean_of_all_ranks, Sequence::whole}}) {
+       {Case{LayerFault::none, Sequence::whole}, Case{LayerFault::none, Sequence::sliced},
+        Case{LayerFault::norms_not_summed, Sequence::sliced},
+        Case{LayerFault::bias_everywhere, Sequence::whole},
+        Case{LayerFault::swapped, Sequence::whole},
+        Case{LayerFault::head_not_trained, Sequence::whole},
+        Case{LayerFault::head_not_trained, Sequence::sliced},
+        Case{LayerFault::mean_of_all_ranks, Sequence::whole}}) {
     const Setting setting{2, 2, sequence, fault};
     BarTask run = test::sgd_task();
     run.steps = 5;
@@ -289,8 +313,8 @@ TEST_CASE("equality: the bar finds what goes wrong between the ranks of a layer"
     CAPTURE(static_cast<int>(fault), static_cast<int>(sequence), first.parameter, first.worst,
             later.loss);
     // Biases begin at zero, so at first it does not matter how often they are added.
-    const bool at_once = fault != Fault::none && fault != Fault::bias_everywhere;
+    const bool at_once = fault != LayerFault::none && fault != LayerFault::bias_everywhere;
     CHECK((first.parameter <= test::of_gradients) == !at_once);
-    CHECK((later.loss <= test::of_losses) == (fault == Fault::none));
+    CHECK((later.loss <= test::of_losses) == (fault == LayerFault::none));
   }
 }

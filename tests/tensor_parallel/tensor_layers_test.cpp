@@ -60,7 +60,7 @@ TEST_CASE("tensor layers: a rank's weights are its boxes of the dense model's, t
       CAPTURE(whole[p]->name);
       REQUIRE(parts[p]->name == whole[p]->name);
       REQUIRE(parts[p]->whole_shape() == whole[p]->value.shape());
-      const Tensor expected = cut(whole[p]->value, mine.layers->part_of(*parts[p]).boxes);
+      const Tensor expected = cut(whole[p]->value, mine.layers->holding_of(*parts[p]).boxes);
       for (std::int64_t i = 0; i < parts[p]->value.numel(); ++i) {
         CHECK(parts[p]->value.item(i) == (i < expected.numel() ? expected.item(i) : 0));
       }

@@ -1,6 +1,5 @@
-// Where the parameters of a transformer are cut among the ranks of a tensor-parallel group. From
-// this plan follow a rank's first weights, its pieces of a checkpoint, and what it counts in a
-// norm.
+// The parameters of a transformer, cut among the ranks of a tensor-parallel group. From this plan
+// follow a rank's first weights, its pieces of a checkpoint, and what it counts in a norm.
 //   t ranks of the group; L the layer
 //
 //   L.attn.c_attn   rows of queries, of keys and of values: by heads   [3·C, C] → [3·C/t, C]
@@ -23,7 +22,7 @@ namespace lockstep::tensor_parallel {
 enum class Cut : std::uint8_t { whole, rows, qkv_rows, columns, vocabulary };
 Cut cut_of(std::string_view parameter);
 
-// What a rank holds of a tensor, without padding.
+// The elements of a tensor that a rank holds, without padding.
 //   whole   the tensor's shape
 //   Throws  ContractError when it does not divide
 Boxes boxes_of(Cut cut, const Shape& whole, int ranks, int rank);

@@ -24,7 +24,7 @@ struct Ranks {
   comm::ProcessGroup& group;
   Sequence sequence;
 
-  // What a layer begins with under --sp: the tokens of all ranks, not kept for backward.
+  // The tokens of all ranks, with which a layer begins under --sp. They are not kept for backward.
   Value gathered(Tape& tape, const Value& slice) const {
     return gather_sequence(tape, group, slice, Kept::slice);
   }
@@ -197,11 +197,11 @@ class ParallelHead final : public nn::Module {
 
 }  // namespace
 
-nn::Part TensorLayers::part_of(const Parameter& parameter) const {
+nn::Holding TensorLayers::holding_of(const Parameter& parameter) const {
   const Cut cut = cut_of(parameter.name);
   const bool partial = sequence_ == Sequence::sliced && cut == Cut::whole;
   return {boxes_of(cut, parameter.whole_shape(), group_.size(), group_.rank()),
-          partial ? nn::Part::Gradient::partial : nn::Part::Gradient::complete};
+          partial ? nn::Holding::Gradient::partial : nn::Holding::Gradient::complete};
 }
 
 nn::TokenShare TensorLayers::tokens() const {

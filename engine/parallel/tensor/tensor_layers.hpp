@@ -25,7 +25,7 @@ class TensorLayers : public nn::LayerMaker {
 
   // With Sequence::sliced, the gradients of what every rank has whole are partial: each has the
   // terms of its own tokens.
-  nn::Part part_of(const Parameter& parameter) const override;
+  nn::Holding holding_of(const Parameter& parameter) const override;
   nn::TokenShare tokens() const override;
   //   Throws  ContractError when ranks do not divide the heads
   std::unique_ptr<nn::Module> attention(const std::string& name, std::int64_t width,

@@ -13,13 +13,15 @@ Replica make_replica(const Recipe& recipe, Device& device) {
   if (recipe.precision.masters) return make_replica_with_masters(recipe, device);
   Replica replica;
   replica.model = nn::make_model(recipe.model, device, recipe.seed);
-  if (recipe.model.layers) {
-    replica.layout.emplace(replica.model->parameters(), *recipe.model.layers);
-    if (recipe.first_weights) load_weights(*recipe.first_weights, *replica.layout, *replica.model);
-  } else if (recipe.first_weights) {
-    checkpoint::load_weights(*recipe.first_weights, *replica.model);
+  const std::vector<Parameter*> parameters = replica.model->parameters();
+  replica.layout =
+      recipe.model.layers ? Layout(parameters, *recipe.model.layers) : Layout(parameters);
+  if (recipe.first_weights) {
+    const checkpoint::SafetensorsFile file(*recipe.first_weights);
+    checkpoint::check_same_model(file, *replica.model);
+    read_weights(file, *replica.layout, *replica.model);
   }
-  replica.optimizer = optim::make_optimizer(recipe.optimizer, replica.model->parameters());
+  replica.optimizer = optim::make_optimizer(recipe.optimizer, parameters);
   return replica;
 }
 

@@ -19,11 +19,6 @@ inline Way tensor_way() {
                    return is_gpt(arguments) || arguments.integer("tp", 1) == 1;
                  });
   };
-  const char* stages =
-      "does not combine with --tp yet: stages and shares of layers need groups of their own; leave "
-      "one of them out";
-  const char* shards =
-      "does not combine with --tp yet: shards would be parts of parts; leave one of them out";
   const char* buckets =
       "does not combine with --tp yet: what it leaves out differs between the ranks of a layer; "
       "leave one of them out";
@@ -40,12 +35,12 @@ inline Way tensor_way() {
       .option = "tp",
       .axis = mesh::Axis::tp,
       .declare = declare,
-      .refuses = {{"pipeline", stages},
-                  {"zero", shards},
-                  {"fsdp", shards},
-                  {"compression", buckets},
+      .refuses = {{"compression", buckets},
                   {"horovod", queues},
                   {"async", servers},
+                  {"offload",
+                   "does not combine with --tp yet: sums between the ranks of a layer are made on "
+                   "the device; leave one of them out"},
                   {"masters",
                    "does not combine with --tp yet: the masters of a share would be saved as the "
                    "whole; leave one of them out"},

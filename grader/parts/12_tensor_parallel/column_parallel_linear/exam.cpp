@@ -184,19 +184,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-// Fewer ranks, among which the outputs divide.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<int> fewer;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    if (p.outputs % ranks == 0) fewer.push_back(ranks);
-  }
-  std::vector<Problem> offered = smaller_layers(p, fewer);
-  if (p.biased) offered.emplace_back(p).biased = false;
-  return offered;
-}
-
 LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of, smaller);
+  return layer_contract<Problem>(runner, layer_of,
+                                 [](const Problem& p) { return smaller_linear(p, p.outputs); });
 }
 
 Problem usual(CaseRunner& runner, int ranks) {
@@ -300,13 +290,10 @@ void memory(CaseRunner& runner) {
   p.inputs = 16, p.outputs = 64;
   p.lead = {1};
   auto contract = contract_of(runner);
-  contract.compare = [](CaseRunner& at, const Played& played, const Problem& q, std::uint64_t,
-                        const LayerReports& reports, const LayerService& seen) {
-    compare_layer(at, played, q, reports, seen);
-    const std::int64_t rows = q.outputs / q.ranks() * q.fill;
-    const std::int64_t share = rows * (q.inputs * q.fill + 1) * 4;
-    check_linear_memory(at, played, q, seen, share, "its rows of the weight's gradient");
-  };
+  contract.compare =
+      compare_with_memory<Problem>("its rows of the weight's gradient", [](const Problem& q) {
+        return q.outputs * q.fill / q.ranks() * (q.inputs * q.fill + 1) * 4;
+      });
   judge(runner, contract, p, check_cost);
 }
 

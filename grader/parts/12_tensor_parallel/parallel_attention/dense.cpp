@@ -234,7 +234,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
                       held_by_all("the projection's bias", {width}, n)};
   layer.options = {static_cast<std::int64_t>(AttentionAsked::layer), p.heads};
   draw_layer(p, salt, layer);
-  // What float32 rounds inside a softmax stays small where the numbers are.
+  // Small numbers keep the rounding of float32 inside a softmax small, too.
   if (p.dtype != DType::float64) {
     for (Numbers& one : layer.inputs) one = scaled_numbers(one, 0.125);
     for (Numbers& one : layer.values) one = scaled_numbers(one, 0.125);

@@ -13,7 +13,7 @@ namespace lockstep::grader::parallel_attention {
 
 inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-// What does not fit, in a case that the part must refuse.
+// The shape that does not fit, in a case that the part must refuse.
 enum class Misfit : std::uint8_t {
   nothing,
   heads,       // ranks do not divide them

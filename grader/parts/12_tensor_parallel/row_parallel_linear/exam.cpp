@@ -183,19 +183,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-// Fewer ranks, among which the inputs divide.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<int> fewer;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    if (p.inputs % ranks == 0) fewer.push_back(ranks);
-  }
-  std::vector<Problem> offered = smaller_layers(p, fewer);
-  if (p.biased) offered.emplace_back(p).biased = false;
-  return offered;
-}
-
 LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of, smaller);
+  return layer_contract<Problem>(runner, layer_of,
+                                 [](const Problem& p) { return smaller_linear(p, p.inputs); });
 }
 
 Problem usual(CaseRunner& runner, int ranks) {
@@ -286,13 +276,10 @@ void memory(CaseRunner& runner) {
   p.inputs = 64, p.outputs = 16;
   p.lead = {1};
   auto contract = contract_of(runner);
-  contract.compare = [](CaseRunner& at, const Played& played, const Problem& q, std::uint64_t,
-                        const LayerReports& reports, const LayerService& seen) {
-    compare_layer(at, played, q, reports, seen);
-    const std::int64_t columns = q.inputs / q.ranks() * q.fill;
-    const std::int64_t share = q.outputs * q.fill * (columns + 1) * 4;
-    check_linear_memory(at, played, q, seen, share, "its columns of the weight's gradient");
-  };
+  contract.compare =
+      compare_with_memory<Problem>("its columns of the weight's gradient", [](const Problem& q) {
+        return q.outputs * q.fill * (q.inputs * q.fill / q.ranks() + 1) * 4;
+      });
   judge(runner, contract, p, check_cost);
 }
 

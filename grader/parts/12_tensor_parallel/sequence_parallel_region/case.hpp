@@ -6,9 +6,10 @@
 
 namespace lockstep::grader {
 
-// What a case computes: one of the two ends alone, or a region. In a region, a rank multiplies its
-// slice by a gain and adds a shift, as a norm ends; the gathered tensor is multiplied by factors of
-// which each rank has its own, and scattered; and a bias is added to the slice.
+// The functions that a case calls: one of the two ends alone, or a region. In a region, a rank
+// multiplies its slice by a gain and adds a shift, as a norm ends; the gathered tensor is
+// multiplied by factors of which each rank has its own, and scattered; and a bias is added to the
+// slice.
 enum class SequenceAsked : std::int64_t { gather, scatter, region };
 
 // The parameters of a region, in this order.

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// What a mistake does otherwise. A rank's own: what it computes from its columns alone.
+// The steps in which mistakes differ. `own`: computed from the rank's columns alone.
 // late: reduced after the exponentials were taken from the own one.
 enum class Maximum : std::uint8_t { whole, own, late, with_padding, left_out };
 enum class Sum : std::uint8_t { whole, own, with_padding };
@@ -94,7 +94,7 @@ class Rows {
 
   bool ignored(std::size_t row) const { return call_.labels[row] == p_.ignored_label; }
   std::size_t count() const { return call_.labels.size(); }
-  // What each row's loss is multiplied by.
+  // The factor of each row's loss.
   double weight(const Variant& way) const {
     const bool mean = (p_.reduction == ops::Reduction::mean) == way.divides;
     if (!mean) return 1;

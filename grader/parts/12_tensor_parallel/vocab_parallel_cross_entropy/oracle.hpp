@@ -29,7 +29,7 @@ enum class Logits : std::uint8_t {
 };
 inline constexpr Logits logits_far_apart[] = {Logits::low_to_high, Logits::high_to_low,
                                               Logits::far_down};
-// What the columns behind the vocabulary hold.
+// The contents of the columns behind the vocabulary.
 enum class Padding : std::uint8_t { numbers, odd };
 enum class Labels : std::uint8_t { usual, some_ignored, all_ignored };
 enum class Refused : std::uint8_t {

@@ -1,4 +1,4 @@
-// What the reports of a case must be, and what a case may cost.
+// The rules for the reports of a case, and for its cost.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 // The same, and the memory that is held between forward and backward.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const std::vector<Reports>& of_ranks, const MomentService& moments);
-// What travels.
+// The bytes and collectives of a case.
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p);
 
 }  // namespace lockstep::grader::vocab_parallel_cross_entropy
