@@ -17,7 +17,7 @@
 
 namespace lockstep::tensor_parallel {
 
-// Begins what the ranks of `group` compute in shares. A part, together with leave_parallel: defined
+// Begins what the ranks of `group` compute in shares. A part: defined, together with leave_parallel,
 // in solutions/12_tensor_parallel.
 //   x         [...] of a floating type, the same on every rank
 //   Returns   x, without a copy

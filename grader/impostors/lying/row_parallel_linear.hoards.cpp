@@ -1,0 +1,21 @@
+// A right layer that keeps a copy of its weight, in memory of its own: the device's account knows
+// nothing of it.
+#include <vector>
+
+#include "engine/autograd/operations.hpp"
+#include "engine/base/error.hpp"
+#include "engine/parallel/tensor/conjugate_operators.hpp"
+#include "engine/parallel/tensor/row_parallel_linear.hpp"
+
+namespace lockstep::tensor_parallel {
+
+Value row_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
+                          const Value& weight, const std::optional<Value>& bias) {
+  LOCKSTEP_CHECK(!bias || bias->tensor.numel() == weight.tensor.size(0), "another bias");
+  static std::vector<std::byte> hoard;
+  hoard.assign(weight.tensor.raw_bytes().begin(), weight.tensor.raw_bytes().end());
+  const Value y = leave_parallel(tape, group, autograd::linear(tape, x, weight));
+  return bias ? autograd::add(tape, y, *bias) : y;
+}
+
+}  // namespace lockstep::tensor_parallel
