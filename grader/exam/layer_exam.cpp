@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-std::int64_t product(const Sizes& sizes, std::size_t from, std::size_t to) {
+std::int64_t product(const Axes& sizes, std::size_t from, std::size_t to) {
   std::int64_t all = 1;
   for (std::size_t axis = from; axis < to; ++axis) all *= sizes[axis];
   return all;
@@ -34,7 +34,7 @@ std::string words_of(Odd odd, LayerProblem::Where where) {
 
 }  // namespace
 
-LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks) {
+LayerPart held_by_all(const std::string& name, const Axes& shape, int ranks) {
   const std::int64_t count = product(shape, 0, shape.size());
   std::vector<std::int64_t> all(static_cast<std::size_t>(count));
   std::iota(all.begin(), all.end(), std::int64_t{0});
@@ -43,7 +43,7 @@ LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks) {
           count};
 }
 
-LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axis, int ranks) {
+LayerPart cut_along(const std::string& name, const Axes& shape, std::size_t axis, int ranks) {
   const std::int64_t count = product(shape, 0, shape.size()), length = shape.at(axis);
   if (length % ranks != 0) throw Error(text("axis ", axis, " of ", name, " has no equal ranges"));
   const std::int64_t before = product(shape, 0, axis), mine = length / ranks,
@@ -63,8 +63,8 @@ LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axi
   return part;
 }
 
-LayerPart own_of_each(const std::string& name, const Sizes& shape, int ranks) {
-  Sizes all{ranks};
+LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks) {
+  Axes all{ranks};
   all.insert(all.end(), shape.begin(), shape.end());
   LayerPart part = cut_along(name, all, 0, ranks);
   part.shapes.assign(static_cast<std::size_t>(ranks), shape);

@@ -26,16 +26,16 @@ namespace lockstep::grader {
 struct LayerPart {
   std::string name{};  // "the weight"
   Dealt deal{{}, {}};
-  std::vector<Sizes> shapes{};  // by rank
-  std::int64_t count = 0;       // numbers of the whole
-  Sizes fill{};                 // as LayerTensor
+  std::vector<Axes> shapes{};  // by rank
+  std::int64_t count = 0;      // numbers of the whole
+  Axes fill{};                 // as LayerTensor
 };
 // Every rank has all of it.
-LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks);
+LayerPart held_by_all(const std::string& name, const Axes& shape, int ranks);
 // Rank r has the r-th of N equal ranges of an axis.
-LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axis, int ranks);
+LayerPart cut_along(const std::string& name, const Axes& shape, std::size_t axis, int ranks);
 // Each rank has a tensor of this shape for itself; the whole is theirs, one after the other.
-LayerPart own_of_each(const std::string& name, const Sizes& shape, int ranks);
+LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks);
 
 struct LayerNumbers {
   std::vector<Numbers> outputs{}, input_gradients{};  // by pass

@@ -11,7 +11,7 @@
 namespace lockstep::grader {
 namespace {
 
-std::string text_of(const Sizes& sizes) {
+std::string text_of(const Axes& sizes) {
   std::string all = "[";
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     all += text(axis > 0 ? ", " : "", sizes[axis]);
@@ -19,8 +19,8 @@ std::string text_of(const Sizes& sizes) {
   return all + "]";
 }
 
-Sizes filled_shape(const LayerPart& part, int rank) {
-  Sizes shape = part.shapes[static_cast<std::size_t>(rank)];
+Axes filled_shape(const LayerPart& part, int rank) {
+  Axes shape = part.shapes[static_cast<std::size_t>(rank)];
   for (std::size_t axis = 0; axis < part.fill.size(); ++axis) shape[axis] *= part.fill[axis];
   return shape;
 }
@@ -28,7 +28,7 @@ Sizes filled_shape(const LayerPart& part, int rank) {
 // What a rank made of a tensor: an output, or a gradient.
 struct Made {
   bool defined = true;
-  const Sizes* shape = nullptr;
+  const Axes* shape = nullptr;
   DType dtype = DType::float64;
   const Bytes* numbers = nullptr;
 };
@@ -86,7 +86,7 @@ class Comparison {
  private:
   void check_shape(const LayerPart& part, const std::string& name, int rank,
                    const Made& made) const {
-    const Sizes wanted = filled_shape(part, rank);
+    const Axes wanted = filled_shape(part, rank);
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;

@@ -13,9 +13,9 @@ using namespace lockstep::grader;
 TEST_CASE("a tensor that is cut along an axis: rank r has the r-th range of it", "[judge]") {
   const LayerPart rows = cut_along("w", {4, 2}, 0, 2), columns = cut_along("w", {2, 4}, 1, 2);
   const Numbers whole{0, 1, 2, 3, 4, 5, 6, 7};
-  CHECK(rows.shapes == std::vector<Sizes>{{2, 2}, {2, 2}});
+  CHECK(rows.shapes == std::vector<Axes>{{2, 2}, {2, 2}});
   CHECK(rows.deal.piece(1, whole) == Numbers{4, 5, 6, 7});
-  CHECK(columns.shapes == std::vector<Sizes>{{2, 2}, {2, 2}});
+  CHECK(columns.shapes == std::vector<Axes>{{2, 2}, {2, 2}});
   CHECK(columns.deal.piece(0, whole) == Numbers{0, 1, 4, 5});
   CHECK(columns.deal.piece(1, whole) == Numbers{2, 3, 6, 7});
   CHECK_THROWS_AS(cut_along("w", {3, 2}, 0, 2), Error);
@@ -27,7 +27,7 @@ TEST_CASE("a tensor that all ranks hold, and one that each has for itself", "[ju
   CHECK(own.count == 6);
   CHECK(all.deal.piece(2, Numbers{7, 8}) == Numbers{7, 8});
   CHECK(own.deal.piece(2, Numbers{0, 1, 2, 3, 4, 5}) == Numbers{4, 5});
-  CHECK(own.shapes == std::vector<Sizes>(3, Sizes{2}));
+  CHECK(own.shapes == std::vector<Axes>(3, Axes{2}));
 }
 
 TEST_CASE("a number stands `fill` times along each axis, and is read back once", "[judge]") {

@@ -165,7 +165,7 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const std::int64_t more = p.misfit == Misfit::inputs ? 1 : 0;
-  const Sizes of_y = p.with_last(p.outputs);
+  const Axes of_y = p.with_last(p.outputs);
   Layer layer;
   layer.input = held_by_all("x", p.with_last(p.inputs + more), n);
   layer.input_gradient = layer.input;
@@ -212,7 +212,7 @@ void whole_output(CaseRunner& runner) {
 
 void any_shape(CaseRunner& runner) {
   checks.any_shape(runner);
-  for (const Sizes& lead : {Sizes{}, {2, 3}}) {
+  for (const Axes& lead : {Axes{}, {2, 3}}) {
     Problem p = usual(runner, 3);
     p.whole = true;
     p.lead = lead;

@@ -10,8 +10,8 @@ namespace {
 
 struct Problem : LayerProblem {
   OperatorsAsked asked = OperatorsAsked::both;
-  Sizes shape{2, 3};
-  Sizes fill{};  // as LayerTensor
+  Axes shape{2, 3};
+  Axes fill{};  // as LayerTensor
 
   std::int64_t count() const {
     std::int64_t all = 1;
@@ -189,7 +189,7 @@ void on_ranks(CaseRunner& runner, OperatorsAsked asked) {
 
 void any_shape(CaseRunner& runner) {
   for (const OperatorsAsked asked : each_asked) {
-    for (const Sizes& shape : {Sizes{}, {0}, {7}, {2, 1, 5}}) {
+    for (const Axes& shape : {Axes{}, {0}, {7}, {2, 1, 5}}) {
       Problem p = usual(runner, 3, asked);
       p.shape = shape;
       Situations situations;
