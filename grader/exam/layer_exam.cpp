@@ -76,6 +76,7 @@ std::string LayerProblem::in_words() const {
               passes() > 1 ? text(", ", passes(), " passes") : "",
               walk == LayerWalk::in_halves   ? ", backward in two halves"
               : walk == LayerWalk::inference ? ", forward only"
+              : walk == LayerWalk::forward   ? ", recorded and not walked back"
                                              : "",
               input == LayerInput::constant ? ", the input is a constant" : "",
               words_of(odd, odd_in));
@@ -154,7 +155,7 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
   }
   if (pass != seen.outputs.size() || pass >= p_.passes()) throw Error("passes come in their order");
   seen.outputs.push_back(std::move(call));
-  if (p_.walk == LayerWalk::inference) return answer_with(LayerAnswer{}, now);
+  if (!p_.trains()) return answer_with(LayerAnswer{}, now);
   const Numbers& whole = layer_.output_gradients[pass];
   return answer_with(
       LayerAnswer{to_bytes(p_.dtype, layer_.output_gradient.deal.piece(rank, whole))}, now);
@@ -163,7 +164,7 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
 void ask_of_layer(const LayerProblem& p, const Layer& layer, int rank, Situations& asked) {
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     ask_of_values(layer.input.deal.piece(rank, layer.inputs[pass]), asked);
-    if (p.walk == LayerWalk::inference) continue;
+    if (!p.trains()) continue;
     ask_of_values(layer.output_gradient.deal.piece(rank, layer.output_gradients[pass]), asked);
   }
   if (p.dtype == DType::float64) asked.insert(Situation::double_digits);

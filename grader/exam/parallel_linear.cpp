@@ -54,6 +54,7 @@ void check_linear_memory(CaseRunner& runner, const Played& played, const LinearP
                          .adapter_bytes = share,
                          .of_what = "the activations of a forward pass",
                          .cause = cause});
+    if (!p.trains()) continue;
     check_member_memory(runner, played, rank, seen.of(rank).backward,
                         {.tensor_bytes = share + activations,
                          .adapter_bytes = share,

@@ -17,9 +17,9 @@
 
 namespace lockstep::grader {
 
-// In halves: first what goes on to the inputs, then what ends in parameters. Refused: the shapes do
-// not fit, and the part has to say so.
-enum class LayerWalk : std::uint8_t { whole, in_halves, inference, refused };
+// In halves: first what goes on to the inputs, then what ends in parameters. Forward: the tape
+// records, and no pass goes back. Refused: the shapes do not fit, and the part has to say so.
+enum class LayerWalk : std::uint8_t { whole, in_halves, forward, inference, refused };
 // A constant has no gradient that anything wants.
 enum class LayerInput : std::uint8_t { wanted, constant };
 
@@ -306,7 +306,7 @@ class PlayedLayer {
     if (pass.fits) call.numbers = Filler(wanted, c_.dtype).numbers(output);
     call.held_bytes = device_.bytes_now() - own_bytes_;
     const auto answer = ask<LayerAnswer>(port_, call);
-    if (c_.walk != LayerWalk::inference) {
+    if (!c_.back.empty()) {
       pass.gradient = own(c_.gradients.at(number), answer.gradient);
     }
   }

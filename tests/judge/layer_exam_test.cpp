@@ -30,7 +30,7 @@ TEST_CASE("a tensor that all ranks hold, and one that each has for itself", "[ju
   CHECK(own.shapes == std::vector<Axes>(3, Axes{2}));
 }
 
-TEST_CASE("a number stands `fill` times along each axis, and is read back once", "[judge]") {
+TEST_CASE("a number stands several times along each axis and is read back once", "[judge]") {
   CpuDevice device;
   const LayerTensor of{{2, 2}, {2, 3}, to_bytes(DType::float32, grader::Numbers{1, 2, 3, 4})};
   const Tensor filled =
@@ -44,7 +44,7 @@ TEST_CASE("a number stands `fill` times along each axis, and is read back once",
   CHECK(Filler(of, DType::float32).numbers(filled) == of.values);
 }
 
-TEST_CASE("drawn numbers are never 0; those of narrow types are whole", "[judge]") {
+TEST_CASE("drawn numbers are never 0 and those of narrow types are whole", "[judge]") {
   for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {
     const grader::Numbers drawn = drawn_numbers(dtype, 5, 1, 100);
     CHECK(std::ranges::none_of(drawn, [](double value) { return value == 0; }));

@@ -27,7 +27,7 @@ struct Problem : LayerProblem {
   }
 };
 
-// What an operator does with a tensor in one direction.
+// The acts of an operator on a tensor, in one direction.
 enum class Act : std::uint8_t { keep, sum, mean };
 
 struct Acts {
@@ -96,7 +96,7 @@ class Ranks {
     for (int rank = 0; rank < p_.ranks(); ++rank) all.push_back(part.deal.piece(rank, whole));
     return all;
   }
-  // Of a tensor that all ranks hold, what the one rank has.
+  // The whole of the ranks' pieces; if all hold the whole tensor, the one of this rank.
   static Numbers whole_of(const LayerPart& part, const OfRanks& pieces,
                           std::optional<int> as_seen_by) {
     const std::size_t count = static_cast<std::size_t>(part.count);
