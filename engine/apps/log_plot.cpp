@@ -25,7 +25,7 @@ std::string with_prefix(double value, const char* unit) {
 }
 
 // One axis: powers of ten around the values.
-struct Axis {
+struct PlotAxis {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   void take(double value) {
     low = std::min(low, value);
@@ -50,7 +50,7 @@ std::string label(double x, double y, const char* anchor, const std::string& wor
               words, "</text>\n");
 }
 
-std::string grid(const Axis& across, const Axis& up) {
+std::string grid(const PlotAxis& across, const PlotAxis& up) {
   std::string out;
   for (double power = across.low; power <= across.high * 1.001; power *= 10) {
     const double x = left + width * across.share(power);
@@ -67,7 +67,7 @@ std::string grid(const Axis& across, const Axis& up) {
   return out;
 }
 
-std::string drawn(const Series& series, const Axis& across, const Axis& up) {
+std::string drawn(const Series& series, const PlotAxis& across, const PlotAxis& up) {
   std::string out, path;
   for (const auto& [value, seconds] : series.values) {
     const std::string x = number(left + width * across.share(value));
@@ -87,7 +87,7 @@ std::string drawn(const Series& series, const Axis& across, const Axis& up) {
 }  // namespace
 
 std::string log_plot(const std::string& title, const std::vector<Series>& all) {
-  Axis across, up;
+  PlotAxis across, up;
   std::size_t values = 0;
   for (const Series& series : all) {
     for (const auto& [x, y] : series.values) {

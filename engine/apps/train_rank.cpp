@@ -312,7 +312,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       recipe.precision.masters ? " with float32 masters, " : ", ",
                       device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
-    std::cout << way.note(arguments, spec);
+    std::cout << ways.note(arguments, spec);
     if (earlier) {
       std::cout << told_on_resume(
                        *earlier, datasets.train->size(), global_batch,

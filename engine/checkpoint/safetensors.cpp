@@ -75,9 +75,33 @@ void SafetensorsFile::load_range(const TensorEntry& entry, std::int64_t begin,
       begin + into.numel(), " are no part");
   Device& device = into.device();
   const Tensor here = device.on_host() ? into : empty(into.shape(), into.dtype(), device.host());
-  const auto skipped = static_cast<std::uint64_t>(begin) * bytes_of(entry.dtype);
-  file_.read(data_start_ + entry.begin + skipped, here.raw_bytes());
+  read(entry, begin, here.raw_bytes());
   if (!device.on_host()) device.kernels().upload(here.raw_bytes(), into);
+}
+
+void SafetensorsFile::load_boxes(const TensorEntry& entry, const Boxes& boxes,
+                                 const Tensor& into) const {
+  LOCKSTEP_CHECK(into.dtype() == entry.dtype && into.numel() == numel_of(boxes),
+                 "load_boxes: ", path(), " has ", quoted(entry.name), " as ", name_of(entry.dtype),
+                 ", and ", numel_of(boxes), " elements of it are asked for, which do not fit into ",
+                 name_of(into.dtype()), " ", text_of(into.shape()));
+  Device& device = into.device();
+  const Tensor here = device.on_host() ? into : empty(into.shape(), into.dtype(), device.host());
+  std::span<std::byte> left = here.raw_bytes();
+  for (const Box& box : boxes) {
+    for_runs(entry.shape, box, [&](std::int64_t first, std::int64_t count) {
+      const std::size_t bytes = static_cast<std::size_t>(count) * bytes_of(entry.dtype);
+      read(entry, first, left.first(bytes));
+      left = left.subspan(bytes);
+    });
+  }
+  if (!device.on_host()) device.kernels().upload(here.raw_bytes(), into);
+}
+
+void SafetensorsFile::read(const TensorEntry& entry, std::int64_t first,
+                           std::span<std::byte> into) const {
+  const auto skipped = static_cast<std::uint64_t>(first) * bytes_of(entry.dtype);
+  file_.read(data_start_ + entry.begin + skipped, into);
 }
 
 }  // namespace lockstep::checkpoint

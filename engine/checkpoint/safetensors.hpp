@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "engine/checkpoint/file.hpp"
-#include "engine/tensor/tensor.hpp"
+#include "engine/tensor/box.hpp"
 
 namespace lockstep::checkpoint {
 
@@ -92,8 +92,15 @@ class SafetensorsFile {
   // As many elements of an entry as `into` has, from element `begin` on. Reads their bytes only.
   //   Throws  ContractError when the entry has another dtype, or ends before that
   void load_range(const TensorEntry& entry, std::int64_t begin, const Tensor& into) const;
+  // The elements of boxes of an entry, one box after the other. Reads their bytes only, a row of a
+  // box at a time.
+  //   Throws  ContractError when the entry has another dtype, or `into` another number of elements
+  void load_boxes(const TensorEntry& entry, const Boxes& boxes, const Tensor& into) const;
 
  private:
+  // Elements from `first` on, into memory that this process reads.
+  void read(const TensorEntry& entry, std::int64_t first, std::span<std::byte> into) const;
+
   OldFile file_;
   std::uint64_t data_start_;
   SafetensorsHeader header_;

@@ -7,21 +7,38 @@
 namespace lockstep::checkpoint {
 namespace {
 
+// The entry that a file must have for a tensor of the model: for one that a rank holds in part, the
+// whole.
+struct Expected {
+  std::string name;
+  DType dtype;
+  Shape shape;
+};
+
+std::vector<Expected> expected_of(nn::Module& model) {
+  std::vector<Expected> all;
+  for (const Parameter* parameter : model.parameters()) {
+    all.push_back({parameter->name, parameter->value.dtype(), parameter->whole_shape()});
+  }
+  for (const nn::Buffer* buffer : model.buffers()) {
+    all.push_back({buffer->name, buffer->value.dtype(), buffer->value.shape()});
+  }
+  return all;
+}
+
 std::string kind_of(DType dtype, const Shape& shape) {
   return text(name_of(dtype), " ", text_of(shape));
 }
 
 // Finds what stands before the model's names in all names of the file; empty where nothing does, or
 // where the file is of another model.
-std::string prefix_in(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+std::string prefix_in(const SafetensorsFile& file, const std::vector<Expected>& model) {
   if (model.empty()) return "";
   const std::string end = "." + model.front().name;
   for (const TensorEntry& saved : file.tensors()) {
     if (!saved.name.ends_with(end)) continue;
     const std::string prefix = saved.name.substr(0, saved.name.size() + 1 - end.size());
-    const auto has = [&](const NamedTensor& mine) {
-      return file.find(prefix + mine.name) != nullptr;
-    };
+    const auto has = [&](const Expected& mine) { return file.find(prefix + mine.name) != nullptr; };
     if (std::ranges::all_of(model, has)) return prefix;
   }
   return "";
@@ -41,11 +58,11 @@ std::string told_of_prefix(const SafetensorsFile& file, const std::string& prefi
 }
 
 // The dtype of the file, if it has this model in another one.
-std::optional<DType> dtype_in(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+std::optional<DType> dtype_in(const SafetensorsFile& file, const std::vector<Expected>& model) {
   std::optional<DType> dtype;
-  for (const NamedTensor& mine : model) {
+  for (const Expected& mine : model) {
     const TensorEntry* saved = file.find(mine.name);
-    if (saved == nullptr || saved->shape != mine.value.shape()) return std::nullopt;
+    if (saved == nullptr || saved->shape != mine.shape) return std::nullopt;
     if (dtype && *dtype != saved->dtype) return std::nullopt;
     dtype = saved->dtype;
   }
@@ -81,7 +98,7 @@ std::string told_of_model(const SafetensorsFile& file) {
 }
 
 // Says what to do about a file that does not fit.
-std::string advice_on(const SafetensorsFile& file, const std::vector<NamedTensor>& model) {
+std::string advice_on(const SafetensorsFile& file, const std::vector<Expected>& model) {
   if (const std::string prefix = prefix_in(file, model); !prefix.empty()) {
     return told_of_prefix(file, prefix);
   }
@@ -90,7 +107,7 @@ std::string advice_on(const SafetensorsFile& file, const std::vector<NamedTensor
 }
 
 [[noreturn]] void refuse(const SafetensorsFile& file, nn::Module& module, const std::string& why) {
-  const std::vector<NamedTensor> model = tensors_of(module);
+  const std::vector<Expected> model = expected_of(module);
   throw CheckpointError(
       text(file.path(), " does not fit this model: ", why, "; ", advice_on(file, model)));
 }
@@ -107,24 +124,27 @@ std::vector<NamedTensor> tensors_of(nn::Module& model) {
 }
 
 void check_part_of_model(const SafetensorsFile& file, nn::Module& part) {
-  for (const NamedTensor& mine : tensors_of(part)) {
+  for (const Expected& mine : expected_of(part)) {
     const TensorEntry* saved = file.find(mine.name);
-    const std::string kind = kind_of(mine.value.dtype(), mine.value.shape());
-    if (saved == nullptr) refuse(file, part, text("it has no ", quoted(mine.name), ", here ", kind));
-    if (saved->dtype != mine.value.dtype() || saved->shape != mine.value.shape()) {
-      refuse(file, part, text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
-                        " in the file and ", kind, " here"));
+    const std::string kind = kind_of(mine.dtype, mine.shape);
+    if (saved == nullptr)
+      refuse(file, part, text("it has no ", quoted(mine.name), ", here ", kind));
+    if (saved->dtype != mine.dtype || saved->shape != mine.shape) {
+      refuse(file, part,
+             text(quoted(mine.name), " is ", kind_of(saved->dtype, saved->shape),
+                  " in the file and ", kind, " here"));
     }
   }
 }
 
 void check_same_model(const SafetensorsFile& file, nn::Module& module) {
   check_part_of_model(file, module);
-  const auto model = tensors_of(module);
+  const auto model = expected_of(module);
   for (const TensorEntry& saved : file.tensors()) {
-    if (std::ranges::find(model, saved.name, &NamedTensor::name) == model.end()) {
-      refuse(file, module, text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
-                        ", which is not here"));
+    if (std::ranges::find(model, saved.name, &Expected::name) == model.end()) {
+      refuse(file, module,
+             text("it has ", quoted(saved.name), ", ", kind_of(saved.dtype, saved.shape),
+                  ", which is not here"));
     }
   }
 }

@@ -120,7 +120,7 @@ class Kernels {
   virtual void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities,
                                       const Tensor& labels, const ops::CrossEntropyOptions& options,
                                       Out out) const = 0;
-  // Of rows that are split (split_rows.hpp); maximum, sum and picked are statistics of the rows.
+  // The five of split_rows.hpp; maximum, sum and picked are statistics of the rows.
   virtual void row_maximum(const Tensor& logits, const ops::ColumnSplit& columns,
                            Out maximum) const = 0;
   virtual void sum_of_exponentials(const Tensor& logits, const Tensor& maximum,

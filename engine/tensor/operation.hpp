@@ -65,7 +65,7 @@ inline Tensor result(const Tensor& like, Shape shape) {
   return empty(std::move(shape), like.dtype(), like.device(), MemoryKind::activations);
 }
 
-// What an IndexRule of labels says (softmax.cpp), and one of the rows of a table (gather.cpp).
+// IndexRule::outside of labels (softmax.cpp), and of the rows of a table (gather.cpp).
 [[noreturn]] void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
                                std::int64_t classes);
 [[noreturn]] void refuse_index(const char* operation, std::int64_t place, std::int64_t index,

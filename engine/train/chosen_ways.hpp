@@ -18,20 +18,28 @@ const WayMaker* find_maker(std::string_view stem);
 class ChosenWays {
  public:
   //   Throws  UsageError when this program lacks one of them
+  //   ways    must outlive this
   explicit ChosenWays(const Arguments& arguments, std::span<const Way> ways = declared_ways());
 
   const WayMaker& trainer() const { return *trainer_; }
-  // As WayMaker's; of the trainer and of the hook, and where there are axes for each of their
-  // groups of ranks.
+  // As WayMaker's; of the trainer and of the hook. Where there are axes, these are asked about the
+  // ranks that hold one part of each layer.
   void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const;
   int shares(const Arguments& arguments, int ranks) const;
+  std::string note(const Arguments& arguments, const nn::ModelSpec& model) const;
   std::string compression(const Arguments& arguments) const;
   std::string note_on_resume(const Arguments& arguments) const;
+  // Lays the ranks out on the axes first.
+  //   Throws  UsageError as shares
   std::unique_ptr<Strategy> make(Making& making) const;
 
  private:
+  int ranks_without_axes(int ranks) const;
+
+  std::span<const Way> ways_;
   const WayMaker* trainer_ = nullptr;
   const WayMaker* hook_ = nullptr;
+  const WayMaker* layers_ = nullptr;  // of the axis whose ranks share layers
   std::int64_t ranks_of_axes_ = 1;
 };
 

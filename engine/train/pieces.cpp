@@ -13,14 +13,27 @@
 namespace lockstep::train {
 namespace {
 
-// "0 0.weight 2 64,16 1 1024 1 0 512": a name has no space, as it is a safetensors' one.
+std::string list_of(const Shape& sizes) {
+  std::string list;
+  for (const std::int64_t size : sizes) list += text(list.empty() ? "" : ",", size);
+  return list;
+}
+
+Shape sizes_of(const std::string& list) {
+  std::istringstream words(list);
+  Shape sizes;
+  for (std::string size; std::getline(words, size, ',');) sizes.push_back(std::stoll(size));
+  return sizes;
+}
+
+// "0 0.weight 2 64,16 0,0-32,16": a name has no space, as it is a safetensors' one. Of a scalar,
+// the shape and its box are "-".
 std::string line_of(const Piece& piece) {
-  std::string shape;
-  for (const std::int64_t size : piece.shape) shape += text(shape.empty() ? "" : ",", size);
-  const Slice& s = piece.slice;
-  return text(static_cast<int>(piece.kind), " ", piece.name, " ",
-              static_cast<int>(piece.value.dtype()), " ", shape.empty() ? "-" : shape, " ", s.outer,
-              " ", s.along, " ", s.inner, " ", s.begin, " ", s.end);
+  std::string line = text(static_cast<int>(piece.kind), " ", piece.name, " ",
+                          static_cast<int>(piece.value.dtype()), " ",
+                          piece.shape.empty() ? "-" : list_of(piece.shape));
+  for (const Box& box : piece.boxes) line += text(" ", list_of(box.begin), "-", list_of(box.end));
+  return line;
 }
 
 // The contents of a line, without the elements.
@@ -29,7 +42,7 @@ struct Held {
   std::string name;
   DType dtype;
   Shape shape;
-  Slice slice;
+  Boxes boxes;
   int rank;           // who holds it
   std::size_t place;  // in that rank's list
 };
@@ -39,12 +52,14 @@ Held held_of(const std::string& line, int rank, std::size_t place) {
   int kind = 0, dtype = 0;
   std::string shape;
   Held held{{}, {}, {}, {}, {}, rank, place};
-  words >> kind >> held.name >> dtype >> shape >> held.slice.outer >> held.slice.along >>
-      held.slice.inner >> held.slice.begin >> held.slice.end;
+  words >> kind >> held.name >> dtype >> shape;
   held.kind = static_cast<PieceKind>(kind);
   held.dtype = static_cast<DType>(dtype);
-  std::istringstream sizes(shape == "-" ? "" : shape);
-  for (std::string size; std::getline(sizes, size, ',');) held.shape.push_back(std::stoll(size));
+  if (shape != "-") held.shape = sizes_of(shape);
+  for (std::string box; words >> box;) {
+    const std::size_t dash = box.find('-');
+    held.boxes.push_back({sizes_of(box.substr(0, dash)), sizes_of(box.substr(dash + 1))});
+  }
   return held;
 }
 
@@ -112,69 +127,133 @@ std::vector<Held> gather_held(comm::ProcessGroup& group, const std::vector<Piece
   return held;
 }
 
-// A tensor of the whole, and the pieces of which it is put together.
-struct Assembly {
-  const Held* like;  // kind, name, dtype and shape
-  std::vector<const Held*> from;
+// The elements that come from one rank.
+struct Taken {
+  const Held* from;
+  Boxes boxes;  // parts of the holder's
 };
 
-// Which piece of which tensor comes from whom: of equal ones `to`'s own, else the first rank's. The
-// same on every rank, since all know all the lists.
+// A tensor of the whole, and where its elements come from.
+struct Assembly {
+  const Held* like;  // kind, name, dtype and shape
+  std::vector<Taken> taken;
+};
+
+// Moves from `missing` to the result what lies in `held`.
+Boxes take(Boxes& missing, const Boxes& held) {
+  Boxes taken;
+  for (const Box& box : held) {
+    Boxes rest;
+    for (const Box& part : missing) {
+      if (const auto common = intersection(part, box)) taken.push_back(*common);
+      for (const Box& left : without(part, box)) rest.push_back(left);
+    }
+    missing = std::move(rest);
+  }
+  return taken;
+}
+
+// The origin of each element of a tensor: `to`'s own first, then those of a rank that holds all.
+std::vector<Taken> plan_of(std::vector<const Held*> holders, int to) {
+  const Shape& shape = holders.front()->shape;
+  std::ranges::stable_sort(holders, {}, [&](const Held* one) {
+    return one->rank == to ? 0 : is_whole(one->boxes, shape) ? 1 : 2;
+  });
+  Boxes missing = whole_of(shape);
+  std::vector<Taken> all;
+  for (const Held* one : holders) {
+    Boxes boxes = take(missing, one->boxes);
+    if (!boxes.empty()) all.push_back({one, std::move(boxes)});
+  }
+  std::int64_t first = numel_of(shape);  // that is missing, of the flat tensor
+  for (const Box& box : missing) {
+    for_runs(shape, box, [&](std::int64_t at, std::int64_t) { first = std::min(first, at); });
+  }
+  if (first == numel_of(shape)) return all;
+  throw Error(text("the state of ", holders.front()->name, " is not whole: no rank holds place ",
+                   first, " of ", numel_of(shape)));
+}
+
+// The same on every rank, since all know all the lists.
 std::vector<Assembly> plan_assembly(const std::vector<Held>& held, int to) {
-  std::vector<Assembly> plan;
+  std::vector<std::vector<const Held*>>
+      holders;  // by tensor, in the order of the first that has it
   std::map<std::pair<PieceKind, std::string>, std::size_t> places;
   for (const Held& one : held) {
-    const auto [at, is_new] = places.try_emplace({one.kind, one.name}, plan.size());
-    if (is_new) plan.push_back({&one, {}});
-    auto& from = plan[at->second].from;
-    if (is_whole(one.slice) && !from.empty() && !is_whole(from.front()->slice)) from.clear();
-    if (!is_whole(one.slice) && !from.empty() && is_whole(from.front()->slice)) continue;
-    const auto same =
-        std::ranges::find_if(from, [&](const Held* other) { return other->slice == one.slice; });
-    if (same == from.end()) {
-      from.push_back(&one);
-    } else if (one.rank == to) {
-      *same = &one;
-    }
+    const auto [at, is_new] = places.try_emplace({one.kind, one.name}, holders.size());
+    if (is_new) holders.emplace_back();
+    holders[at->second].push_back(&one);
   }
-  for (const Assembly& one : plan) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-    for (const Held* piece : one.from) ranges.emplace_back(piece->slice.begin, piece->slice.end);
-    std::ranges::sort(ranges);
-    std::int64_t covered = 0;
-    for (const auto& [begin, end] : ranges) {
-      if (begin <= covered) covered = std::max(covered, end);
-    }
-    if (covered >= one.from.front()->slice.along) continue;
-    throw Error(text("the state of ", one.like->name, " is not whole: no rank holds place ",
-                     covered, " of ", one.from.front()->slice.along));
+  std::vector<Assembly> plan;
+  for (const auto& of_tensor : holders) {
+    plan.push_back({of_tensor.front(), plan_of(of_tensor, to)});
   }
   return plan;
 }
 
-std::int64_t elements_of(const Slice& slice) {
-  return slice.outer * (slice.end - slice.begin) * slice.inner;
+Tensor part_of(const Piece& piece, const Boxes& wanted) {
+  return wanted == piece.boxes ? piece.value : cut_of_part(piece.value, piece.boxes, wanted);
 }
 
-// The rows of `slice`, as they lie in the whole and in the piece: f(whole's, piece's).
-template <typename Rows>
-void for_rows(const Tensor& whole, const Slice& slice, const Tensor& piece, const Rows& rows) {
-  const std::int64_t run = (slice.end - slice.begin) * slice.inner;
-  const Tensor in_whole = whole.view({-1}), in_piece = piece.view({-1});
-  for (std::int64_t i = 0; i < slice.outer; ++i) {
-    const std::int64_t start = (i * slice.along + slice.begin) * slice.inner;
-    rows(in_whole.narrow(start, run), in_piece.narrow(i * run, run));
+// The whole tensor: its name, type and shape.
+std::string tensor_of(const Held& held) {
+  return text(held.name, " ", static_cast<int>(held.dtype), " ", list_of(held.shape));
+}
+
+// The common parts of a box and each of a tensor's boxes, of which it is one itself.
+Boxes regions_of(const Box& box, const Boxes& all) {
+  Boxes regions;
+  for (const Box& other : all) {
+    const auto common = intersection(box, other);
+    if (common && std::ranges::find(regions, *common) == regions.end()) regions.push_back(*common);
   }
+  return regions;
+}
+
+// The first rank that holds other bits than one before it; -1: none does.
+int first_that_differs(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
+  const std::vector<Held> held = gather_held(group, pieces);
+  std::map<std::string, Boxes> boxes_of;  // of each tensor, each box once
+  for (const Held& one : held) {
+    Boxes& all = boxes_of[tensor_of(one)];
+    for (const Box& box : one.boxes) {
+      if (std::ranges::find(all, box) == all.end()) all.push_back(box);
+    }
+  }
+  struct Region {
+    std::string of;
+    int rank;
+  };
+  std::vector<Region> regions;  // by rank, as in the lists
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(group.size()));
+  std::vector<Tensor> mine;
+  for (const Held& one : held) {
+    const std::string tensor = tensor_of(one);
+    for (const Box& box : one.boxes) {
+      for (const Box& region : regions_of(box, boxes_of[tensor])) {
+        regions.push_back({text(tensor, " ", text_of(region)), one.rank});
+        ++counts[static_cast<std::size_t>(one.rank)];
+        if (one.rank == group.rank()) mine.push_back(part_of(pieces[one.place], {region}));
+      }
+    }
+  }
+  const std::vector<std::uint64_t> contents = checksums_of(mine);
+  CpuDevice device;
+  const Tensor told = empty({std::ssize(contents)}, DType::int64, device);
+  const Tensor all = empty({std::ssize(regions)}, DType::int64, device);
+  std::ranges::transform(contents, told.data<std::int64_t>().begin(),
+                         [](std::uint64_t one) { return std::bit_cast<std::int64_t>(one); });
+  group.all_gather(told, all, counts);
+  std::map<std::string, std::int64_t> content_of;
+  const auto contents_of_all = all.data<std::int64_t>();
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const auto [first, is_new] = content_of.try_emplace(regions[i].of, contents_of_all[i]);
+    if (first->second != contents_of_all[i]) return regions[i].rank;
+  }
+  return -1;
 }
 
 }  // namespace
-
-Slice whole_of(const Shape& shape) {
-  const std::int64_t all = numel_of(shape);
-  return {1, all, 1, 0, all};
-}
-
-bool is_whole(const Slice& slice) { return slice.begin == 0 && slice.end == slice.along; }
 
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer) {
   std::vector<Piece> pieces;
@@ -190,8 +269,10 @@ std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optim
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   std::vector<std::uint64_t> keys;
   std::vector<Tensor> values;
+  std::vector<Piece> parameters;
   for (const Piece& piece : pieces) {
     if (piece.kind != PieceKind::parameter) continue;
+    parameters.push_back(piece);
     keys.push_back(checksum_of_text(line_of(piece)));
     values.push_back(piece.value);
   }
@@ -207,19 +288,7 @@ Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   }
   if (agreement.holders == Agreement::Holders::replicas) return agreement;
 
-  std::string mine;  // a line a piece: its key, its content
-  for (std::size_t i = 0; i < keys.size(); ++i) mine += text(keys[i], " ", contents[i], "\n");
-  std::map<std::uint64_t, std::uint64_t> content_of;  // by key
-  agreement.differs = -1;
-  int rank = 0;
-  for (const std::string& brought : gather_texts(group, mine)) {
-    std::istringstream numbers(brought);
-    for (std::uint64_t key = 0, content = 0; numbers >> key >> content;) {
-      const bool differs = content_of.try_emplace(key, content).first->second != content;
-      if (differs && agreement.differs < 0) agreement.differs = rank;
-    }
-    ++rank;
-  }
+  agreement.differs = first_that_differs(group, parameters);
   return agreement;
 }
 
@@ -229,7 +298,7 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
   bool all_whole = true;
   for (const Piece& piece : pieces) {
     keys.push_back(checksum_of_text(line_of(piece)));
-    all_whole = all_whole && is_whole(piece.slice);
+    all_whole = all_whole && is_whole(piece.boxes, piece.shape);
   }
   const auto pairs = gather_pairs(group, checksum_of_list(keys), all_whole ? 1 : 0);
   std::vector<WholeTensor> whole;
@@ -246,15 +315,14 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
   for (const Assembly& one : plan_assembly(held, to)) {
     const bool mine = group.rank() == to;
     const Tensor value = mine ? empty(one.like->shape, one.like->dtype, device) : Tensor();
-    for (const Held* from : one.from) {
+    for (const auto& [from, boxes] : one.taken) {
       const bool held_here = from->rank == group.rank();
-      if (!mine && held_here) group.send(pieces[from->place].value.view({-1}), to);
+      if (!mine && held_here) group.send(part_of(pieces[from->place], boxes).view({-1}), to);
       if (!mine) continue;
-      Tensor part = held_here ? pieces[from->place].value
-                              : empty({elements_of(from->slice)}, from->dtype, device);
+      const Tensor part = held_here ? part_of(pieces[from->place], boxes)
+                                    : empty({numel_of(boxes)}, from->dtype, device);
       if (!held_here) group.recv(part, from->rank);
-      for_rows(value, from->slice, part,
-               [](const Tensor& in_whole, const Tensor& in_piece) { in_whole.copy_(in_piece); });
+      place(part, boxes, value);
     }
     if (mine) whole.push_back({one.like->kind, one.like->name, value});
   }
@@ -270,13 +338,6 @@ checkpoint::Contents gather_contents(comm::ProcessGroup& group, int to,
     (of_optimizer ? contents.optimizer : contents.model).push_back({tensor.name, tensor.value});
   }
   return contents;
-}
-
-Tensor cut(const Tensor& whole, const Slice& slice) {
-  const Tensor part = whole.empty_like(elements_of(slice));
-  for_rows(whole, slice, part,
-           [](const Tensor& in_whole, const Tensor& in_piece) { in_piece.copy_(in_whole); });
-  return part;
 }
 
 }  // namespace lockstep::train

@@ -2,8 +2,9 @@
 // The strategy decides how a step is taken, by which ranks, and which rank holds what. Each is one
 // file of strategies/; which of them combine is said in choice.hpp.
 //   W ranks of the world. Each is in one place: it trains, serves those that train, or stands by.
-//   D shares of a global batch, d the share that a rank reads. D = W where every rank holds a whole
-//   model; ranks that work on one replica together read the same share, and D is smaller.
+//   D shares of a global batch, d the share that a rank reads: its place on the axis dp
+//   (training_ranks.hpp). D = W where every rank holds a whole model; ranks that work on one
+//   replica together read the same share, and D is smaller.
 //
 // What every strategy keeps
 //   1. All trainers of the run call the same functions in the same order. None of them returns a
@@ -33,6 +34,7 @@
 #include "engine/train/phases.hpp"
 #include "engine/train/pieces.hpp"
 #include "engine/train/precision.hpp"
+#include "engine/train/training_ranks.hpp"
 
 namespace lockstep::train {
 
@@ -46,20 +48,6 @@ struct RankPosition {
   // The reporter's rank among the trainers. It logs and writes unsharded files. -1 if it is not
   // among the trainers of this rank.
   int reporter = 0;
-};
-
-// The groups of a rank that trains. A strategy averages over its replicas, and never takes them for
-// all that train: where several ranks work on one replica together, these are more.
-struct TrainingRanks {
-  // Every rank that trains has a replica of its own.
-  TrainingRanks(comm::ProcessGroup& all)  // NOLINT(google-explicit-constructor): the usual case
-      : trainers(all), replicas(all) {}
-  TrainingRanks(comm::ProcessGroup& all, comm::ProcessGroup& of_replicas)
-      : trainers(all), replicas(of_replicas) {}
-
-  comm::ProcessGroup& trainers;
-  // Those that hold what this rank holds, and read other shares; ordered as among the trainers.
-  comm::ProcessGroup& replicas;
 };
 
 // The cost of a step on this rank.

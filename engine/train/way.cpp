@@ -38,6 +38,26 @@ void share_slot(Options& options, const Way& way, const Way& other, const Names&
                   [way](const Arguments& arguments) { return !way.chosen(arguments); });
 }
 
+void check_axes(std::span<const Way> ways) {
+  std::map<mesh::Axis, std::string> names;
+  for (const Way& way : ways) {
+    LOCKSTEP_CHECK(way.axis || way.slot != Slot::axis, way.name,
+                   " is in the slot axis and says no ", "axis; say which in ", way.stem, ".hpp");
+    if (!way.axis) continue;
+    const auto [at, is_new] = names.try_emplace(*way.axis, way.name);
+    LOCKSTEP_CHECK(is_new, way.name, " has the axis ", mesh::name_of(*way.axis), ", as ",
+                   at->second, "; an axis belongs to one way");
+  }
+}
+
+// The size that the command line gives an axis.
+std::int64_t size_of(const Way& way, const Arguments& arguments) {
+  if (!arguments.given(way.option)) return 1;
+  const std::int64_t size = arguments.integer(way.option, 1);
+  if (size > 1 << 16) throw UsageError(text("--", way.option, " ", size, " is more than 65,536"));
+  return size;
+}
+
 bool refuses(const Way& way, const Way& other) {
   return std::ranges::any_of(way.refuses,
                              [&](const Refusal& refusal) { return refusal.what == other.stem; });
@@ -46,6 +66,7 @@ bool refuses(const Way& way, const Way& other) {
 }  // namespace
 
 void declare_ways(Options& options, std::span<const Way> ways) {
+  check_axes(ways);
   std::map<std::string, Names> declared;  // by stem
   for (const Way& way : ways) {
     const Names before = options.names();
@@ -100,12 +121,21 @@ const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways) {
 std::int64_t ranks_of_axes(const Arguments& arguments, std::span<const Way> ways) {
   std::int64_t ranks = 1;
   for (const Way& way : ways) {
-    if (way.slot != Slot::axis) continue;
-    const std::int64_t size = arguments.integer(way.option, 1);
-    if (size > 1 << 16) throw UsageError(text("--", way.option, " ", size, " is more than 65,536"));
-    ranks = std::min(ranks * size, std::int64_t{1} << 32);
+    if (way.slot == Slot::axis) {
+      ranks = std::min(ranks * size_of(way, arguments), std::int64_t{1} << 32);
+    }
   }
   return ranks;
+}
+
+mesh::AxisSizes axes_of(const Arguments& arguments, std::span<const Way> ways, int ranks) {
+  mesh::AxisSizes sizes{.dp = ranks};
+  for (const Way& way : ways) {
+    if (!way.axis) continue;
+    sizes[*way.axis] = static_cast<int>(size_of(way, arguments));
+    sizes.dp /= sizes[*way.axis];
+  }
+  return sizes;
 }
 
 std::int64_t ranks_asked_for(const Arguments& arguments, std::span<const Way> ways,

@@ -10,15 +10,21 @@
 //   reduction   DDP, unless execution is taken             ddp, plain, horovod
 //   hook        no hook on the buckets of DDP              compression
 //   axis        any number of ways, each with a size above 1, which combine
+//
+// A way whose ranks do different things for one replica says the axis of the mesh along which they
+// stand, and its option is the size: each way in the slot axis, and the pipeline. What ranks are
+// left after all axes is dp.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/base/options.hpp"
+#include "engine/parallel/mesh/axes.hpp"
 
 namespace lockstep::train {
 
@@ -45,6 +51,7 @@ struct Way {
   // A run has this way when the option is not what it is by default. Of an axis, the option is its
   // size, 1 by default. Empty: the way that a run has when no other is chosen.
   std::string option{};
+  std::optional<mesh::Axis> axis = std::nullopt;
   std::function<void(Options&)> declare = nullptr;  // its section, with defaults
   std::vector<Refusal> refuses{};
   std::vector<std::string> reads{};  // options of ways it refuses that mean the same with it
@@ -64,7 +71,8 @@ const std::vector<Way>& declared_ways();
 
 // Declares the options of all ways, and what does not combine: what each way refuses, and two ways
 // in one slot.
-//   Throws  ContractError when a way refuses something that no way declares
+//   Throws  ContractError when a way refuses something that no way declares, is in the slot axis
+//           without an axis, or has another way's axis
 void declare_ways(Options& options, std::span<const Way> ways);
 
 // The ways that a run has: of execution and reduction together one, which trains; then the hook and
@@ -73,7 +81,10 @@ std::vector<const Way*> ways_of(const Arguments& arguments, std::span<const Way>
 // The one that trains.
 const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways);
 
-// The product of all axes: the number of ranks that share one layer.
+// The ranks of a run on their axes: those that its ways ask for, and dp of what is left. Where the
+// axes do not divide the ranks, dp is rounded down; makers tell that (way_maker.hpp).
+mesh::AxisSizes axes_of(const Arguments& arguments, std::span<const Way> ways, int ranks);
+// The product of all ways in the slot axis: the number of ranks that share one layer.
 std::int64_t ranks_of_axes(const Arguments& arguments, std::span<const Way> ways);
 // The ranks that the options of all ways ask for together; 1 when they ask for none.
 //   Returns  more than `most`, whatever was typed, when it is

@@ -144,6 +144,30 @@ TEST_CASE("safetensors: load_range takes the elements from a place on, and none 
   CHECK_THROWS_AS(file.load_range(entry, 0, empty({4}, DType::float64, device)), ContractError);
 }
 
+TEST_CASE("safetensors: load_boxes takes the elements of boxes, and no others") {
+  const Folder folder;
+  CpuDevice device;
+  const Tensor x = random_bits_of({4, 3, 5}, DType::int64, device, 1);
+  const Tensor before = random_bits_of({4}, DType::int64, device, 2);
+  write_safetensors(folder / "f", std::vector<NamedTensor>{{"a", before}, {"x", x}});
+  const SafetensorsFile file(folder / "f");
+  const TensorEntry& entry = *file.find("x");
+  for (const Boxes& boxes : std::vector<Boxes>{whole_of({4, 3, 5}),
+                                               {{{1, 0, 2}, {4, 3, 4}}},
+                                               {{{3, 1, 0}, {4, 2, 5}}, {{0, 0, 4}, {1, 3, 5}}},
+                                               range_of(whole_of({4, 3, 5}), 7, 51),
+                                               {}}) {
+    const Tensor part = empty({numel_of(boxes)}, DType::int64, device);
+    file.load_boxes(entry, boxes, part);
+    CHECK(same_bits(part, cut(x, boxes)));
+  }
+  const Tensor four = empty({4}, DType::int64, device);
+  CHECK_THROWS_WITH(file.load_boxes(entry, whole_of({4, 3, 5}), four),
+                    contains("60 elements of it are asked for, which do not fit into int64 [4]"));
+  CHECK_THROWS_AS(file.load_boxes(entry, {{{0, 0, 0}, {1, 1, 4}}}, four.to(DType::float64)),
+                  ContractError);
+}
+
 TEST_CASE("safetensors: a file that the safetensors package wrote is read") {
   // data/make_reference.py says what is in it.
   CpuDevice device;

@@ -47,7 +47,8 @@ MakeWay async_way(int servers) {
 MakeWay pipeline_way(const train::PipelineOptions& options) {
   return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
              const BarTask& task) {
-    return train::make_pipeline(group, device, recipe, task.clip_norm, options);
+    const mesh::AxisSizes pipelines{.dp = group.size() / options.stages, .pp = options.stages};
+    return train::make_pipeline({group, pipelines}, device, recipe, task.clip_norm, options);
   };
 }
 
@@ -61,7 +62,7 @@ const Course& alone(BarTask task, std::int64_t global_batch) {
            adam.learning_rate, " ", adam.weight_decay, " ", task.steps, " ", task.clip_norm, " ",
            task.dropout, " ", name_of(task.dtype), " ", task.precision.masters.has_value(), " ",
            task.precision.loss_scale ? task.precision.loss_scale->first : 0, " ", task.layers, " ",
-           task.width, " ", static_cast<int>(task.head), " ", global_batch);
+           task.width, " ", task.vocabulary, " ", static_cast<int>(task.head), " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;
   return courses[key] = course_of(World::sim, 1, ddp_way(ddp::Unused::refuse), task, global_batch);

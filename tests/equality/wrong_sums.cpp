@@ -38,6 +38,27 @@ class OwningScalingGroup final : public ScalingGroup {
   std::unique_ptr<comm::ProcessGroup> owned_;
 };
 
+// The stages of a pipeline, of which the first and the last become a group.
+class WrongStages final : public GroupInFront {
+ public:
+  WrongStages(std::unique_ptr<comm::ProcessGroup> inner, WrongSum fault)
+      : GroupInFront(*inner), owned_(std::move(inner)), fault_(fault) {}
+
+ protected:
+  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
+    auto tied = owned_->split(color, key, where);
+    if (!tied) return tied;
+    double factor = 1;
+    if (fault_ == WrongSum::tied_missing) factor = tied->rank() == 0 ? 1 : 0;
+    if (fault_ == WrongSum::tied_halved) factor = 0.5;
+    return std::make_unique<OwningScalingGroup>(std::move(tied), factor);
+  }
+
+ private:
+  std::unique_ptr<comm::ProcessGroup> owned_;
+  WrongSum fault_;
+};
+
 class WrongWorld final : public ScalingGroup {
  public:
   WrongWorld(comm::ProcessGroup& world, WrongSum fault, int micro_batches)
@@ -45,14 +66,12 @@ class WrongWorld final : public ScalingGroup {
 
  protected:
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    ++splits_;
     auto part = world_.split(color, key, where);
     if (!part) return part;
+    if (++splits_ == 2) return std::make_unique<WrongStages>(std::move(part), fault_);
     double factor = 1;
-    if (splits_ == 2 && fault_ == WrongSum::summed) factor = part->size();
-    if (splits_ == 2 && fault_ == WrongSum::divided_twice) factor = 1.0 / micro_batches_;
-    if (splits_ == 3 && fault_ == WrongSum::tied_missing) factor = part->rank() == 0 ? 1 : 0;
-    if (splits_ == 3 && fault_ == WrongSum::tied_halved) factor = 0.5;
+    if (fault_ == WrongSum::summed) factor = part->size();
+    if (fault_ == WrongSum::divided_twice) factor = 1.0 / micro_batches_;
     return std::make_unique<OwningScalingGroup>(std::move(part), factor);
   }
 

@@ -17,8 +17,8 @@ enum class WrongSum : std::uint8_t {
   tied_halved     // the average of both stages' gradients for their sum
 };
 
-// In front of `world`, which must outlive it. A strategy splits it three times: into the stages of
-// a pipeline, the replicas of a stage, and the two stages that share a parameter.
+// In front of `world`, which must outlive it. A strategy splits it into the replicas of a stage,
+// then into the stages of a pipeline; and these into the two that share a parameter.
 std::unique_ptr<comm::ProcessGroup> make_wrong_sums(comm::ProcessGroup& world, WrongSum fault,
                                                     int micro_batches);
 

@@ -87,7 +87,6 @@ Results all_losses(DType dtype, Device& device) {
   Results all;
   for (const std::int64_t classes : {147, 208, 128}) {
     append(all, losses(9, classes, dtype, device));
-    append(all, split_losses(9, 2 * classes, dtype, device));
     append(all, steep(9, classes, dtype, device));
     append(all, counted(9, classes, dtype, device));
     append(all, peaks(classes, dtype, device));
@@ -96,6 +95,14 @@ Results all_losses(DType dtype, Device& device) {
       ops::cross_entropy(noise({0, 3}, dtype, device), integers({}, device), {ops::Reduction::sum});
   all.push_back(none.loss);
   append(all, split_losses(0, 3, dtype, device));
+  append(all, split_losses(9, 2 * 147, dtype, device));
+  // The columns end in each of a lane's turns, of those that are unrolled and of the rest.
+  for (const std::int64_t columns : {10, 40, 70, 100}) {
+    append(all, split_losses(9, 2 * columns, dtype, device, 128));
+  }
+  for (const std::int64_t columns : {140, 170, 200}) {
+    append(all, split_losses(9, 2 * columns, dtype, device));
+  }
   for (const std::int64_t rows : {2048, 2052, 2148, 2055, 770, 600}) {
     append(all, losses(rows, 3, dtype, device));
     append(all, split_losses(rows, 6, dtype, device));
@@ -105,9 +112,12 @@ Results all_losses(DType dtype, Device& device) {
 
 Results long_losses(DType dtype, Device& device) {
   Results all;
+  for (const std::int64_t columns : {1155, 1300, 1600, 1900}) {
+    append(all, split_losses(3, 2 * columns, dtype, device));
+    append(all, split_losses(3, 2 * columns, dtype, device, 1024));
+  }
   for (const std::int64_t classes : {1155, 1600}) {
     append(all, losses(3, classes, dtype, device));
-    append(all, split_losses(3, 2 * classes, dtype, device));
     append(all, steep(3, classes, dtype, device));
     append(all, counted(3, classes, dtype, device));
     append(all, peaks(classes, dtype, device));

@@ -268,11 +268,12 @@ Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& dev
   return out;
 }
 
-Results split_losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device) {
+Results split_losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device,
+                     std::int64_t padding) {
   const std::int64_t half = (classes + 1) / 2;
   const ops::ColumnSplit splits[] = {{0, half, classes}, {half, classes - half, classes}};
   const Tensor logits[] = {noise({rows, half}, dtype, device),
-                           noise({rows, classes - half + 3}, dtype, device, 1)};
+                           noise({rows, classes - half + padding}, dtype, device, 1)};
   std::vector<double> wanted;
   for (std::int64_t r = 0; r < rows; ++r) {
     wanted.push_back(r % 3 == 1 ? -100 : static_cast<double>(r * 7 % classes));

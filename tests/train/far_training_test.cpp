@@ -250,16 +250,13 @@ TEST_CASE("far: pieces of several ranks are put together on the rank that asks")
     const auto group = comm::make_group_by_device(
         whole.split(0, whole.rank()), test::make_far_group(whole.split(0, whole.rank())));
     const std::int64_t r = group->rank();
-    const train::Slice columns{2, 6, 1, 2 * r, 2 * r + 2};
+    const Boxes columns{{{0, 2 * r}, {2, 2 * r + 2}}};
     std::vector<double> counted(12);
     for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<double>(i);
     CpuDevice host;
     const Tensor all = from_values(counted, {2, 6}, DType::float32, host);
-    const std::vector<train::Piece> mine{{train::PieceKind::parameter,
-                                          "w",
-                                          {2, 6},
-                                          columns,
-                                          to_device(train::cut(all, columns), device)}};
+    const std::vector<train::Piece> mine{
+        {train::PieceKind::parameter, "w", {2, 6}, columns, to_device(cut(all, columns), device)}};
     const auto gathered = train::gather_whole(*group, 1, mine, device);
     if (r != 1) return;
     REQUIRE(gathered.size() == 1);

@@ -10,17 +10,16 @@ using lockstep::test::contains;
 using lockstep::test::on_fibers;
 using train::Piece;
 using train::PieceKind;
-using train::Slice;
 
 namespace {
 
-// Elements 0, 1, 2, … of a [rows, columns] tensor of the whole, and the slice of it.
-Piece piece_of(const std::string& name, const Shape& shape, const Slice& slice, Device& device,
+// Elements 0, 1, 2, … of a tensor of the whole, and a part of it.
+Piece piece_of(const std::string& name, const Shape& shape, const Boxes& boxes, Device& device,
                DType dtype = DType::float32) {
   std::vector<double> values(static_cast<std::size_t>(numel_of(shape)));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
   const Tensor whole = from_values(values, shape, dtype, device);
-  return {PieceKind::parameter, name, shape, slice, train::cut(whole, slice)};
+  return {PieceKind::parameter, name, shape, boxes, cut(whole, boxes)};
 }
 
 std::vector<double> values_of(const Tensor& tensor) {
@@ -45,14 +44,14 @@ TEST_CASE("pieces: columns, rows and flat ranges are put together on the rank th
         CpuDevice device;
         const std::int64_t n = group.size(), r = group.rank();
         std::vector<Piece> mine{
-            piece_of("columns", {3, 2 * n}, {3, 2 * n, 1, 2 * r, 2 * r + 2}, device),
-            piece_of("rows", {2 * n, 3}, {1, 2 * n, 3, 2 * r, 2 * r + 2}, device, DType::int64)};
+            piece_of("columns", {3, 2 * n}, {{{0, 2 * r}, {3, 2 * r + 2}}}, device),
+            piece_of("rows", {2 * n, 3}, {{{2 * r, 0}, {2 * r + 2, 3}}}, device, DType::int64)};
         // 7 elements in flat ranges that do not divide: the last ranks have fewer, or none.
         const std::int64_t each = (7 + n - 1) / n, begin = std::min<std::int64_t>(r * each, 7);
-        mine.push_back(piece_of("flat", {7},
-                                {1, 7, 1, begin, std::min<std::int64_t>(begin + each, 7)}, device,
-                                DType::bfloat16));
-        if (r == n - 1) mine.push_back(piece_of("alone", {}, {1, 1, 1, 0, 1}, device));
+        mine.push_back(piece_of(
+            "flat", {7}, range_of(whole_of({7}), begin, std::min<std::int64_t>(begin + each, 7)),
+            device, DType::bfloat16));
+        if (r == n - 1) mine.push_back(piece_of("alone", {}, whole_of({}), device));
         const auto whole = train::gather_whole(group, to, mine, device);
         if (group.rank() != to) {
           CHECK(whole.empty());
@@ -78,9 +77,9 @@ TEST_CASE("pieces: a part that nobody holds is named, on every rank") {
     CpuDevice device;
     const std::int64_t r = group.rank();
     std::vector<Piece> mine;
-    if (r != 1) mine.push_back(piece_of("w", {6, 2}, {1, 6, 2, 2 * r, 2 * r + 2}, device));
+    if (r != 1) mine.push_back(piece_of("w", {6, 2}, {{{2 * r, 0}, {2 * r + 2, 2}}}, device));
     CHECK_THROWS_WITH(train::gather_whole(group, 0, mine, device),
-                      contains("the state of w is not whole: no rank holds place 2 of 6"));
+                      contains("the state of w is not whole: no rank holds place 4 of 12"));
     ++told[static_cast<std::size_t>(r)];
   });
   CHECK(told == std::vector<int>{1, 1, 1});
@@ -91,8 +90,8 @@ TEST_CASE("pieces: what the rank that asks holds itself does not travel") {
     CpuDevice device;
     const std::int64_t r = group.rank();
     // A large piece that all hold, with values that tell whose copy was taken, and a quarter each.
-    std::vector<Piece> mine{piece_of("tied", {1000}, train::whole_of({1000}), device),
-                            piece_of("cut", {4}, {1, 4, 1, r, r + 1}, device)};
+    std::vector<Piece> mine{piece_of("tied", {1000}, whole_of({1000}), device),
+                            piece_of("cut", {4}, {{{r}, {r + 1}}}, device)};
     mine[0].value.fill_(static_cast<double>(r));
     const std::int64_t before = group.traffic().bytes_sent;
     const auto whole = train::gather_whole(group, 2, mine, device);
@@ -109,15 +108,16 @@ TEST_CASE("pieces: copies that differ are found, and the first rank that differs
     CpuDevice device;
     const std::int64_t r = group.rank();
     // A replica on each rank.
-    std::vector<Piece> replica{piece_of("w", {4, 2}, train::whole_of({4, 2}), device)};
+    std::vector<Piece> replica{piece_of("w", {4, 2}, whole_of({4, 2}), device)};
     CHECK(train::compare(group, replica).differs == -1);
     CHECK(train::compare(group, replica).holders == train::Agreement::Holders::replicas);
     if (r >= 2) replica[0].value.fill_(1);
     CHECK(train::compare(group, replica).differs == 2);
 
     // Halves, each on two ranks; and a tied weight that all hold beside them.
-    std::vector<Piece> half{piece_of("w", {4, 2}, {1, 4, 2, 2 * (r % 2), 2 * (r % 2) + 2}, device),
-                            piece_of("tied", {3}, train::whole_of({3}), device)};
+    std::vector<Piece> half{
+        piece_of("w", {4, 2}, {{{2 * (r % 2), 0}, {2 * (r % 2) + 2, 2}}}, device),
+        piece_of("tied", {3}, whole_of({3}), device)};
     const auto equal = train::compare(group, half);
     CHECK(equal.differs == -1);
     CHECK(equal.holders == train::Agreement::Holders::parts);
@@ -128,5 +128,61 @@ TEST_CASE("pieces: copies that differ are found, and the first rank that differs
     // What is no parameter may differ: each rank has its own state of an optimizer.
     half[1].kind = PieceKind::optimizer_state;
     CHECK(train::compare(group, half).differs == -1);
+  });
+}
+
+TEST_CASE("pieces: two ways of cutting one tensor are put together, each element from one rank") {
+  on_fibers(6, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    // Ranks 0 to 3 have a flat quarter each of [8, 6]; 4 and 5 the left and the right columns.
+    const Boxes flat = range_of(whole_of({8, 6}), 12 * (r % 4), 12 * (r % 4) + 12);
+    const Boxes columns{{{0, 3 * (r % 2)}, {8, 3 * (r % 2) + 3}}};
+    Piece mine = piece_of("w", {8, 6}, r < 4 ? flat : columns, device);
+    mine.value.fill_(static_cast<double>(r));
+    const auto whole = train::gather_whole(group, 5, {mine}, device);
+    if (r != 5) return;
+    REQUIRE(whole.size() == 1);
+    // Rank 5 has the right half, each quarter brings its own left half, and rank 4 nothing.
+    for (std::int64_t i = 0; i < 48; ++i) {
+      CHECK(whole[0].value.item(i) == static_cast<double>(i % 6 >= 3 ? 5 : i / 12));
+    }
+  });
+}
+
+TEST_CASE("pieces: query, key and value of each rank's heads are put together") {
+  on_fibers(2, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    Boxes heads;  // [3·4, 4] in rows: query, key, value
+    for (std::int64_t i = 0; i < 3; ++i) {
+      heads.push_back({{4 * i + 2 * r, 0}, {4 * i + 2 * r + 2, 4}});
+    }
+    const std::vector<Piece> mine{piece_of("qkv", {12, 4}, heads, device)};
+    CHECK(train::compare(group, mine).differs == -1);
+    const auto whole = train::gather_whole(group, 1, mine, device);
+    if (r == 1) CHECK(values_of(whole.at(0).value) == counted_to(48));
+  });
+}
+
+TEST_CASE("pieces: an element in two ranks' boxes that are cut otherwise must have one value") {
+  on_fibers(3, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const std::int64_t r = group.rank();
+    // The whole, its second column, and its last row: they meet in the last element alone.
+    const Boxes boxes = r == 0   ? whole_of({4, 2})
+                        : r == 1 ? Boxes{{{0, 1}, {4, 2}}}
+                                 : Boxes{{{3, 0}, {4, 2}}};
+    Piece mine = piece_of("w", {4, 2}, boxes, device);
+    const auto differs = [&] { return train::compare(group, {mine}).differs; };
+    CHECK(differs() == -1);
+    if (r == 2) mine.value.fill_(7);  // elements 6 and 7
+    CHECK(differs() == 2);
+    if (r < 2) mine.value.view({-1}).narrow(mine.value.numel() - 1, 1).fill_(7);
+    CHECK(differs() == 2);  // element 6 is rank 0's alone to contradict
+    if (r == 0) mine.value.view({-1}).narrow(6, 1).fill_(7);
+    CHECK(differs() == -1);
+    if (r == 1) mine.value.narrow(0, 1).fill_(3);
+    CHECK(differs() == 1);
   });
 }

@@ -71,7 +71,8 @@ std::string two_steps(comm::ProcessGroup& group, int failing, const std::functio
   train::Recipe recipe;
   recipe.model = model();
   const auto strategy =
-      train::make_pipeline(group, device, recipe, 0, {.stages = 2, .micro_batches = micro_batches});
+      train::make_pipeline({group, {.dp = group.size() / 2, .pp = 2}}, device, recipe, 0,
+                           {.stages = 2, .micro_batches = micro_batches});
   InThirdBackward watch(fail);
   const auto dataset = data::make_synthetic(rows, 16, 5, 1);
   std::vector<std::int64_t> indices(rows);

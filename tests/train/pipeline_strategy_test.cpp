@@ -54,7 +54,9 @@ std::unique_ptr<train::Strategy> make(comm::ProcessGroup& group, Device& device,
     return train::make_plain(group, train::make_replica(recipe(), device), 0.5);
   }
   train::check(of_pipeline, group.size());
-  return train::make_pipeline(group, device, recipe(), 0.5, of_pipeline);
+  const mesh::AxisSizes pipelines{.dp = group.size() / of_pipeline.stages,
+                                  .pp = of_pipeline.stages};
+  return train::make_pipeline({group, pipelines}, device, recipe(), 0.5, of_pipeline);
 }
 
 constexpr train::PipelineOptions one_rank{.stages = 0};

@@ -120,12 +120,9 @@ std::string bytes_of(const std::filesystem::path& file) {
 
 TEST_CASE("strategies: replicas are not all that train where two ranks work on one") {
   // Ranks 0 and 1 stand for one replica, 2 and 3 for another: each pair computes the same.
-  std::vector<std::unique_ptr<comm::ProcessGroup>> halves;  // outlive the strategies
-  const auto on_pairs = [&halves](std::int64_t accumulate) -> Make {
-    return [&halves, accumulate](comm::ProcessGroup& world, Device& device,
-                                 const train::Recipe& recipe) {
-      halves.push_back(world.split(world.rank() % 2, world.rank()));
-      auto strategy = train::make_ddp_or_plain({world, *halves.back()}, device, recipe,
+  const auto on_pairs = [](std::int64_t accumulate) -> Make {
+    return [accumulate](comm::ProcessGroup& world, Device& device, const train::Recipe& recipe) {
+      auto strategy = train::make_ddp_or_plain({world, {.tp = 2, .dp = 2}}, device, recipe,
                                                {.accumulate = accumulate, .clip_norm = 0.5});
       CHECK(strategy->position().shares == 2);
       CHECK(strategy->position().share == world.rank() / 2);

@@ -75,7 +75,7 @@ __global__ void entropy_backward_rows(const T* probabilities, Labels labels, con
   }
 }
 
-// Of rows that are split, the columns that are here.
+// Split rows: the columns that are here, and padding behind them.
 template <typename T>
 struct SplitRows {
   const T* logits;

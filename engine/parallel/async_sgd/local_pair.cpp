@@ -20,7 +20,7 @@ struct Letter {
 using LetterPtr = std::shared_ptr<Letter>;
 
 // The state that both ends share.
-struct Box {
+struct Mailbox {
   std::unique_ptr<Monitor> monitor;  // guards what follows
   std::array<std::deque<LetterPtr>, 2> to{};
   std::string given_up{};
@@ -32,7 +32,7 @@ struct Box {
 
 class LocalEnd final : public comm::ProcessGroup {
  public:
-  LocalEnd(int rank, std::shared_ptr<Box> box, const comm::ProcessGroup& clock)
+  LocalEnd(int rank, std::shared_ptr<Mailbox> box, const comm::ProcessGroup& clock)
       : ProcessGroup(rank, 2), box_(std::move(box)), clock_(clock) {}
 
   std::string_view backend() const override { return "messages within a rank"; }
@@ -84,7 +84,7 @@ class LocalEnd final : public comm::ProcessGroup {
    public:
     Receiving(const LocalEnd& end, Tensor data) : end_(end), data_(std::move(data)) {}
     void wait() override {
-      Box& box = *end_.box_;
+      Mailbox& box = *end_.box_;
       LetterPtr letter;
       {
         const std::scoped_lock inside(*box.monitor);
@@ -112,14 +112,14 @@ class LocalEnd final : public comm::ProcessGroup {
     throw ContractError("a pair within a rank has messages only");
   }
 
-  std::shared_ptr<Box> box_;
+  std::shared_ptr<Mailbox> box_;
   const comm::ProcessGroup& clock_;
 };
 
 }  // namespace
 
 LocalPair make_local_pair(Strands& strands, const comm::ProcessGroup& clock) {
-  const auto box = std::make_shared<Box>(Box{.monitor = strands.make_monitor()});
+  const auto box = std::make_shared<Mailbox>(Mailbox{.monitor = strands.make_monitor()});
   return {std::make_unique<LocalEnd>(0, box, clock), std::make_unique<LocalEnd>(1, box, clock)};
 }
 

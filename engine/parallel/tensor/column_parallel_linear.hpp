@@ -18,7 +18,7 @@
 
 namespace lockstep::tensor_parallel {
 
-// What the layer returns: this rank's columns, for a row-parallel layer to go on with, or all.
+// The layer returns this rank's columns, for a row-parallel layer to go on with, or all of them.
 enum class ColumnOutput : std::uint8_t { share, whole };
 
 // A part: defined in solutions/12_tensor_parallel.

@@ -21,7 +21,7 @@
 
 namespace lockstep::tensor_parallel {
 
-// What is kept of a gathered tensor for backward: the tensor, or this rank's slice of it, from
+// Backward reads a gathered tensor. It is kept whole until then, or only this rank's slice is, from
 // which it is gathered again (Value::remake).
 enum class Kept : std::uint8_t { whole, slice };
 

@@ -16,14 +16,14 @@ class DdpStrategy final : public WholeModel {
  public:
   DdpStrategy(TrainingRanks ranks, Replica replica, double clip_norm, ddp::Options options,
               Hooked hooked, const Join& join)
-      : WholeModel(ranks, std::move(replica), clip_norm),
+      : WholeModel(std::move(ranks), std::move(replica), clip_norm),
         hooked_(std::move(hooked)),
         ddp_(*model_, group_, completed(std::move(options), join)),
         join_(join) {}
 
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
-    const std::int64_t sent_before = group_.traffic().bytes_sent;
+    const std::int64_t sent_before = bytes_sent();
     optimizer_->set_learning_rate(rate);
     next_ = occasion;
     int live = group_.size();
@@ -35,7 +35,7 @@ class DdpStrategy final : public WholeModel {
     }
     double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
     if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
-    cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
+    cost_ = {bytes_sent() - sent_before, ddp_.communication()};
     return mean;
   }
 
@@ -77,20 +77,20 @@ class DdpStrategy final : public WholeModel {
 std::unique_ptr<Strategy> make_ddp(TrainingRanks ranks, Replica replica, double clip_norm,
                                    const ddp::Options& options, Hooked hooked,
                                    std::optional<ddp::JoinDivide> join) {
-  return std::make_unique<DdpStrategy>(ranks, std::move(replica), clip_norm, options,
+  return std::make_unique<DdpStrategy>(std::move(ranks), std::move(replica), clip_norm, options,
                                        std::move(hooked), join);
 }
 
 std::unique_ptr<Strategy> make_ddp_or_plain(TrainingRanks ranks, Device& device,
                                             const Recipe& recipe, DdpRun run) {
   Replica replica = make_replica(recipe, device);
-  const bool alone = ranks.replicas.size() == 1;
+  const bool alone = ranks.replicas().size() == 1;
   if (alone && run.accumulate == 1) {
-    return make_plain(ranks, std::move(replica), run.clip_norm);
+    return make_plain(std::move(ranks), std::move(replica), run.clip_norm);
   }
   if (alone) run.hooked.hook.reset();
-  return make_ddp(ranks, std::move(replica), run.clip_norm, run.options, std::move(run.hooked),
-                  run.join);
+  return make_ddp(std::move(ranks), std::move(replica), run.clip_norm, run.options,
+                  std::move(run.hooked), run.join);
 }
 
 }  // namespace lockstep::train

@@ -23,14 +23,6 @@ namespace {
 using pipeline::Action;
 using pipeline::Plan;
 
-// Rank s·D + d of the world.
-struct Where {
-  Where(const comm::ProcessGroup& world, int stages)
-      : shares(world.size() / stages), stage(world.rank() / shares), share(world.rank() % shares) {}
-  int shares;  // D
-  int stage, share;
-};
-
 // Rows of a batch that pass through the model together: as even as they come, the larger first.
 std::vector<data::Batch> micro_batches_of(const data::Batch& batch, int count) {
   const std::int64_t rows = batch.inputs.size(0);
@@ -60,36 +52,37 @@ collectives::BucketPlan plan_of(const std::vector<Parameter*>& parameters,
 
 class Pipeline final : public Strategy {
  public:
-  Pipeline(comm::ProcessGroup& world, Device& device, const Recipe& recipe, double clip_norm,
+  Pipeline(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
            const PipelineOptions& options)
-      : world_(world),
+      : ranks_(std::move(ranks)),
+        world_(ranks_.trainers()),
         device_(device),
         dtype_(recipe.model.dtype),
         options_(options),
-        where_(world, options.stages),
-        stages_(world.split(where_.share, where_.stage)),
-        shares_(world.split(where_.stage, where_.share)),
-        stage_(recipe.model, {where_.stage, options.stages, options.chunks}, device, recipe.seed),
+        stages_(ranks_.along({mesh::Axis::pp})),
+        shares_(ranks_.replicas()),
+        stage_(recipe.model, {stages_->rank(), options.stages, options.chunks}, device,
+               recipe.seed),
         parameters_(stage_.module().parameters()),
         clip_norm_(clip_norm),
         sum_(collectives::make_sum_hook()),
         timed_(collectives::make_timed_hook(*sum_, communication_)) {
+    lay_out(recipe.model);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
       checkpoint::check_part_of_model(file, stage_.module());
-      checkpoint::read_weights(file, stage_.module());
+      read_weights(file, layout_, stage_.module());
     }
-    find_shared(recipe.model);
     if (options.state == StageState::sharded) {
-      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{*shares_});
+      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
     }
     optimizer_ =
         optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
     rate_ = optimizer_->learning_rate();
-    if (shares_->size() > 1 && !sharded_) {
+    if (shares_.size() > 1 && !sharded_) {
       reducer_ =
-          ddp::make_bucketed_reducer(*shares_, parameters_, plan_of(parameters_, options.limits),
-                                     {1.0 / shares_->size(), timed_.get()});
+          ddp::make_bucketed_reducer(shares_, parameters_, plan_of(parameters_, options.limits),
+                                     {1.0 / shares_.size(), timed_.get()});
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { on_gradient(i); });
@@ -97,7 +90,9 @@ class Pipeline final : public Strategy {
     stage_.tell([this](const Action* action) { enter(action); });
   }
 
-  RankPosition position() const override { return {Role::train, where_.share, where_.shares, 0}; }
+  RankPosition position() const override {
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
+  }
   comm::ProcessGroup& trainers() override { return world_; }
   Device& device() override { return device_; }
   DType dtype() const override { return dtype_; }
@@ -140,7 +135,7 @@ class Pipeline final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     if (reducer_) reducer_->finalize();
-    for (const std::size_t i : shared_) tied_->all_reduce(parameters_[i]->grad, ReduceOp::sum);
+    sum_partial();
     if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
@@ -159,9 +154,9 @@ class Pipeline final : public Strategy {
   Evaluation evaluate(const data::Dataset& dataset) override {
     LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
     std::array<double, 3> sums{};  // of losses, hits, labels
-    const std::int64_t stride = where_.shares;
+    const std::int64_t stride = ranks_.shares();
     const std::int64_t at_once = samples_at_once(dataset) * stride;
-    std::int64_t first = where_.share;
+    std::int64_t first = ranks_.share();
     while (first < dataset.size()) {
       std::vector<data::Batch> batches;
       std::vector<double> weights;
@@ -190,22 +185,21 @@ class Pipeline final : public Strategy {
     stage_.module().prepare({});
   }
   std::vector<Piece> pieces() override {
-    std::vector<Piece> all = whole_pieces(stage_.module(), *optimizer_);
-    if (!sharded_) return all;
-    std::erase_if(all, [](const Piece& piece) { return piece.kind == PieceKind::optimizer_state; });
-    add_state(all, *optimizer_, sharded_->owned());
+    if (!sharded_) return pieces_of(layout_, stage_.module(), *optimizer_);
+    std::vector<Piece> all;
+    add_parameters(all, parameters_, layout_);
+    add_state(all, *optimizer_, layout_of(sharded_->owned(), layout_));
     return all;
   }
   void restore(const checkpoint::SavedRun& saved) override {
-    if (!sharded_) return saved.load_part(stage_.module(), *optimizer_);
     checkpoint::check_part_of_model(saved.weights(), stage_.module());
-    restore_state(saved, *optimizer_, sharded_->owned(), device_);
-    checkpoint::read_weights(saved.weights(), stage_.module());
+    restore_state(saved, sharded_ ? layout_of(sharded_->owned(), layout_) : layout_, *optimizer_);
+    read_weights(saved.weights(), layout_, stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
  private:
-  bool is_last() const { return where_.stage == options_.stages - 1; }
+  bool is_last() const { return stages_->rank() == options_.stages - 1; }
 
   const Plan& plan_for(int micro_batches) {
     if (plan_.micro_batches != micro_batches || plan_.actions.empty()) {
@@ -214,31 +208,50 @@ class Pipeline final : public Strategy {
     return plan_;
   }
 
-  // Which parameters the first and the last stage both hold, and a group of these two.
-  void find_shared(const nn::ModelSpec& spec) {
-    if (options_.stages == 1) return;
+  // The places of the parameters. Some are held by the first and by the last stage, each of which
+  // has a part of their gradient; these two get a group.
+  void lay_out(const nn::ModelSpec& spec) {
     const nn::UnitRange first = stage_.cuts().front(), last = stage_.cuts().back();
-    const auto names = pipeline::shared_names(spec, first, last);
+    const auto names = options_.stages == 1 ? std::vector<std::string>{}
+                                            : pipeline::shared_names(spec, first, last);
+    std::vector<ParameterPlace> places =
+        (spec.layers ? Layout(parameters_, *spec.layers) : Layout(parameters_)).places();
+    for (ParameterPlace& place : places) {
+      if (std::ranges::find(names, place.name) == names.end()) continue;
+      place.gradient.copies.add(mesh::Axis::pp);
+      place.gradient.partial.add(mesh::Axis::pp);
+    }
+    layout_ = Layout(std::move(places));
     if (names.empty()) return;
-    const bool holds = where_.stage == 0 || is_last();
-    tied_ = world_.split(holds ? where_.share : comm::ProcessGroup::no_color, where_.stage);
-    if (!holds) return;
-    for (const std::string& name : names) {
-      const auto at = std::ranges::find(parameters_, name, &Parameter::name);
-      shared_.push_back(static_cast<std::size_t>(at - parameters_.begin()));
+    const bool holds = stages_->rank() == 0 || is_last();
+    tied_ = stages_->split(holds ? 0 : comm::ProcessGroup::no_color, stages_->rank());
+  }
+
+  const mesh::GradientKind& gradient(std::size_t index) const {
+    return layout_.places()[index].gradient;
+  }
+
+  // The reducer makes means over dp; what stages, or the ranks of a layer, have in parts is summed.
+  void sum_partial() {
+    for (const auto& sum :
+         mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
+      const Tensor& grad = parameters_[sum.gradient]->grad;
+      if (sum.over.has(mesh::Axis::pp)) tied_->all_reduce(grad, ReduceOp::sum);
+      if (sum.over.has(mesh::Axis::tp)) ranks_.layer()->all_reduce(grad, ReduceOp::sum);
     }
   }
 
-  bool is_shared(std::size_t index) const {
-    return std::ranges::find(shared_, index) != shared_.end();
-  }
-
-  // Parameters that two stages share are a unit of their own. On both stages it is then cut alike
-  // and summed in the same order, so that both make the same of it, bit for bit.
-  std::vector<std::vector<Parameter*>> units_to_shard() const {
-    std::vector<std::vector<Parameter*>> units(2);
+  // Parameters that the same ranks hold are a unit. What two stages share is then cut alike on
+  // both, and summed in the same order, so that both make the same of it, bit for bit; so is what
+  // every rank of a layer has whole.
+  std::vector<std::vector<Parameter*>> units_to_shard() {
+    std::vector<std::vector<Parameter*>> units;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      units[is_shared(i) ? 1 : 0].push_back(parameters_[i]);
+      const auto at = std::ranges::find(kinds_, gradient(i));
+      if (at == kinds_.end()) units.emplace_back();
+      const auto unit = static_cast<std::size_t>(at - kinds_.begin());
+      if (at == kinds_.end()) kinds_.push_back(gradient(i));
+      units[unit].push_back(parameters_[i]);
     }
     return units;
   }
@@ -257,19 +270,20 @@ class Pipeline final : public Strategy {
   // The norm is over all stages; what two of them hold counts once.
   void clip() {
     if (clip_norm_ <= 0) return;
+    const auto counts = [&](std::size_t i) { return counts_in_norm(gradient(i), ranks_.at()); };
     std::vector<Tensor> mine, copies;
     if (sharded_) {
-      mine = sharded_->gradients();
-      if (is_last() && !shared_.empty()) {
-        copies.push_back(mine.back());
-        mine.pop_back();
+      const std::vector<Tensor> of_units = sharded_->gradients();
+      for (std::size_t i = 0; i < of_units.size(); ++i) {
+        (counts_in_norm(kinds_[i], ranks_.at()) ? mine : copies).push_back(of_units[i]);
       }
     }
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
-      (is_last() && is_shared(i) ? copies : mine).push_back(parameters_[i]->grad);
+      (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
-    if (sharded_) groups.push_back(shares_.get());
+    if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
+    if (sharded_) groups.push_back(&shares_);
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
@@ -280,9 +294,10 @@ class Pipeline final : public Strategy {
     std::optional<StageTimes> stages;  // none of devices that run behind the host
   };
   StageReport tell_each_other(const Tensor& loss) {
+    const int replicas = world_.size() / options_.stages;  // of the last stage
     double mine = 0;
     if (loss.defined()) {
-      mine = device_.has_numbers() ? number_of(loss) / where_.shares
+      mine = device_.has_numbers() ? number_of(loss) / replicas
                                    : std::numeric_limits<double>::quiet_NaN();
     }
     const Tensor words =
@@ -303,8 +318,11 @@ class Pipeline final : public Strategy {
   }
 
   std::int64_t bytes_sent() const {
+    const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
-           shares_->traffic().bytes_sent + (tied_ ? tied_->traffic().bytes_sent : 0);
+           (one_stage ? 0 : shares_.traffic().bytes_sent) +
+           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0) +
+           (tied_ ? tied_->traffic().bytes_sent : 0);
   }
 
   void enter(const Action* action) {
@@ -318,17 +336,18 @@ class Pipeline final : public Strategy {
                                                                      : Phase::backward);
   }
 
-  comm::ProcessGroup& world_;
+  TrainingRanks ranks_;
+  comm::ProcessGroup& world_;  // of ranks_
   Device& device_;
   DType dtype_;
   PipelineOptions options_;
-  Where where_;
   std::unique_ptr<comm::ProcessGroup> stages_;  // of this pipeline
-  std::unique_ptr<comm::ProcessGroup> shares_;  // that hold the same stage
+  comm::ProcessGroup& shares_;                  // that hold the same stage
   std::unique_ptr<comm::ProcessGroup> tied_;    // first and last stage, where they share
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
-  std::vector<std::size_t> shared_;  // of parameters_, held by the first and the last stage
+  Layout layout_;                              // of parameters_
+  std::vector<mesh::GradientKind> kinds_;      // of the units of sharded_
   std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;
@@ -348,10 +367,11 @@ class Pipeline final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_pipeline(comm::ProcessGroup& group, Device& device,
-                                        const Recipe& recipe, double clip_norm,
-                                        const PipelineOptions& options) {
-  return std::make_unique<Pipeline>(group, device, recipe, clip_norm, options);
+std::unique_ptr<Strategy> make_pipeline(TrainingRanks ranks, Device& device, const Recipe& recipe,
+                                        double clip_norm, const PipelineOptions& options) {
+  LOCKSTEP_CHECK(ranks.sizes().pp == options.stages, "make_pipeline: ", options.stages,
+                 " stages on ", ranks.sizes().pp, " ranks of the axis pp; give both one size");
+  return std::make_unique<Pipeline>(std::move(ranks), device, recipe, clip_norm, options);
 }
 
 }  // namespace lockstep::train

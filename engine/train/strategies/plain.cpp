@@ -12,7 +12,7 @@ namespace {
 class Plain final : public WholeModel {
  public:
   Plain(TrainingRanks ranks, Replica replica, double clip_norm)
-      : WholeModel(ranks, std::move(replica), clip_norm) {
+      : WholeModel(std::move(ranks), std::move(replica), clip_norm) {
     replicas::make_equal(group_, *model_);
   }
 
@@ -20,24 +20,26 @@ class Plain final : public WholeModel {
               double rate) override {
     LOCKSTEP_CHECK(batches.size() == 1, "train: ", batches.size(),
                    " batches in a step of the plain way, which takes one; ddp adds up several");
-    const std::int64_t sent_before = group_.traffic().bytes_sent;
+    const std::int64_t sent_before = bytes_sent();
     optimizer_->set_learning_rate(rate);
     model_->prepare(occasion);
-    const double loss = numbers() ? with_numbers(batches[0]) : without_numbers(batches[0]);
-    cost_.bytes_sent = group_.traffic().bytes_sent - sent_before;
+    const bool by_part = numbers() && !is_spread();
+    const double loss = by_part ? with_part(batches[0]) : by_hand(batches[0]);
+    cost_.bytes_sent = bytes_sent() - sent_before;
     return loss;
   }
 
  private:
-  double with_numbers(const data::Batch& mine) {
+  double with_part(const data::Batch& mine) {
     enter(Phase::backward);  // the part does all of a step: most of it is this
     const double my_loss =
         data_parallel::data_parallel_step(group_, *model_, *optimizer_, mine, clip_norm_);
     return mean_of_ranks(my_loss);
   }
 
-  // The same passes, sums and update; the loss, which nobody can read, is not looked at.
-  double without_numbers(const data::Batch& mine) {
+  // The same passes, sums and update, where the loss has no number, or the norm is not this rank's
+  // alone.
+  double by_hand(const data::Batch& mine) {
     optimizer_->zero_grad();
     enter(Phase::forward);
     Tape tape(GradMode::record);
@@ -50,14 +52,14 @@ class Plain final : public WholeModel {
     const double waited = group_.now_s() - began;
     cost_.communication = {waited, waited};
     update();
-    return no_loss;
+    return numbers() ? mean_of_ranks(number_of(loss.tensor)) : no_loss;
   }
 };
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_plain(TrainingRanks ranks, Replica replica, double clip_norm) {
-  return std::make_unique<Plain>(ranks, std::move(replica), clip_norm);
+  return std::make_unique<Plain>(std::move(ranks), std::move(replica), clip_norm);
 }
 
 }  // namespace lockstep::train

@@ -1,26 +1,15 @@
-// The optimizer's state of which a rank keeps ranges: as pieces of a checkpoint, and back.
+// The places of the ranges that a rank owns of each parameter, where the state is sharded.
 #pragma once
 
 #include <vector>
 
-#include "engine/checkpoint/saved_run.hpp"
 #include "engine/parallel/zero/sharded_units.hpp"
-#include "engine/train/pieces.hpp"
+#include "engine/train/layout.hpp"
 
 namespace lockstep::train {
 
-using OwnedParts = std::vector<zero::ShardedUnits::Owned*>;
-
-// A range of a flattened tensor.
-Slice slice_of(const zero::ShardedUnits::Owned& owned);
-
-// Appends the state of an optimizer over `owned`, as views.
-void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
-               const OwnedParts& owned);
-
-// Reads this rank's ranges of the saved state, and no others.
-//   Throws  CheckpointError when it is of another optimizer or model
-void restore_state(const checkpoint::SavedRun& saved, optim::Optimizer& optimizer,
-                   const OwnedParts& owned, Device& device);
+// The layout of what is owned, and of nothing else.
+//   layout  of the parameters that are sharded: ranges are of the elements that it says
+Layout layout_of(const std::vector<zero::ShardedUnits::Owned*>& owned, const Layout& layout);
 
 }  // namespace lockstep::train

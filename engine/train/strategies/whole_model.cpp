@@ -13,8 +13,15 @@ Replica make_replica(const Recipe& recipe, Device& device) {
   if (recipe.precision.masters) return make_replica_with_masters(recipe, device);
   Replica replica;
   replica.model = nn::make_model(recipe.model, device, recipe.seed);
-  if (recipe.first_weights) checkpoint::load_weights(*recipe.first_weights, *replica.model);
-  replica.optimizer = optim::make_optimizer(recipe.optimizer, replica.model->parameters());
+  const std::vector<Parameter*> parameters = replica.model->parameters();
+  replica.layout =
+      recipe.model.layers ? Layout(parameters, *recipe.model.layers) : Layout(parameters);
+  if (recipe.first_weights) {
+    const checkpoint::SafetensorsFile file(*recipe.first_weights);
+    checkpoint::check_same_model(file, *replica.model);
+    read_weights(file, *replica.layout, *replica.model);
+  }
+  replica.optimizer = optim::make_optimizer(recipe.optimizer, parameters);
   return replica;
 }
 
@@ -26,12 +33,13 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer) {
 }
 
 WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
-    : trainers_(ranks.trainers),
-      group_(ranks.replicas),
+    : ranks_(std::move(ranks)),
+      group_(ranks_.replicas()),
       model_(std::move(replica.model)),
       optimizer_(std::move(replica.optimizer)),
       weights_(replica.weights ? std::move(replica.weights) : model_),
       masters_(std::move(replica.masters)),
+      layout_(replica.layout ? *std::move(replica.layout) : Layout(model_->parameters())),
       clip_norm_(clip_norm),
       rate_(optimizer_->learning_rate()) {
   if (!masters_) return;
@@ -49,10 +57,14 @@ void WholeModel::end() {
   model_->prepare({});
 }
 
-std::vector<Piece> WholeModel::pieces() { return whole_pieces(*weights_, *optimizer_); }
+std::vector<Piece> WholeModel::pieces() { return pieces_of(layout_, *weights_, *optimizer_); }
 
 void WholeModel::restore(const checkpoint::SavedRun& saved) {
-  saved.load(*weights_, *optimizer_);
+  if (layout_.is_whole()) {
+    saved.load(*weights_, *optimizer_);
+  } else {
+    train::restore(saved, layout_, *weights_, *optimizer_);
+  }
   if (!masters_) return;
   masters_->round();
   if (masters_->scaler()) go_on(*masters_->scaler(), saved);
@@ -64,10 +76,31 @@ const optim::LossScaler* WholeModel::loss_scaler() const {
 
 void WholeModel::before_update() {
   enter(Phase::optimizer);
+  const std::vector<Parameter*> parameters = model_->parameters();
+  // Means over dp are made already. What is left are sums over the ranks of the replica.
+  comm::ProcessGroup* const layer = ranks_.layer();
+  if (layer != nullptr) {
+    for (const auto& sum :
+         mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
+      if (!sum.over.has(mesh::Axis::tp)) continue;
+      layer->all_reduce(parameters[sum.gradient]->grad, ReduceOp::sum);
+    }
+  }
   if (clip_norm_ <= 0) return;
-  std::vector<Tensor> grads;
-  for (const Parameter* parameter : model_->parameters()) grads.push_back(parameter->grad);
-  replicas::clip_global_norm({}, {grads, {}}, clip_norm_);
+  std::vector<Tensor> counted, copies;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool mine = counts_in_norm(layout_.places()[i].gradient, ranks_.at());
+    (mine ? counted : copies).push_back(parameters[i]->grad);
+  }
+  if (counted.empty()) counted.push_back(any().view({-1}).narrow(0, 0));  // of copies alone
+  std::vector<comm::ProcessGroup*> groups;
+  if (layer != nullptr) groups.push_back(layer);
+  replicas::clip_global_norm(groups, {counted, copies}, clip_norm_);
+}
+
+std::int64_t WholeModel::bytes_sent() const {
+  const comm::ProcessGroup* const layer = ranks_.layer();
+  return group_.traffic().bytes_sent + (layer != nullptr ? layer->traffic().bytes_sent : 0);
 }
 
 void WholeModel::update() {

@@ -1,5 +1,6 @@
 // The common base of strategies in which every rank trains a replica of the whole model on its own
-// share: position, evaluation, state. They differ in how gradients are reduced.
+// share: position, evaluation, state. They differ in how gradients are reduced. A replica may be
+// spread over several ranks, each of which runs every layer and holds a part of it.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "engine/optim/master_optimizer.hpp"
+#include "engine/train/layout.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::train {
@@ -19,6 +21,9 @@ struct Replica {
   std::shared_ptr<nn::Module> weights = nullptr;  // as they are saved; none: the model's
   // The optimizer itself, where the weights are masters of the model's parameters.
   std::shared_ptr<optim::MasterOptimizer> masters = nullptr;
+  // The places of the parameters where several ranks hold one replica together. None: every rank
+  // holds all.
+  std::optional<Layout> layout = std::nullopt;
 };
 
 // As the recipe says, on `device`; masters too.
@@ -29,8 +34,10 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer);
 
 class WholeModel : public Strategy {
  public:
-  RankPosition position() const override { return {Role::train, group_.rank(), group_.size(), 0}; }
-  comm::ProcessGroup& trainers() override { return trainers_; }
+  RankPosition position() const override {
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
+  }
+  comm::ProcessGroup& trainers() override { return ranks_.trainers(); }
   Device& device() override { return any().device(); }
   DType dtype() const override { return any().dtype(); }
   double rate() const override { return rate_; }
@@ -51,7 +58,11 @@ class WholeModel : public Strategy {
   void enter(Phase phase) const {
     if (phases_ != nullptr) phases_->enter(phase);
   }
-  // Clips the averaged gradients.
+  // True if other ranks hold parts of this rank's replica.
+  bool is_spread() const { return ranks_.layer() != nullptr; }
+  // On all groups.
+  std::int64_t bytes_sent() const;
+  // Completes the averaged gradients and clips them.
   void before_update();
   // The same, and the update.
   void update();
@@ -60,12 +71,13 @@ class WholeModel : public Strategy {
 
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
-  comm::ProcessGroup& trainers_;
+  TrainingRanks ranks_;
   comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::shared_ptr<nn::Module> weights_;  // which are saved
   std::shared_ptr<optim::MasterOptimizer> masters_;
+  Layout layout_;     // of the model's parameters
   double clip_norm_;  // 0 where the optimizer has masters, and clips itself
   double rate_;       // of the optimizer, when it was given
   PhaseWatch* phases_ = nullptr;

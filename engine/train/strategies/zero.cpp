@@ -64,11 +64,12 @@ class ZeroStrategy final : public Strategy {
  public:
   ZeroStrategy(TrainingRanks ranks, Device& device, const Recipe& recipe, double clip_norm,
                const ZeroOptions& options)
-      : trainers_(ranks.trainers),
-        replicas_(ranks.replicas),
+      : ranks_(std::move(ranks)),
+        replicas_(ranks_.replicas()),
         device_(device),
         recipe_(recipe),
         options_(options),
+        layout_(layout_of_weights(recipe.saved_model())),
         clip_norm_(clip_norm) {
     const int k = options.shard_ranks > 0 ? options.shard_ranks : replicas_.size();
     const int rank = replicas_.rank();
@@ -99,9 +100,9 @@ class ZeroStrategy final : public Strategy {
   }
 
   RankPosition position() const override {
-    return {Role::train, replicas_.rank(), replicas_.size(), 0};
+    return {Role::train, ranks_.share(), ranks_.shares(), 0};
   }
-  comm::ProcessGroup& trainers() override { return trainers_; }
+  comm::ProcessGroup& trainers() override { return ranks_.trainers(); }
   Device& device() override { return device_; }
   const Device* host() const override { return link_ ? &link_->host() : nullptr; }
   DType dtype() const override { return recipe_.model.dtype; }
@@ -130,6 +131,7 @@ class ZeroStrategy final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     enter(Phase::optimizer);
+    sum_partial();
     if (unscale() == optim::Overflow::no) {
       clip();
       optimizer_->step();
@@ -177,25 +179,20 @@ class ZeroStrategy final : public Strategy {
   }
 
   std::vector<Piece> pieces() override {
+    const Layout owned = layout_of(units_->owned(), layout_);
     std::vector<Piece> all;
     if (units_->keeps_parameters() && !units_->keeps_masters()) {
-      for (const Parameter* p : units_->model().parameters()) {
-        const Shape& shape = p->value.shape();
-        all.push_back({PieceKind::parameter, p->name, shape, whole_of(shape), p->value});
-      }
+      add_parameters(all, units_->model().parameters(), layout_);
     } else {
-      for (const ShardedUnits::Owned* owned : units_->owned()) {
-        const Parameter& p = owned->parameter;
-        all.push_back({PieceKind::parameter, p.name, *p.whole, slice_of(*owned), p.value});
-      }
+      add_parameters(all, units_->shards(), owned);
     }
-    add_state(all, *optimizer_, units_->owned());
+    add_state(all, *optimizer_, owned);
     return all;
   }
 
   void restore(const checkpoint::SavedRun& saved) override {
     check_model(saved.weights());
-    restore_state(saved, *optimizer_, units_->owned(), link_ ? link_->host() : device_);
+    restore_state(saved, layout_of(units_->owned(), layout_), *optimizer_);
     fill_from(saved.weights());
     if (scaler_) go_on(*scaler_, saved);
   }
@@ -232,12 +229,32 @@ class ZeroStrategy final : public Strategy {
     return overflow;
   }
 
-  // Copies of a shard are equal, so the norm is over the ranks that share one copy.
+  // The units have made means over dp; what the ranks of a layer have in parts is summed, shard by
+  // shard: they cut what each of them has whole alike.
+  void sum_partial() {
+    comm::ProcessGroup* const layer = ranks_.layer();
+    if (layer == nullptr) return;
+    for (const Parameter* shard : units_->shards()) {
+      const bool partial = layout_.of(shard->name).gradient.partial.has(mesh::Axis::tp);
+      if (partial && shard->grad.defined()) layer->all_reduce(shard->grad, ReduceOp::sum);
+    }
+  }
+
+  // Copies of a shard are equal, so the norm is over the ranks that share one copy, and over those
+  // that share a layer.
   void clip() {
     if (clip_norm_ <= 0) return;
-    const std::vector<Tensor> mine = units_->gradients();
-    const std::array<comm::ProcessGroup*, 1> shards{shards_ ? shards_.get() : &replicas_};
-    replicas::clip_global_norm(shards, {mine, {}}, clip_norm_);
+    std::vector<comm::ProcessGroup*> groups{shards_ ? shards_.get() : &replicas_};
+    std::vector<Tensor> mine = units_->gradients(), copies;
+    if (ranks_.layer() != nullptr) {
+      groups.push_back(ranks_.layer());
+      mine.clear();
+      for (const Parameter* shard : units_->shards()) {
+        const bool counts = counts_in_norm(layout_.of(shard->name).gradient, ranks_.at());
+        (counts ? mine : copies).push_back(shard->grad);
+      }
+    }
+    replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
   double mean_of_ranks(const Tensor& loss) {
@@ -250,7 +267,8 @@ class ZeroStrategy final : public Strategy {
 
   std::int64_t bytes_sent() const {
     return replicas_.traffic().bytes_sent + (shards_ ? shards_->traffic().bytes_sent : 0) +
-           (copies_ ? copies_->traffic().bytes_sent : 0);
+           (copies_ ? copies_->traffic().bytes_sent : 0) +
+           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0);
   }
 
   void check_model(const checkpoint::SafetensorsFile& file) const {
@@ -258,17 +276,29 @@ class ZeroStrategy final : public Strategy {
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
+  // The places of the weights before they are dealt to shards.
+  static Layout layout_of_weights(const nn::ModelSpec& spec) {
+    SymbolicDevice nowhere;
+    const auto model = nn::make_model(spec, nowhere, 0);
+    const std::vector<Parameter*> parameters = model->parameters();
+    return spec.layers ? Layout(parameters, *spec.layers) : Layout(parameters);
+  }
   void fill_from(const checkpoint::SafetensorsFile& file) {
     units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
-      file.load_range(*file.find(name), begin, into);
+      const Boxes& boxes = layout_.of(name).boxes;
+      const std::int64_t held = numel_of(boxes), end = begin + into.numel();
+      if (end > held) into.copy_(zeros(into.shape(), into.dtype(), into.device()));
+      const Boxes range = range_of(boxes, std::min(begin, held), std::min(end, held));
+      file.load_boxes(*file.find(name), range, into.view({-1}).narrow(0, numel_of(range)));
     });
   }
 
-  comm::ProcessGroup& trainers_;
-  comm::ProcessGroup& replicas_;
+  TrainingRanks ranks_;
+  comm::ProcessGroup& replicas_;  // of ranks_
   Device& device_;
   Recipe recipe_;
   ZeroOptions options_;
+  Layout layout_;  // of the weights
   double clip_norm_;
   double rate_ = 0;                                      // of the optimizer, when it was made
   std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks
@@ -307,9 +337,9 @@ int shard_ranks_by_node(int ranks, int ranks_per_node) {
 
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options) {
-  check(options, ranks.replicas.size());
-  check_agree(ranks.replicas, lines_of(options, recipe, clip_norm));
-  return std::make_unique<ZeroStrategy>(ranks, device, recipe, clip_norm, options);
+  check(options, ranks.replicas().size());
+  check_agree(ranks.replicas(), lines_of(options, recipe, clip_norm));
+  return std::make_unique<ZeroStrategy>(std::move(ranks), device, recipe, clip_norm, options);
 }
 
 }  // namespace lockstep::train

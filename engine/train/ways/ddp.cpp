@@ -23,7 +23,7 @@ class DdpMaker final : public WayMaker {
     if (reduce && *reduce != making.recipe.model.dtype) {
       run.hooked.hook = collectives::make_average_hook(*reduce);
     }
-    return make_ddp_or_plain(making.group, making.device, making.recipe, std::move(run));
+    return make_ddp_or_plain(making.ranks(), making.device, making.recipe, std::move(run));
   }
   Deal deal(const Arguments& arguments) const override {
     return arguments.given("join") ? Deal::uneven : Deal::padded;

@@ -36,6 +36,7 @@ inline Way pipeline_way() {
       .name = "pipeline parallelism",
       .slot = Slot::execution,
       .option = "pp",
+      .axis = mesh::Axis::pp,
       .declare = declare,
       .refuses = {{"masters",
                    "keeps float32 weights beside 16-bit ones, which stages do not do; leave one of "

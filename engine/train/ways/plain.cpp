@@ -9,7 +9,7 @@ namespace {
 class PlainMaker final : public WayMaker {
  public:
   std::unique_ptr<Strategy> make(Making& making) const override {
-    return make_plain(making.group, make_replica(making.recipe, making.device), making.clip_norm);
+    return make_plain(making.ranks(), make_replica(making.recipe, making.device), making.clip_norm);
   }
   std::string_view reduction() const override { return "after backward"; }
 };

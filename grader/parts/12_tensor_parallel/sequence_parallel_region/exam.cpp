@@ -112,6 +112,12 @@ void refused(CaseRunner& runner) {
     p.tokens_too_many = ranks - 1;
     judge(runner, contract_of(runner), p);
   }
+  for (const SequenceAsked asked : {SequenceAsked::gather, SequenceAsked::scatter}) {
+    Problem p = usual(runner, 2, asked);
+    p.walk = LayerWalk::refused;
+    p.dimensions = 2;
+    judge(runner, contract_of(runner), p);
+  }
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -216,7 +222,8 @@ Exam exam() {
       {"NaN, infinity and zeros go the same ways", odd_values},
       {"several passes in flight, in any order, in two halves; in a subgroup, twice",
        several_passes},
-      {"sequences that do not divide are refused before anything is sent", refused},
+      {"sequences that do not divide, or have two dimensions, are refused before anything is sent",
+       refused},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
          judge_lost_peers(runner, contract_of(runner), usual(runner, 3, SequenceAsked::region));

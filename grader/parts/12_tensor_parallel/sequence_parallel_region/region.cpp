@@ -227,7 +227,8 @@ std::string Problem::description() const {
                                                                      : "a region";
   return text(what, ", ", in_words(), ", ", counted(batch, "sample"), " of ", tokens(),
               " tokens, width ", width * fill, options.keeps_slice ? ", the slice is kept" : "",
-              options.forgets ? ", the bias has no grad on odd ranks" : "");
+              options.forgets ? ", the bias has no grad on odd ranks" : "",
+              dimensions == 2 ? ", without an axis of samples" : "");
 }
 
 Layer layer_of(const Problem& p, std::uint64_t salt) {
@@ -249,6 +250,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
     layer.parameters = {held_by_all("the gain", row, n), held_by_all("the shift", row, n),
                         own_of_each("the factors", row, n), held_by_all("the bias", row, n)};
   }
+  if (p.dimensions == 2) layer.input = held_by_all("x", {p.slice, p.width}, n);
   if (p.fill > 1) {
     for (LayerPart* part :
          {&layer.input, &layer.output, &layer.output_gradient, &layer.input_gradient}) {
@@ -258,7 +260,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   }
   layer.options = p.options.listed();
   draw_layer(p, salt, layer);
-  if (p.tokens_too_many > 0) return layer;  // nobody computes it
+  if (p.walk == LayerWalk::refused) return layer;  // nobody computes it
   layer.right = Sequences(p, layer).compute({}, 0);
   layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
   return layer;

@@ -19,6 +19,7 @@ struct Problem : LayerProblem {
   std::int64_t batch = 2, slice = 2, width = 3;  // of a slice: tokens
   std::int64_t fill = 1;                         // of the width, as LayerTensor
   std::int64_t tokens_too_many = 0;              // that no slice has room for
+  int dimensions = 3;                            // of the input; less is refused
 
   std::int64_t tokens() const { return ranks() * slice + tokens_too_many; }
   std::int64_t whole_bytes() const;  // of a gathered tensor

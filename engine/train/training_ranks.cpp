@@ -1,0 +1,20 @@
+#include "engine/train/training_ranks.hpp"
+
+#include "engine/parallel/mesh/axis_groups.hpp"
+
+namespace lockstep::train {
+
+TrainingRanks::TrainingRanks(comm::ProcessGroup& all)
+    : trainers_(&all), sizes_{.dp = all.size()}, at_{.dp = all.rank()} {}
+
+TrainingRanks::TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& sizes)
+    : trainers_(&all), sizes_(sizes), at_(mesh::place_of(all, sizes)) {
+  if (sizes.dp < all.size()) replicas_ = along({mesh::Axis::dp});
+  if (sizes.tp > 1) layer_ = along({mesh::Axis::tp});
+}
+
+std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {
+  return mesh::split_along(*trainers_, sizes_, axes);
+}
+
+}  // namespace lockstep::train
