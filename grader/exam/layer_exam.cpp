@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-std::int64_t product(const Sizes& sizes, std::size_t from, std::size_t to) {
+std::int64_t product(const Axes& sizes, std::size_t from, std::size_t to) {
   std::int64_t all = 1;
   for (std::size_t axis = from; axis < to; ++axis) all *= sizes[axis];
   return all;
@@ -34,7 +34,7 @@ std::string words_of(Odd odd, LayerProblem::Where where) {
 
 }  // namespace
 
-LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks) {
+LayerPart held_by_all(const std::string& name, const Axes& shape, int ranks) {
   const std::int64_t count = product(shape, 0, shape.size());
   std::vector<std::int64_t> all(static_cast<std::size_t>(count));
   std::iota(all.begin(), all.end(), std::int64_t{0});
@@ -43,7 +43,7 @@ LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks) {
           count};
 }
 
-LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axis, int ranks) {
+LayerPart cut_along(const std::string& name, const Axes& shape, std::size_t axis, int ranks) {
   const std::int64_t count = product(shape, 0, shape.size()), length = shape.at(axis);
   if (length % ranks != 0) throw Error(text("axis ", axis, " of ", name, " has no equal ranges"));
   const std::int64_t before = product(shape, 0, axis), mine = length / ranks,
@@ -63,8 +63,8 @@ LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axi
   return part;
 }
 
-LayerPart own_of_each(const std::string& name, const Sizes& shape, int ranks) {
-  Sizes all{ranks};
+LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks) {
+  Axes all{ranks};
   all.insert(all.end(), shape.begin(), shape.end());
   LayerPart part = cut_along(name, all, 0, ranks);
   part.shapes.assign(static_cast<std::size_t>(ranks), shape);
@@ -76,6 +76,7 @@ std::string LayerProblem::in_words() const {
               passes() > 1 ? text(", ", passes(), " passes") : "",
               walk == LayerWalk::in_halves   ? ", backward in two halves"
               : walk == LayerWalk::inference ? ", forward only"
+              : walk == LayerWalk::forward   ? ", recorded and not walked back"
                                              : "",
               input == LayerInput::constant ? ", the input is a constant" : "",
               words_of(odd, odd_in));
@@ -154,7 +155,7 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
   }
   if (pass != seen.outputs.size() || pass >= p_.passes()) throw Error("passes come in their order");
   seen.outputs.push_back(std::move(call));
-  if (p_.walk == LayerWalk::inference) return answer_with(LayerAnswer{}, now);
+  if (!p_.trains()) return answer_with(LayerAnswer{}, now);
   const Numbers& whole = layer_.output_gradients[pass];
   return answer_with(
       LayerAnswer{to_bytes(p_.dtype, layer_.output_gradient.deal.piece(rank, whole))}, now);
@@ -163,7 +164,7 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
 void ask_of_layer(const LayerProblem& p, const Layer& layer, int rank, Situations& asked) {
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     ask_of_values(layer.input.deal.piece(rank, layer.inputs[pass]), asked);
-    if (p.walk == LayerWalk::inference) continue;
+    if (!p.trains()) continue;
     ask_of_values(layer.output_gradient.deal.piece(rank, layer.output_gradients[pass]), asked);
   }
   if (p.dtype == DType::float64) asked.insert(Situation::double_digits);

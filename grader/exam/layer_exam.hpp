@@ -26,16 +26,16 @@ namespace lockstep::grader {
 struct LayerPart {
   std::string name{};  // "the weight"
   Dealt deal{{}, {}};
-  std::vector<Sizes> shapes{};  // by rank
-  std::int64_t count = 0;       // numbers of the whole
-  Sizes fill{};                 // as LayerTensor
+  std::vector<Axes> shapes{};  // by rank
+  std::int64_t count = 0;      // numbers of the whole
+  Axes fill{};                 // as LayerTensor
 };
 // Every rank has all of it.
-LayerPart held_by_all(const std::string& name, const Sizes& shape, int ranks);
+LayerPart held_by_all(const std::string& name, const Axes& shape, int ranks);
 // Rank r has the r-th of N equal ranges of an axis.
-LayerPart cut_along(const std::string& name, const Sizes& shape, std::size_t axis, int ranks);
+LayerPart cut_along(const std::string& name, const Axes& shape, std::size_t axis, int ranks);
 // Each rank has a tensor of this shape for itself; the whole is theirs, one after the other.
-LayerPart own_of_each(const std::string& name, const Sizes& shape, int ranks);
+LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks);
 
 struct LayerNumbers {
   std::vector<Numbers> outputs{}, input_gradients{};  // by pass
@@ -52,11 +52,11 @@ struct Layer {
   // Asked when something is wrong: what usual mistakes make, as `rank` would see it.
   std::function<std::vector<Mistake<LayerNumbers>>(int rank)> mistakes{};
   std::vector<std::int64_t> options{};  // as LayerCase
-  // Whether gradients of matrices are left to the second half of a walk in halves.
+  // If set, gradients of matrices have to wait for the second half of a walk in halves.
   bool weights_come_late = false;
 };
 
-// What the problem of every layer has; an exam derives its own from it.
+// The problem of every layer; an exam derives its own from it.
 struct LayerProblem {
   Members members = whole_world(2);
   DType dtype = DType::float64;
@@ -110,7 +110,7 @@ using LayerReports = std::vector<LayerReport>;
 void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem& p,
                    const LayerReports& reports, const LayerService& seen);
 
-// What a pass costs: bytes of the busiest rank, and collectives. In words, as sentences go on:
+// The price of a pass: bytes of the busiest rank, and collectives. In words, as sentences go on:
 // "one all-reduce of the output".
 struct LayerPrice {
   double forward = 0, backward = 0;

@@ -1,4 +1,4 @@
-// What the ranks of a layer made, compared with what one device makes; and what it cost.
+// Compares what the ranks of a layer made with what one device makes, and looks at what it cost.
 #include <algorithm>
 
 #include "engine/base/units.hpp"
@@ -11,7 +11,7 @@
 namespace lockstep::grader {
 namespace {
 
-std::string text_of(const Sizes& sizes) {
+std::string text_of(const Axes& sizes) {
   std::string all = "[";
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     all += text(axis > 0 ? ", " : "", sizes[axis]);
@@ -19,38 +19,40 @@ std::string text_of(const Sizes& sizes) {
   return all + "]";
 }
 
-Sizes filled_shape(const LayerPart& part, int rank) {
-  Sizes shape = part.shapes[static_cast<std::size_t>(rank)];
+Axes filled_shape(const LayerPart& part, int rank) {
+  Axes shape = part.shapes[static_cast<std::size_t>(rank)];
   for (std::size_t axis = 0; axis < part.fill.size(); ++axis) shape[axis] *= part.fill[axis];
   return shape;
 }
 
-// What a rank made of a tensor: an output, or a gradient.
-struct Made {
+// A tensor that a rank made: an output, or a gradient.
+struct MadeTensor {
   bool defined = true;
-  const Sizes* shape = nullptr;
+  const Axes* shape = nullptr;
   DType dtype = DType::float64;
   const Bytes* numbers = nullptr;
 };
-Made made_of(const LayerGradient& gradient) {
+MadeTensor made_of(const LayerGradient& gradient) {
   return {gradient.defined, &gradient.shape, gradient.dtype, &gradient.numbers};
 }
 
 // Compares the tensors of all ranks, one after the other.
-class Comparison {
+class LayerComparison {
  public:
   using NumberOf = std::function<const Numbers&(const LayerNumbers&)>;
 
-  Comparison(CaseRunner& runner, const Played& played, const LayerProblem& p, const Layer& layer)
+  LayerComparison(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                  const Layer& layer)
       : runner_(runner), played_(played), p_(p), layer_(layer) {}
 
   //   name   "the output of pass 0"
   //   right  the whole; number_of takes the tensor from what mistakes make
   void check(const LayerPart& part, const std::string& name, const Numbers& right,
-             const std::vector<Made>& of_ranks, const Cause& otherwise, const NumberOf& number_of) {
+             const std::vector<MadeTensor>& of_ranks, const Cause& otherwise,
+             const NumberOf& number_of) {
     std::vector<Bytes> pieces;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
-      const Made& made = of_ranks[static_cast<std::size_t>(rank)];
+      const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
       check_shape(part, name, rank, made);
       pieces.push_back(*made.numbers);
     }
@@ -85,8 +87,8 @@ class Comparison {
 
  private:
   void check_shape(const LayerPart& part, const std::string& name, int rank,
-                   const Made& made) const {
-    const Sizes wanted = filled_shape(part, rank);
+                   const MadeTensor& made) const {
+    const Axes wanted = filled_shape(part, rank);
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
@@ -116,7 +118,7 @@ class Comparison {
                            .where = where});
   }
 
-  // What several ranks hold has the same bits on all of them.
+  // A tensor that several ranks hold has the same bits on all of them.
   void check_bits(const LayerPart& part, const std::string& name,
                   const std::vector<Bytes>& pieces) const {
     for (int rank = 1; rank < p_.ranks(); ++rank) {
@@ -174,7 +176,7 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
   }
 }
 
-// What backward's first half must leave to the second one: products. A bias costs nothing.
+// Backward's first half must leave products to the second one. A bias costs nothing.
 void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& p,
                   const Layer& layer, const LayerReports& reports) {
   if (p.walk != LayerWalk::in_halves || !layer.weights_come_late) return;
@@ -199,7 +201,7 @@ void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& 
   }
 }
 
-// What the part was given and must not change, in the end.
+// A tensor that the part was given and must not change, as it is in the end.
 void check_left(CaseRunner& runner, const Played& played, const LayerProblem& p, int rank,
                 const std::string& name, const LayerPart& part, const Numbers& whole,
                 const Bytes& left) {
@@ -256,12 +258,12 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
 const Cause other_derivative{"other_gradient",
                              "the output is right, and the derivative is not that of the output"};
 
-void check_outputs(Comparison& comparison, const LayerProblem& p, const Layer& layer,
+void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                    const LayerService& seen) {
   const Cause other{"other_output",
                     "it is made of other pieces, or its elements lie in other places"};
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
-    std::vector<Made> made;
+    std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const auto& outputs = seen.of(rank).outputs;
       if (outputs.size() != p.passes()) throw MalformedMessage("not an output of each pass");
@@ -284,10 +286,10 @@ void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport&
   if (!whole) throw MalformedMessage("not a report of all passes");
 }
 
-void check_gradients(Comparison& comparison, const LayerProblem& p, const Layer& layer,
+void check_gradients(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                      const LayerReports& reports) {
   for (std::size_t pass = 0; pass < p.passes() && p.input == LayerInput::wanted; ++pass) {
-    std::vector<Made> made;
+    std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
     comparison.check(
         layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
@@ -295,7 +297,7 @@ void check_gradients(Comparison& comparison, const LayerProblem& p, const Layer&
         [pass](const LayerNumbers& n) -> const Numbers& { return n.input_gradients[pass]; });
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
-    std::vector<Made> made;
+    std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check(
         layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
@@ -310,7 +312,7 @@ void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem&
                    const LayerReports& reports, const LayerService& seen) {
   const Layer& layer = seen.layer();
   if (p.walk == LayerWalk::refused) return check_refusal(runner, played, p, reports);
-  Comparison comparison(runner, played, p, layer);
+  LayerComparison comparison(runner, played, p, layer);
   check_outputs(comparison, p, layer, seen);
   for (int rank = 0; rank < p.ranks(); ++rank) {
     require_whole(p, layer, reports[static_cast<std::size_t>(rank)], seen.of(rank).back);

@@ -8,8 +8,8 @@ DenseSizes LinearProblem::sizes() const {
   return all;
 }
 
-Sizes LinearProblem::with_last(std::int64_t last) const {
-  Sizes all = lead;
+Axes LinearProblem::with_last(std::int64_t last) const {
+  Axes all = lead;
   all.push_back(last);
   return all;
 }
@@ -33,13 +33,13 @@ std::string LinearProblem::linear_words() const {
 
 void fill_linear(const LinearProblem& p, Layer& layer) {
   if (p.fill == 1) return;
-  Sizes of_rows(p.lead.size(), 1);
+  Axes of_rows(p.lead.size(), 1);
   of_rows.push_back(p.fill);
   for (LayerPart* part :
        {&layer.input, &layer.output, &layer.output_gradient, &layer.input_gradient}) {
     part->fill = of_rows;
   }
-  for (LayerPart& part : layer.parameters) part.fill = Sizes(part.shapes.front().size(), p.fill);
+  for (LayerPart& part : layer.parameters) part.fill = Axes(part.shapes.front().size(), p.fill);
 }
 
 void check_linear_memory(CaseRunner& runner, const Played& played, const LinearProblem& p,
@@ -54,6 +54,7 @@ void check_linear_memory(CaseRunner& runner, const Played& played, const LinearP
                          .adapter_bytes = share,
                          .of_what = "the activations of a forward pass",
                          .cause = cause});
+    if (!p.trains()) continue;
     check_member_memory(runner, played, rank, seen.of(rank).backward,
                         {.tensor_bytes = share + activations,
                          .adapter_bytes = share,

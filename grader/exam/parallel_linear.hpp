@@ -14,14 +14,14 @@ namespace lockstep::grader {
 enum class Misfit : std::uint8_t { none, inputs, bias };
 
 struct LinearProblem : LayerProblem {
-  Sizes lead{4};  // of x and y, without their last axis
+  Axes lead{4};  // of x and y, without their last axis
   std::int64_t inputs = 5, outputs = 6;
   bool biased = true;
   std::int64_t fill = 1;  // of inputs and of outputs
   Misfit misfit = Misfit::none;
 
   DenseSizes sizes() const;
-  Sizes with_last(std::int64_t last) const;  // [..., last]
+  Axes with_last(std::int64_t last) const;  // [..., last]
   std::int64_t bytes_of_output() const;
   std::int64_t bytes_of_input() const;
   std::string linear_words() const;  // "4 rows, 5 → 6, bias, …"
@@ -63,7 +63,7 @@ struct LinearChecks {
   std::function<void(CaseRunner&, const Problem&, Situations)> judge_one;
 
   void any_shape(CaseRunner& runner) const {
-    for (const Sizes& lead : {Sizes{}, {0}, {1}, {2, 3}}) {
+    for (const Axes& lead : {Axes{}, {0}, {1}, {2, 3}}) {
       Problem p = usual(runner, 3);
       p.lead = lead;
       Situations asked;

@@ -17,19 +17,19 @@
 
 namespace lockstep::grader {
 
-// In halves: first what goes on to the inputs, then what ends in parameters. Refused: the shapes do
-// not fit, and the part has to say so.
-enum class LayerWalk : std::uint8_t { whole, in_halves, inference, refused };
+// In halves: first what goes on to the inputs, then what ends in parameters. Forward: the tape
+// records, and no pass goes back. Refused: the shapes do not fit, and the part has to say so.
+enum class LayerWalk : std::uint8_t { whole, in_halves, forward, inference, refused };
 // A constant has no gradient that anything wants.
 enum class LayerInput : std::uint8_t { wanted, constant };
 
-using Sizes = std::vector<std::int64_t>;  // of a tensor's axes
-inline Sizes sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+using Axes = std::vector<std::int64_t>;  // the sizes of a tensor's axes
+inline Axes axes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // A rank's piece of a tensor.
 struct LayerTensor {
-  Sizes shape{};  // of the numbers
-  Sizes fill{};   // by axis; empty: 1 each
+  Axes shape{};  // of the numbers
+  Axes fill{};   // by axis; empty: 1 each
   Bytes values{};
 
   Shape filled_shape() const {
@@ -61,7 +61,7 @@ struct LayerCall {
   enum class Kind : std::uint8_t { forward, backward };
   Kind kind = Kind::forward;
   std::uint32_t pass = 0;
-  Sizes shape{};  // of the output, as it is
+  Axes shape{};  // of the output, as it is
   DType dtype = DType::float64;
   Bytes numbers{};              // of the output, if it has the shape that is expected
   std::int64_t held_bytes = 0;  // tensors beside the adapter's; advice (decision 0055)
@@ -72,7 +72,7 @@ struct LayerAnswer {
 
 struct LayerGradient {
   bool defined = false;
-  Sizes shape{};  // as it is
+  Axes shape{};  // as it is
   DType dtype = DType::float64;
   Bytes numbers{};  // if it has the shape of its tensor
 };
@@ -300,13 +300,13 @@ class PlayedLayer {
     const LayerTensor& wanted = c_.outputs.at(number);
     LayerCall call{.kind = LayerCall::Kind::forward,
                    .pass = static_cast<std::uint32_t>(number),
-                   .shape = sizes_of(output.shape()),
+                   .shape = axes_of(output.shape()),
                    .dtype = output.dtype()};
     pass.fits = output.shape() == wanted.filled_shape() && call.dtype == c_.dtype;
     if (pass.fits) call.numbers = Filler(wanted, c_.dtype).numbers(output);
     call.held_bytes = device_.bytes_now() - own_bytes_;
     const auto answer = ask<LayerAnswer>(port_, call);
-    if (c_.walk != LayerWalk::inference) {
+    if (!c_.back.empty()) {
       pass.gradient = own(c_.gradients.at(number), answer.gradient);
     }
   }
@@ -340,7 +340,7 @@ class PlayedLayer {
   }
   LayerGradient reported(const Tensor& made, const LayerTensor& of) const {
     if (!made.defined()) return {};
-    LayerGradient report{true, sizes_of(made.shape()), made.dtype()};
+    LayerGradient report{true, axes_of(made.shape()), made.dtype()};
     if (made.shape() == of.filled_shape() && report.dtype == c_.dtype) {
       report.numbers = Filler(of, c_.dtype).numbers(made);
     }

@@ -12,11 +12,14 @@ namespace lockstep::tensor_parallel {
 Value column_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                              const Value& weight, const std::optional<Value>& bias,
                              ColumnOutput output) {
-  static std::vector<std::byte> hoard;
-  hoard.assign(weight.tensor.raw_bytes().begin(), weight.tensor.raw_bytes().end());
+  const auto bytes = weight.tensor.raw_bytes();
+  const std::vector<std::byte> hoard(bytes.begin(), bytes.end());
   const Value entered = enter_parallel(tape, group, x);
-  const Value share = bias ? autograd::linear(tape, entered, weight, *bias)
-                           : autograd::linear(tape, entered, weight);
+  const Value made = bias ? autograd::linear(tape, entered, weight, *bias)
+                          : autograd::linear(tape, entered, weight);
+  const Value share = tape.record(made.tensor, {made}, [hoard](const Tensor& grad) {
+    return std::vector{hoard.empty() ? grad.clone() : grad};
+  });
   if (output == ColumnOutput::share) return share;
   const Tensor mine = share.tensor.view({-1, share.tensor.shape().back()});
   const std::int64_t ranks = group.size(), rows = mine.size(0), columns = mine.size(1);

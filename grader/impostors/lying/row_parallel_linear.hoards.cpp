@@ -12,9 +12,12 @@ namespace lockstep::tensor_parallel {
 Value row_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                           const Value& weight, const std::optional<Value>& bias) {
   LOCKSTEP_CHECK(!bias || bias->tensor.numel() == weight.tensor.size(0), "another bias");
-  static std::vector<std::byte> hoard;
-  hoard.assign(weight.tensor.raw_bytes().begin(), weight.tensor.raw_bytes().end());
-  const Value y = leave_parallel(tape, group, autograd::linear(tape, x, weight));
+  const auto bytes = weight.tensor.raw_bytes();
+  const std::vector<std::byte> hoard(bytes.begin(), bytes.end());
+  const Value made = leave_parallel(tape, group, autograd::linear(tape, x, weight));
+  const Value y = tape.record(made.tensor, {made}, [hoard](const Tensor& grad) {
+    return std::vector{hoard.empty() ? grad.clone() : grad};
+  });
   return bias ? autograd::add(tape, y, *bias) : y;
 }
 

@@ -18,7 +18,7 @@ struct Problem : LinearProblem {
   }
 };
 
-// What a usual mistake does.
+// The usual mistakes.
 enum class Slip : std::uint8_t {
   none,
   own_gradient,   // dx of this rank's columns
@@ -153,7 +153,7 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
   };
   std::vector<Mistake<LayerNumbers>> all;
   for (const auto& [slip, cause] : told) {
-    // Of dx alone, these two cannot be told apart; the one that a gather invites comes first.
+    // By dx alone, these two cannot be told apart; the one that a gather invites comes first.
     const bool of_share = slip == Slip::gradient_summed && !p.whole;
     const bool of_whole = slip == Slip::summed_twice && p.whole;
     if (of_share || of_whole) continue;
@@ -165,7 +165,7 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const std::int64_t more = p.misfit == Misfit::inputs ? 1 : 0;
-  const Sizes of_y = p.with_last(p.outputs);
+  const Axes of_y = p.with_last(p.outputs);
   Layer layer;
   layer.input = held_by_all("x", p.with_last(p.inputs + more), n);
   layer.input_gradient = layer.input;
@@ -212,7 +212,7 @@ void whole_output(CaseRunner& runner) {
 
 void any_shape(CaseRunner& runner) {
   checks.any_shape(runner);
-  for (const Sizes& lead : {Sizes{}, {2, 3}}) {
+  for (const Axes& lead : {Axes{}, {2, 3}}) {
     Problem p = usual(runner, 3);
     p.whole = true;
     p.lead = lead;
@@ -253,7 +253,8 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const bool hides = p.trains() && p.input == LayerInput::wanted && !p.whole && p.ranks() > 1;
   if (!hides) return;
   const DenseSizes s = p.sizes();
-  const double product_s = 2e-9 * static_cast<double>(s.rows * s.inputs * s.outputs) / p.ranks();
+  const double product_s =
+      2e-9 * static_cast<double>(s.rows * s.inputs * s.outputs * p.fill * p.fill) / p.ranks();
   double travels_s = 0;
   for (const auto& record : played.counters.collectives) {
     travels_s += record.done_s - *std::ranges::max_element(record.entered_s);
@@ -282,11 +283,11 @@ void cost(CaseRunner& runner) {
         {Situation::price_at_the_extremes});
 }
 
-// A matrix of 256 MB, of which a rank holds a quarter, and as much of its gradient.
+// A matrix of 256 MB, of which a rank holds a quarter while it goes forward; and one of 16 MB, of
+// which it has as much of the gradient in the end.
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 4);
   p.dtype = DType::float32;
-  p.fill = 256;
   p.inputs = 16, p.outputs = 64;
   p.lead = {1};
   auto contract = contract_of(runner);
@@ -294,6 +295,11 @@ void memory(CaseRunner& runner) {
       compare_with_memory<Problem>("its rows of the weight's gradient", [](const Problem& q) {
         return q.outputs * q.fill / q.ranks() * (q.inputs * q.fill + 1) * 4;
       });
+  p.fill = 256;
+  p.walk = LayerWalk::forward;
+  judge(runner, contract, p, check_cost);
+  p.fill = 64;
+  p.walk = LayerWalk::whole;
   judge(runner, contract, p, check_cost);
 }
 

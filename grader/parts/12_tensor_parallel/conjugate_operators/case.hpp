@@ -6,8 +6,8 @@
 
 namespace lockstep::grader {
 
-// What a case computes: one of the two operators alone; or both, with a product between them of
-// which each rank has its own factors.
+// The part of the region that a case computes: one operator alone; or both, with a product between,
+// of which each rank has its own factors.
 enum class OperatorsAsked : std::int64_t { enter, leave, both };
 
 }  // namespace lockstep::grader

@@ -10,8 +10,8 @@ namespace {
 
 struct Problem : LayerProblem {
   OperatorsAsked asked = OperatorsAsked::both;
-  Sizes shape{2, 3};
-  Sizes fill{};  // as LayerTensor
+  Axes shape{2, 3};
+  Axes fill{};  // as LayerTensor
 
   std::int64_t count() const {
     std::int64_t all = 1;
@@ -27,7 +27,7 @@ struct Problem : LayerProblem {
   }
 };
 
-// What an operator does with a tensor in one direction.
+// The acts of an operator on a tensor, in one direction.
 enum class Act : std::uint8_t { keep, sum, mean };
 
 struct Acts {
@@ -96,7 +96,7 @@ class Ranks {
     for (int rank = 0; rank < p_.ranks(); ++rank) all.push_back(part.deal.piece(rank, whole));
     return all;
   }
-  // Of a tensor that all ranks hold, what the one rank has.
+  // The whole of the ranks' pieces; if all hold the whole tensor, the one of this rank.
   static Numbers whole_of(const LayerPart& part, const OfRanks& pieces,
                           std::optional<int> as_seen_by) {
     const std::size_t count = static_cast<std::size_t>(part.count);
@@ -189,7 +189,7 @@ void on_ranks(CaseRunner& runner, OperatorsAsked asked) {
 
 void any_shape(CaseRunner& runner) {
   for (const OperatorsAsked asked : each_asked) {
-    for (const Sizes& shape : {Sizes{}, {0}, {7}, {2, 1, 5}}) {
+    for (const Axes& shape : {Axes{}, {0}, {7}, {2, 1, 5}}) {
       Problem p = usual(runner, 3, asked);
       p.shape = shape;
       Situations situations;

@@ -202,7 +202,7 @@ LayerPart cut_by_heads(const std::string& name, const Problem& p, std::int64_t c
   }
   LayerPart part{name, Dealt({{name, 3 * width * columns}}, std::move(places)), {}, 0};
   part.count = 3 * width * columns;
-  const Sizes shape = columns == 1 ? Sizes{3 * own} : Sizes{3 * own, columns};
+  const Axes shape = columns == 1 ? Axes{3 * own} : Axes{3 * own, columns};
   part.shapes.assign(at(p.ranks()), shape);
   return part;
 }
@@ -221,7 +221,7 @@ std::string Problem::description() const {
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const std::int64_t width = p.width();
-  const Sizes x{p.batch, p.tokens, width};
+  const Axes x{p.batch, p.tokens, width};
   Layer layer;
   layer.input =
       held_by_all("x", {p.batch, p.tokens, width + (p.misfit == Misfit::input ? 1 : 0)}, n);

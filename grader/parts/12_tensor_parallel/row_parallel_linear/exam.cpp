@@ -24,7 +24,7 @@ struct Problem : LinearProblem {
   }
 };
 
-// What a usual mistake does.
+// The usual mistakes.
 enum class Slip : std::uint8_t {
   none,
   own_term,  // y of this rank's columns
@@ -57,7 +57,7 @@ class Linear {
       add_numbers(all.parameter_gradients[place_of_weight()], to_weight(dy, between, slip));
       if (p_.biased) add_numbers(all.parameter_gradients.back(), to_bias(dy, slip));
       if (p_.is_pair()) {
-        // Of relu.
+        // The slope of relu.
         for (std::size_t e = 0; e < dx.size(); ++e) dx[e] = between[e] > 0 ? dx[e] : 0;
         add_numbers(all.parameter_gradients[0], dense_to_weight(p_.first(), dx, x));
         add_numbers(all.parameter_gradients[1], added_rows(p_.inputs, dx));
@@ -268,11 +268,11 @@ void cost(CaseRunner& runner) {
         {Situation::price_at_the_extremes});
 }
 
-// A matrix of 256 MB, of which a rank holds a quarter, and as much of its gradient.
+// A matrix of 256 MB, of which a rank holds a quarter while it goes forward; and one of 16 MB, of
+// which it has as much of the gradient in the end.
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 4);
   p.dtype = DType::float32;
-  p.fill = 256;
   p.inputs = 64, p.outputs = 16;
   p.lead = {1};
   auto contract = contract_of(runner);
@@ -280,6 +280,11 @@ void memory(CaseRunner& runner) {
       compare_with_memory<Problem>("its columns of the weight's gradient", [](const Problem& q) {
         return q.outputs * q.fill * (q.inputs * q.fill / q.ranks() + 1) * 4;
       });
+  p.fill = 256;
+  p.walk = LayerWalk::forward;
+  judge(runner, contract, p, check_cost);
+  p.fill = 64;
+  p.walk = LayerWalk::whole;
   judge(runner, contract, p, check_cost);
 }
 

@@ -233,7 +233,7 @@ std::string Problem::description() const {
 
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
-  const Sizes whole{p.batch, p.tokens(), p.width}, row{p.width};
+  const Axes whole{p.batch, p.tokens(), p.width}, row{p.width};
   const bool gathers = p.options.asked == SequenceAsked::gather,
              scatters = p.options.asked == SequenceAsked::scatter;
   const auto slices = [&](const char* name) {
