@@ -244,7 +244,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
     price.backward_words = "an all-reduce of x's gradient backward";
   }
   const double gathered = shard_bytes(p.bytes_of_output(), p.ranks());
-  price.mistakes = {{price.forward + price.backward + gathered,
+  price.mistakes = {{price.forward + (p.trains() ? price.backward : 0) + gathered,
                      {"gathers_always",
                       "y is gathered, which ColumnOutput::share does not ask for: the layer "
                       "behind goes on with this rank's columns"}}};
