@@ -117,7 +117,7 @@ Tensor split_embedding(const Tensor& table, const Tensor& indices, const ColumnS
   check_split("split_embedding", table.size(0), rows);
   Shape shape = indices.shape();
   shape.push_back(table.size(1));
-  Tensor out = result(table, std::move(shape));
+  Tensor out = result(table, shape);
   const Kernels& kernels = table.device().kernels();
   kernels.check_indices(
       indices, {.operation = "split_embedding", .limit = rows.whole, .outside = &refuse_index});

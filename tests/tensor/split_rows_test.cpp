@@ -24,7 +24,7 @@ Tensor drawn(Shape shape, DType dtype, double size) {
   for (std::int64_t i = 0; i < numel_of(shape); ++i) {
     values.push_back(size * (2 * random_uniform(5, static_cast<std::uint64_t>(i)) - 1));
   }
-  return from_values(values, std::move(shape), dtype, cpu);
+  return from_values(values, shape, dtype, cpu);
 }
 
 Tensor integers(const std::vector<double>& values) {

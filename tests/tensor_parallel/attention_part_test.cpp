@@ -82,9 +82,7 @@ TEST_CASE("parallel_attention: the layer of one device, with one all-reduce each
 TEST_CASE("parallel_attention: heads that ranks do not divide are named before anything is sent") {
   on_recorded_ranks(2, [](RecordedGroup& group, Device& device) {
     Tape tape(GradMode::record);
-    const auto value = [&](Shape shape) {
-      return tape.constant(drawn(std::move(shape), 1, device));
-    };
+    const auto value = [&](Shape shape) { return tape.constant(drawn(shape, 1, device)); };
     const AttentionShare share{value({18, 12}), value({18}), value({12, 6}), value({12})};
     CHECK_THROWS_WITH(parallel_attention(tape, group, value({1, 2, 12}), share, 3),
                       contains("3 heads do not divide among 2 tensor-parallel ranks; the nearest "

@@ -170,9 +170,7 @@ TEST_CASE("row_parallel_linear: one all-reduce forward, none backward, the bias 
 TEST_CASE("parallel linear layers: shapes that do not fit are named before anything is sent") {
   on_recorded_ranks(2, [](RecordedGroup& group, Device& device) {
     Tape tape(GradMode::record);
-    const auto value = [&](Shape shape) {
-      return tape.constant(drawn(std::move(shape), 1, device));
-    };
+    const auto value = [&](Shape shape) { return tape.constant(drawn(shape, 1, device)); };
     CHECK_THROWS_WITH(
         column_parallel_linear(tape, group, value({5, 4}), value({3, 6}), {}, ColumnOutput::whole),
         contains("the inner sizes must be equal"));

@@ -36,7 +36,7 @@ inline Tensor drawn(Shape shape, std::uint64_t stream, Device& device,
   for (std::int64_t i = 0; i < numel_of(shape); ++i) {
     values.push_back(2 * random_uniform(stream, static_cast<std::uint64_t>(i)) - 1);
   }
-  return from_values(values, std::move(shape), dtype, device);
+  return from_values(values, shape, dtype, device);
 }
 
 inline Parameter parameter(Tensor value) { return {"p", std::move(value), {}, {}}; }

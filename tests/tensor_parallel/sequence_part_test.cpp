@@ -124,9 +124,7 @@ TEST_CASE("sum_slice_gradients: one all-reduce for all parameters, also for one 
 TEST_CASE("sequence region: what is wrong is named before anything is sent") {
   on_recorded_ranks(2, [](RecordedGroup& group, Device& device) {
     Tape tape(GradMode::record);
-    const auto value = [&](Shape shape) {
-      return tape.constant(drawn(std::move(shape), 1, device));
-    };
+    const auto value = [&](Shape shape) { return tape.constant(drawn(shape, 1, device)); };
     CHECK_THROWS_WITH(
         scatter_sum_sequence(tape, group, value({1, 5, 3})),
         contains("5 tokens of a sequence do not divide among 2 tensor-parallel ranks; "

@@ -253,6 +253,8 @@ class ZeroStrategy final : public Strategy {
         const bool counts = counts_in_norm(layout_.of(shard->name).gradient, ranks_.at());
         (counts ? mine : copies).push_back(shard->grad);
       }
+      // A rank may own nothing, or copies alone.
+      if (mine.empty()) mine.push_back(empty({0}, recipe_.saved_model().dtype, device_));
     }
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
