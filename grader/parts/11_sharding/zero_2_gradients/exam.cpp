@@ -81,7 +81,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
     require_in_turn(events, moments, rank);
     check_member_memory(runner, played, rank, moments.of(rank),
                         {.tensor_bytes = sums + 3 * bucket + 4096,
-                         .adapter_bytes = passes * values + 3 * bucket,
+                         .adapter_bytes = passes * values + 2 * bucket,
                          .of_what = "its sums and the buckets in flight",
                          .cause = {"gradients_kept",
                                    "gradients that have been reduced are still there: in the "
