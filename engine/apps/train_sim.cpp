@@ -195,7 +195,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
   const train::ChosenWays ways(arguments);
-  ways.trainer().check_memory(
+  ways.check_memory(
       arguments,
       {.model = spec,
        .optimizer = optimizer_spec(arguments),
