@@ -102,6 +102,7 @@ class Pipeline final : public Strategy {
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
     communication_ = {};
+    ranks_.take_layer_communication();  // of what came between the steps
     busy_s_ = span_s_ = 0;
     optimizer_->set_learning_rate(rate);
     zero_grad();
@@ -144,6 +145,7 @@ class Pipeline final : public Strategy {
       sharded_->end_update();
       communication_ += sharded_->communication();
     }
+    communication_ += ranks_.take_layer_communication();
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
     return told.loss;

@@ -113,6 +113,7 @@ class ZeroStrategy final : public Strategy {
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
+    ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
     units_->zero_grad();
     double labels = 0;
@@ -139,6 +140,7 @@ class ZeroStrategy final : public Strategy {
     }
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
+    cost_.communication += ranks_.take_layer_communication();
     if (link_) cost_.host = units_->copies();
     return mean;
   }
