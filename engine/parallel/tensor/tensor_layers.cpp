@@ -205,6 +205,7 @@ nn::Holding TensorLayers::holding_of(const Parameter& parameter) const {
 }
 
 void TensorLayers::sum_partial_gradients(std::span<Parameter* const> parameters) const {
+  // With whole sequences nothing is partial: such a run does without the part.
   if (!parameters.empty()) sum_slice_gradients(group_, parameters);
 }
 
