@@ -30,7 +30,7 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 850"
     "grader/parts/07_ddp 5200" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
     "grader/parts/10_compression 3100" "grader/parts/11_sharding 7400"
-    "grader/parts/13_pipeline_parallel 2700" "grader/parts/16_hybrid_parallel 450")
+    "grader/parts/13_pipeline_parallel 2700" "grader/parts/16_hybrid_parallel 950")
 
 function(lockstep_floor_of room result)
   set(floor 0)
