@@ -8,6 +8,8 @@
 #   - figures are copied by the caller to figures/, with their folders
 #   - keys of sources, [PY09 §2], lead to the list of sources
 #   - the hints of a task are folded
+#   - a link or a code span that the next line ends is put on one line: Doxygen 1.9 ends the words of a
+#     link at the line, and takes all up to the next quotation mark for words
 #   - a run that is to be predicted gets its form before the output and why behind it, which
 #     ./lab dev predictions has written to build/docs/made/predictions
 # Called as: awk -v root=/path/of/repository -f docs/site/pages.awk FILE
@@ -53,16 +55,28 @@ function slug_of(heading) {
   return heading
 }
 
-# The headings that the page links to: they get a name.
-function read_links_within(    line) {
+# The headings that the page links to, which get a name, and the lines that go on in the next one.
+function read_ahead(    line, number, text, in_block) {
   split("", linked)
+  split("", goes_on)
   while ((getline line <FILENAME) > 0) {
+    number++
+    if (line ~ /^```/) in_block = !in_block
+    if (in_block || line ~ /^```/) text = ""
+    else if (begins_in(text, line)) { goes_on[number - 1]; text = text " " line }
+    else text = line
     while (match(line, /\]\(#[^) ]+\)/)) {
       linked[substr(line, RSTART + 3, RLENGTH - 4)] = 1
       line = substr(line, RSTART + RLENGTH)
     }
   }
   close(FILENAME)
+}
+
+# Whether a code span or a link begins in this text that the next line ends.
+function begins_in(text, next_line) {
+  gsub(/`[^`]*`/, "", text)
+  return (text ~ /`/ && next_line ~ /`/) || (text ~ /\[[^]]*$/ && next_line ~ /^[^][]+\]\(/)
 }
 
 # Where a link of this page leads.
@@ -111,14 +125,18 @@ function prose(text,    done, key, rest, at, end) {
   return done text
 }
 
-# A line, of which `code spans` stay as they are.
-function line_of(text,    parts, n, i, done, at) {
+# A line, of which `code spans` stay as they are; with an apostrophe inside, Doxygen wants two backticks.
+function line_of(text,    parts, n, i, done, at, tick) {
   if (text ~ /^!\[.*\]\([^)]*\)$/) {
     at = index(text, "](")
     return figure(substr(text, 3, at - 3), substr(text, at + 2, length(text) - at - 2))
   }
   n = split(text, parts, "`")
-  for (i = 1; i <= n; i++) done = done (i > 1 ? "`" : "") (i % 2 || i == n ? prose(parts[i]) : parts[i])
+  for (i = 1; i <= n; i++) {
+    if (i % 2 || i == n) { done = done prose(parts[i]) (i % 2 ? "" : "`"); continue }
+    tick = parts[i] ~ /'/ ? "``" : "`"
+    done = done tick parts[i] tick
+  }
   return done
 }
 
@@ -204,9 +222,12 @@ FNR == 1 {
   page = page_of(path)
   titled = hints = runs = awaits_output = 0
   ask = why = ""
-  block = ""
-  read_links_within()
+  block = held = ""
+  read_ahead()
 }
+
+block == "" && FNR in goes_on { held = held $0 " "; next }
+held != "" { sub(/^ +/, ""); $0 = held $0; held = "" }
 
 /^```/ {
   if (block == "") {

@@ -81,6 +81,7 @@ class Workload {
       const auto [loss, probabilities] = ops::cross_entropy(logits, labels, {});
       ops::cross_entropy_backward(full({1}, 1, loss.dtype(), device_), probabilities, labels, {});
       ops::count_correct(logits, labels);
+      split_rows(logits, labels);
     }
     for (const auto& [count, width] :
          {std::pair<std::int64_t, std::int64_t>{128, 256}, {8, 2048}}) {
@@ -91,6 +92,17 @@ class Workload {
       const auto rms = ops::rms_norm(x, weight, 1e-5);
       ops::norm_backward(x, x, weight, {}, rms.inverse_deviation);
     }
+  }
+
+  void split_rows(const Tensor& logits, const Tensor& labels) {
+    const std::int64_t columns = logits.size(1);
+    const ops::ColumnSplit split{0, columns, columns};
+    const Tensor maximum = ops::row_maximum(logits, split);
+    const Tensor sum = ops::sum_of_exponentials(logits, maximum, split);
+    const Tensor picked = ops::picked_logits(logits, labels, split);
+    const Tensor loss = ops::split_cross_entropy(maximum, sum, picked, labels);
+    ops::split_cross_entropy_backward(full({1}, 1, loss.dtype(), device_), logits, maximum, sum,
+                                      labels, split);
   }
 
   void attention() {

@@ -15,9 +15,8 @@ namespace lockstep::apps {
 
 Trainer trainer_in_place_of_this(const Arguments& arguments) {
   const auto ways = train::ways_of(arguments, train::declared_ways());
-  const bool has_ways = std::ranges::all_of(ways, [](const train::Way* way) {
-    return way->slot == train::Slot::axis || train::find_maker(way->stem) != nullptr;
-  });
+  const bool has_ways = std::ranges::all_of(
+      ways, [](const train::Way* way) { return train::find_maker(way->stem) != nullptr; });
   const bool has_nccl = connects_gpus() || !arguments.has("--backend nccl");
   return has_ways && has_nccl ? Trainer{} : trainer_for(arguments);
 }

@@ -26,6 +26,14 @@
 namespace lockstep::apps {
 namespace {
 
+std::string typed_options(const Arguments& arguments) {
+  std::string line;
+  for (const Arguments::Typed& option : arguments.typed()) {
+    for (const std::string& word : option.words) line += (line.empty() ? "" : " ") + word;
+  }
+  return line;
+}
+
 // All that the trainers hold, in whole, on the rank that reports.
 checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
   return train::gather_contents(strategy.trainers(), strategy.position().reporter,
@@ -286,6 +294,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .kernels = std::string(device.kernels().name()),
         .reduction = std::string(way.reduction()),
         .compression = ways.compression(arguments),
+        .options = typed_options(arguments),
         .parameters = parameters,
         .ranks = group->size(),
         .shares = position.shares,
@@ -303,7 +312,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
                       recipe.precision.masters ? " with float32 masters, " : ", ",
                       device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");
-    std::cout << way.note(arguments, spec);
+    std::cout << ways.note(arguments, spec);
     if (earlier) {
       std::cout << told_on_resume(
                        *earlier, datasets.train->size(), global_batch,

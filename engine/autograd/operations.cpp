@@ -160,6 +160,7 @@ Value softmax(Tape& tape, const Value& x) {
 
 Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels,
                     const ops::CrossEntropyOptions& options) {
+  if (logits.loss) return (*logits.loss)(tape, logits, labels, options);
   auto [loss, probabilities] = ops::cross_entropy(logits.tensor, labels, options);
   return tape.record(std::move(loss), {logits},
                      [p = std::move(probabilities), labels, options](const Tensor& grad) {

@@ -31,6 +31,7 @@ Value activate(Tape& tape, const Value& x, Activation activation);
 Value relu(Tape& tape, const Value& x);
 
 Value softmax(Tape& tape, const Value& x);  // over the last axis
+// By the logits' own rule if they have one (Value::loss).
 Value cross_entropy(Tape& tape, const Value& logits, const Tensor& labels,
                     const ops::CrossEntropyOptions& options = {});  // → [1]
 

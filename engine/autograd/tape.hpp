@@ -55,6 +55,14 @@ enum class GradMode : std::uint8_t { record, inference };
 using Remake = std::function<Tensor()>;
 
 class Tape;
+struct Value;
+namespace ops {
+struct CrossEntropyOptions;
+}
+
+// How the loss of some logits is computed, in place of what autograd::cross_entropy does.
+using Loss = std::function<Value(Tape& tape, const Value& logits, const Tensor& labels,
+                                 const ops::CrossEntropyOptions& options)>;
 
 // A tensor inside a computation: its elements, and the node that made it (or none).
 struct Value {
@@ -67,6 +75,9 @@ struct Value {
   // The parameter of a leaf. An operation that would save the leaf's tensor reads the parameter
   // when backward comes, see Saved. So a value that is freed between two passes is free.
   const Parameter* parameter = nullptr;
+  // Set on logits of which this rank has a part of each row only. cross_entropy calls it, so
+  // whoever trains a model needs not know where its logits lie.
+  std::shared_ptr<const Loss> loss = nullptr;
 };
 
 // A tensor that a derivative will read: the tensor itself, the parameter whose value it is, or the

@@ -74,6 +74,20 @@ class CudaKernels final : public Kernels {
                      Out loss) const override;
   void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities, const Tensor& labels,
                               const ops::CrossEntropyOptions& options, Out out) const override;
+  void row_maximum(const Tensor& logits, const ops::ColumnSplit& columns,
+                   Out maximum) const override;
+  void sum_of_exponentials(const Tensor& logits, const Tensor& maximum,
+                           const ops::ColumnSplit& columns, Out sum) const override;
+  void picked_logits(const Tensor& logits, const Tensor& labels, const ops::ColumnSplit& columns,
+                     const ops::CrossEntropyOptions& options, Out picked) const override;
+  void split_cross_entropy(const Tensor& maximum, const Tensor& sum, const Tensor& picked,
+                           const Tensor& labels, const ops::CrossEntropyOptions& options,
+                           Out loss) const override;
+  void split_cross_entropy_backward(const Tensor& grad, const Tensor& logits, const Tensor& maximum,
+                                    const Tensor& sum, const Tensor& labels,
+                                    const ops::ColumnSplit& columns,
+                                    const ops::CrossEntropyOptions& options,
+                                    Out out) const override;
   void count_correct(const Tensor& logits, const Tensor& labels, Out count) const override;
   void normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, Out y,
                  Out mean, Out inverse_deviation) const override;
@@ -82,8 +96,10 @@ class CudaKernels final : public Kernels {
   void norm_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& mean,
                      const Tensor& inverse_deviation, Out dx, Out dweight,
                      Out dbias) const override;
-  void embedding(const Tensor& table, const Tensor& indices, Out rows) const override;
-  void embedding_backward(const Tensor& grad, const Tensor& indices, Out table) const override;
+  void embedding(const Tensor& table, const Tensor& indices, std::int64_t first,
+                 Out rows) const override;
+  void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                          Out table) const override;
   void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const override;
   void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
                         Out log_sums) const override;

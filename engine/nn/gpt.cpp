@@ -5,7 +5,7 @@
 
 #include "engine/autograd/activation_checkpoint.hpp"
 #include "engine/base/random.hpp"
-#include "engine/nn/layers.hpp"
+#include "engine/nn/layer_maker.hpp"
 
 namespace lockstep::nn {
 namespace {
@@ -14,88 +14,93 @@ constexpr double deviation = 0.02;
 
 // x + attention(norm(x)), then x + feed_forward(norm(x)).
 struct Block {
-  Block(const std::string& name, const GptOptions& options, const Made& made, double deviation_out)
-      : ln_1(name + ".ln_1", options.width, made),
-        attn(name + ".attn", options.width, options.heads, deviation, deviation_out, made),
-        ln_2(name + ".ln_2", options.width, made),
-        mlp(name + ".mlp", options.width, 4 * options.width, deviation, deviation_out, made) {}
+  Block(const std::string& name, const GptOptions& options, const Deviations& deviations,
+        const LayerMaker& layers, const Made& made)
+      : ln_1(layers.norm(name + ".ln_1", options.width, made)),
+        attn(layers.attention(name + ".attn", options.width, options.heads, deviations, made)),
+        ln_2(layers.norm(name + ".ln_2", options.width, made)),
+        mlp(layers.feed_forward(name + ".mlp", options.width, 4 * options.width, deviations,
+                                made)) {}
 
   // drop(value, k): dropout at the block's k-th place.
   template <typename Drop>
   Value forward(Tape& tape, const Value& input, const Drop& drop) {
-    Value x = autograd::add(tape, input, drop(attn.forward(tape, ln_1.forward(tape, input)), 0));
-    return autograd::add(tape, x, drop(mlp.forward(tape, ln_2.forward(tape, x)), 1));
+    Value x = autograd::add(tape, input, drop(attn->forward(tape, ln_1->forward(tape, input)), 0));
+    return autograd::add(tape, x, drop(mlp->forward(tape, ln_2->forward(tape, x)), 1));
   }
 
-  void add_to(std::vector<Parameter*>& parameters) {
-    ln_1.add_to(parameters);
-    attn.add_to(parameters);
-    ln_2.add_to(parameters);
-    mlp.add_to(parameters);
-  }
-
-  LayerNorm ln_1;
-  CausalSelfAttention attn;
-  LayerNorm ln_2;
-  FeedForward mlp;
+  std::unique_ptr<Module> ln_1, attn, ln_2, mlp;
 };
 
-// The random numbers of dropout are counted from the pass's occasion and the place in the model, so
-// a unit draws the same ones wherever it lies.
+// The random numbers of dropout are counted from the pass's occasion, the place in the model and
+// the element of the sample, so a unit draws the same ones wherever it lies, and whatever tokens it
+// has.
 Value dropped(Tape& tape, const Value& x, double fraction, const Occasion& occasion,
-              std::uint64_t place) {
+              const TokenShare& tokens, std::uint64_t place) {
   if (occasion.mode == Mode::evaluation || fraction == 0) return x;
   const std::uint64_t of_step =
       random_bits(occasion.seed, static_cast<std::uint64_t>(occasion.step));
-  return autograd::dropout(
-      tape, x,
-      {fraction, random_bits(of_step, place), occasion.first_sample, occasion.sample_stride});
+  return autograd::dropout(tape, x,
+                           {.rate = fraction,
+                            .seed = random_bits(of_step, place),
+                            .first_sample = occasion.first_sample,
+                            .sample_stride = occasion.sample_stride,
+                            .first_element = tokens.index * x.tensor.size(1) * x.tensor.size(2)});
 }
 
-// Tokens [B, T] → x [B, T, C].
+// Tokens [B, T] → x.
 class EmbeddingUnit final : public Module {
  public:
-  EmbeddingUnit(const GptOptions& options, const Made& made)
+  EmbeddingUnit(const GptOptions& options, const LayerMaker& layers, const Made& made)
       : options_(options),
-        wte_("wte", options.vocabulary, options.width, deviation, made),
-        wpe_("wpe", options.sequence, options.width, deviation, made) {}
+        share_(layers.tokens()),
+        wte_(layers.table("wte.weight", options.vocabulary, options.width, deviation, made)),
+        wpe_(normal_parameter("wpe.weight", {options.sequence, options.width}, deviation, made)),
+        embedding_(layers.embedding(wte_)) {}
 
   Value forward(Tape& tape, const Value& input) override {
     const Tensor& tokens = input.tensor;
     LOCKSTEP_CHECK(tokens.shape().size() == 2 && tokens.size(1) <= options_.sequence,
                    "gpt: tokens of shape ", text_of(tokens.shape()), ", expected [batch, up to ",
                    options_.sequence, "]");
-    const std::int64_t length = tokens.size(1);
-    Value positions = tape.leaf(wpe_.weight);  // [T, C]
-    if (length < options_.sequence) positions = autograd::narrow(tape, positions, 0, 0, length);
-    const Value x = autograd::add(tape, wte_.forward(tape, tokens), positions);
-    return dropped(tape, x, options_.dropout, occasion_, 0);
+    const std::int64_t length = tokens.size(1) / share_.count;
+    Value positions = tape.leaf(wpe_);  // [longest T, C]
+    if (length < options_.sequence) {
+      positions = autograd::narrow(tape, positions, 0, share_.index * length, length);
+    }
+    const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
+    return dropped(tape, x, options_.dropout, occasion_, share_, 0);
   }
 
-  std::vector<Parameter*> parameters() override { return {&wte_.weight, &wpe_.weight}; }
+  std::vector<Parameter*> parameters() override { return {&wte_, &wpe_}; }
   void prepare(const Occasion& occasion) override { occasion_ = occasion; }
-  Parameter& table() { return wte_.weight; }
+  Parameter& table() { return wte_; }
 
  private:
   GptOptions options_;
+  TokenShare share_;
   Occasion occasion_;
-  Embedding wte_, wpe_;
+  Parameter wte_, wpe_;
+  std::unique_ptr<Module> embedding_;  // of wte_
 };
 
-// x [B, T, C] → x [B, T, C].
+// x → x.
 class BlockUnit final : public Module {
  public:
-  BlockUnit(std::int64_t number, const GptOptions& options, const Made& made)
+  BlockUnit(std::int64_t number, const GptOptions& options, const LayerMaker& layers,
+            const Made& made)
       : options_(options),
+        share_(layers.tokens()),
         first_place_(1 + 2 * static_cast<std::uint64_t>(number)),
-        block_(text("h.", number), options, made,
-               deviation / std::sqrt(2.0 * static_cast<double>(options.layers))) {}
+        block_(text("h.", number), options,
+               {deviation, deviation / std::sqrt(2.0 * static_cast<double>(options.layers))},
+               layers, made) {}
 
   Value forward(Tape& tape, const Value& x) override {
     // By value: recomputation happens later, for the occasion of this pass.
     const auto body = [this, occasion = occasion_](Tape& on, const Value& in) {
       return block_.forward(on, in, [&](const Value& v, std::uint64_t k) {
-        return dropped(on, v, options_.dropout, occasion, first_place_ + k);
+        return dropped(on, v, options_.dropout, occasion, share_, first_place_ + k);
       });
     };
     if (options_.keep == Keep::activations) return body(tape, x);
@@ -104,53 +109,53 @@ class BlockUnit final : public Module {
 
   std::vector<Parameter*> parameters() override {
     std::vector<Parameter*> all;
-    block_.add_to(all);
+    for (Module* layer :
+         {block_.ln_1.get(), block_.attn.get(), block_.ln_2.get(), block_.mlp.get()}) {
+      const auto of_layer = layer->parameters();
+      all.insert(all.end(), of_layer.begin(), of_layer.end());
+    }
     return all;
   }
   void prepare(const Occasion& occasion) override { occasion_ = occasion; }
 
  private:
   GptOptions options_;
+  TokenShare share_;
   std::uint64_t first_place_;  // of dropout
   Occasion occasion_;
   Block block_;
 };
 
-// x [B, T, C] → logits [B, T, V].
+// x → logits [B, T, V].
 class HeadUnit final : public Module {
  public:
   // table  the embedding's weights where they lie on this rank and the head is tied to them; a tied
   //        head without it holds a copy of its own, under the same name
-  HeadUnit(const GptOptions& options, const Made& made, Parameter* table)
-      : ln_f_("ln_f", options.width, made), table_(table) {
-    if (options.head == OutputHead::untied) {
-      lm_head_.emplace("lm_head", options.width, options.vocabulary, deviation, Linear::Bias::none,
-                       made);
-      table_ = &lm_head_->weight;
-    } else if (table == nullptr) {
-      copy_.emplace("wte", options.vocabulary, options.width, deviation, made);
-      table_ = &copy_->weight;
+  HeadUnit(const GptOptions& options, Parameter* table, const LayerMaker& layers, const Made& made)
+      : ln_f_(layers.norm("ln_f", options.width, made)) {
+    const bool tied = options.head == OutputHead::tied;
+    if (!tied || table == nullptr) {
+      own_ = layers.table(tied ? "wte.weight" : "lm_head.weight", options.vocabulary, options.width,
+                          deviation, made);
+      table = &*own_;
     }
+    head_ = layers.head(*table);
   }
 
   Value forward(Tape& tape, const Value& x) override {
-    const Value normed = ln_f_.forward(tape, x);
-    return autograd::linear(tape, normed, tape.leaf(*table_));
+    return head_->forward(tape, ln_f_->forward(tape, x));
   }
 
   std::vector<Parameter*> parameters() override {
-    std::vector<Parameter*> all;
-    ln_f_.add_to(all);
-    if (lm_head_) lm_head_->add_to(all);
-    if (copy_) copy_->add_to(all);
+    std::vector<Parameter*> all = ln_f_->parameters();
+    if (own_) all.push_back(&*own_);
     return all;
   }
 
  private:
-  LayerNorm ln_f_;
-  std::optional<Linear> lm_head_;
-  std::optional<Embedding> copy_;
-  Parameter* table_;  // of lm_head_, of copy_, or the embedding's
+  std::unique_ptr<Module> ln_f_;
+  std::optional<Parameter> own_;
+  std::unique_ptr<Module> head_;  // of own_, or of the embedding's table
 };
 
 }  // namespace
@@ -158,7 +163,8 @@ class HeadUnit final : public Module {
 std::int64_t unit_count(const GptOptions& options) { return options.layers + 2; }
 
 std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, Device& device,
-                                      std::uint64_t seed, UnitRange range) {
+                                      std::uint64_t seed, UnitRange range,
+                                      const LayerMaker& layers) {
   for (const std::int64_t size :
        {options.layers, options.width, options.heads, options.sequence, options.vocabulary}) {
     LOCKSTEP_CHECK(size >= 1, "make_gpt: layers, width, heads, sequence and vocabulary are ",
@@ -173,13 +179,14 @@ std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, De
   Parameter* table = nullptr;
   for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
     if (i == 0) {
-      auto embedding = std::make_unique<EmbeddingUnit>(options, made);
+      auto embedding = std::make_unique<EmbeddingUnit>(options, layers, made);
       table = &embedding->table();
       units.push_back({"embedding", std::move(embedding)});
     } else if (i <= options.layers) {
-      units.push_back({text("h.", i - 1), std::make_unique<BlockUnit>(i - 1, options, made)});
+      units.push_back(
+          {text("h.", i - 1), std::make_unique<BlockUnit>(i - 1, options, layers, made)});
     } else {
-      units.push_back({"head", std::make_unique<HeadUnit>(options, made, table)});
+      units.push_back({"head", std::make_unique<HeadUnit>(options, table, layers, made)});
     }
   }
   return std::make_unique<Chain>(std::move(units));
@@ -187,7 +194,7 @@ std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, De
 
 std::unique_ptr<Module> make_gpt(const GptOptions& options, DType dtype, Device& device,
                                  std::uint64_t seed) {
-  return make_gpt_units(options, dtype, device, seed, {0, unit_count(options)});
+  return make_gpt_units(options, dtype, device, seed, {0, unit_count(options)}, LayerMaker());
 }
 
 }  // namespace lockstep::nn

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "engine/nn/layer_maker.hpp"
 #include "engine/nn/units.hpp"
 
 namespace lockstep::nn {
@@ -36,8 +37,10 @@ std::unique_ptr<Module> make_gpt(const GptOptions& options, DType dtype, Device&
 // Its units: the embedding (wte, wpe), the blocks h.0 … h.L-1, the head (ln_f, and lm_head where it
 // is untied). A tied head that is made without the embedding holds a wte.weight of its own, with
 // the same numbers: whoever trains the two apart adds up their gradients.
+//   layers  makes their layers; it must outlive this call alone
 std::int64_t unit_count(const GptOptions& options);  // L + 2
 std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, Device& device,
-                                      std::uint64_t seed, UnitRange range);
+                                      std::uint64_t seed, UnitRange range,
+                                      const LayerMaker& layers);
 
 }  // namespace lockstep::nn

@@ -1,12 +1,13 @@
-// The layers that models are built of: each holds its parameters and is a function of a tape.
-// B batch, T tokens, I inputs, O outputs, C channels, V rows of a table.
+// The layers that models are built of, whole on one rank: each holds its parameters and is a
+// function of a tape. A GPT's come from a maker (layer_maker.hpp), whose own are these.
+// B batch, T tokens, I inputs, O outputs, C channels.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/autograd/operations.hpp"
+#include "engine/nn/module.hpp"
 
 namespace lockstep::nn {
 
@@ -17,7 +18,11 @@ struct Made {
   std::uint64_t seed;
 };
 
-// How a weight begins: normal with this deviation; biases begin at zero.
+// A weight begins normal with a deviation, in its stream (initialise.hpp).
+Parameter normal_parameter(const std::string& name, Shape shape, double deviation,
+                           const Made& made);
+
+// Biases begin at zero.
 struct Linear {
   enum class Bias : std::uint8_t { none, zero };
   Linear(const std::string& name, std::int64_t inputs, std::int64_t outputs, double deviation,
@@ -29,37 +34,34 @@ struct Linear {
   std::optional<Parameter> bias;  // [O]
 };
 
-struct Embedding {
-  Embedding(const std::string& name, std::int64_t rows, std::int64_t columns, double deviation,
-            const Made& made);
-  Value forward(Tape& tape, const Tensor& indices);  // [...] int64 → [..., C]
-  void add_to(std::vector<Parameter*>& parameters);
-
-  Parameter weight;  // [V, C]
-};
-
-struct LayerNorm {
+struct LayerNorm final : Module {
   LayerNorm(const std::string& name, std::int64_t columns, const Made& made);
-  Value forward(Tape& tape, const Value& x);
-  void add_to(std::vector<Parameter*>& parameters);
+  Value forward(Tape& tape, const Value& x) override;
+  std::vector<Parameter*> parameters() override;
 
   Parameter weight, bias;  // [C], ones and zeros
 };
 
-struct RmsNorm {
+struct RmsNorm final : Module {
   RmsNorm(const std::string& name, std::int64_t columns, const Made& made);
-  Value forward(Tape& tape, const Value& x);
-  void add_to(std::vector<Parameter*>& parameters);
+  Value forward(Tape& tape, const Value& x) override;
+  std::vector<Parameter*> parameters() override;
 
   Parameter weight;  // [C], ones
 };
 
+// Those of a layer's weights, and of its last weight, which ends a residual branch.
+struct Deviations {
+  double weights = 0;
+  double last = 0;
+};
+
 // Causal attention of H heads: one projection to queries, keys and values, one back.
-struct CausalSelfAttention {
+struct CausalSelfAttention final : Module {
   CausalSelfAttention(const std::string& name, std::int64_t width, std::int64_t heads,
-                      double deviation, double deviation_out, const Made& made);
-  Value forward(Tape& tape, const Value& x);  // [B, T, C] → [B, T, C]
-  void add_to(std::vector<Parameter*>& parameters);
+                      const Deviations& deviations, const Made& made);
+  Value forward(Tape& tape, const Value& x) override;  // [B, T, C] → [B, T, C]
+  std::vector<Parameter*> parameters() override;
 
   std::int64_t heads;
   Linear c_attn;  // C → 3·C
@@ -67,11 +69,11 @@ struct CausalSelfAttention {
 };
 
 // Two linear layers with an activation between them.
-struct FeedForward {
-  FeedForward(const std::string& name, std::int64_t width, std::int64_t hidden, double deviation,
-              double deviation_out, const Made& made);
-  Value forward(Tape& tape, const Value& x);  // [..., C] → [..., C]
-  void add_to(std::vector<Parameter*>& parameters);
+struct FeedForward final : Module {
+  FeedForward(const std::string& name, std::int64_t width, std::int64_t hidden,
+              const Deviations& deviations, const Made& made);
+  Value forward(Tape& tape, const Value& x) override;  // [..., C] → [..., C]
+  std::vector<Parameter*> parameters() override;
 
   ops::Activation activation = ops::Activation::gelu;
   Linear c_fc;

@@ -72,7 +72,9 @@ std::int64_t unit_count(const ModelSpec& spec) {
 std::unique_ptr<Chain> make_units(const ModelSpec& spec, Device& device, std::uint64_t seed,
                                   UnitRange range) {
   if (spec.kind == ModelKind::gpt) {
-    return make_gpt_units(spec.gpt, spec.dtype, device, seed, range);
+    const LayerMaker whole;
+    return make_gpt_units(spec.gpt, spec.dtype, device, seed, range,
+                          spec.layers ? *spec.layers : whole);
   }
   return make_mlp_units(spec.widths, spec.dtype, device, seed, range);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct ModelSpec {
   std::vector<std::int64_t> widths;  // of the mlp: inputs, hidden layers, classes
   GptOptions gpt;
   DType dtype = DType::float32;
+  // Makes the layers of a gpt; none: a LayerMaker, whose layers are whole on each rank.
+  std::shared_ptr<const LayerMaker> layers = nullptr;
 };
 
 std::unique_ptr<Module> make_model(const ModelSpec& spec, Device& device, std::uint64_t seed);
@@ -26,7 +29,8 @@ std::int64_t unit_count(const ModelSpec& spec);
 std::unique_ptr<Chain> make_units(const ModelSpec& spec, Device& device, std::uint64_t seed,
                                   UnitRange range);
 
-// As names and texts, and back. How activations are kept is no property of the model and not in it.
+// As names and texts, and back. How activations are kept and where the layers lie is no property of
+// the model and not in it.
 //   Throws  UsageError, when read, that names what is missing or is no value of its kind
 std::map<std::string, std::string> metadata_of(const ModelSpec& spec);
 ModelSpec spec_of(const std::map<std::string, std::string>& metadata);

@@ -31,7 +31,8 @@ struct GradientPieces {
 //   Comm      an all-reduce of one float64 for each group of several ranks
 //   Throws    ContractError when this rank counts nothing, although there is a group; CommError
 //             when a peer is lost
-//   Source    PyTorch's clip_grad_norm_ of FSDP, over sharded gradients [ZGV23]
+//   Source    PyTorch's clip_grad_norm_ of FSDP, over sharded gradients; [ZGV23] §7.2.1 on what
+//             needs all shards
 Tensor clip_global_norm(std::span<comm::ProcessGroup* const> groups, const GradientPieces& pieces,
                         double max_norm);
 

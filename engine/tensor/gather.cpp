@@ -3,15 +3,12 @@
 #include "engine/tensor/operation.hpp"
 
 namespace lockstep::ops {
-namespace {
 
-[[noreturn]] void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
-                               std::int64_t rows) {
+void refuse_index(const char* operation, std::int64_t /*place*/, std::int64_t index,
+                  std::int64_t rows) {
   throw ContractError(text(operation, ": index ", index, " is outside the table's ", rows,
                            " rows; is the vocabulary the model's?"));
 }
-
-}  // namespace
 
 Tensor embedding(const Tensor& table, const Tensor& indices) {
   check_float("embedding", table);
@@ -23,7 +20,7 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
   const Kernels& kernels = table.device().kernels();
   kernels.check_indices(
       indices, {.operation = "embedding", .limit = table.size(0), .outside = &refuse_index});
-  kernels.embedding(table, indices, out);
+  kernels.embedding(table, indices, 0, out);
   charge(out, 0, 2);
   return out;
 }
@@ -38,7 +35,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_
   const Kernels& kernels = grad.device().kernels();
   kernels.check_indices(
       indices, {.operation = "embedding_backward", .limit = rows, .outside = &refuse_index});
-  kernels.embedding_backward(grad, indices, out);
+  kernels.embedding_backward(grad, indices, 0, out);
   out.device().charge(0, static_cast<double>(out.bytes()));  // begins at zero
   charge(grad, 1, 2);
   return out;

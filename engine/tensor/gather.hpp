@@ -20,6 +20,9 @@ struct DropoutMask {
   std::uint64_t seed = 0;  // of this use: mixed from run, step and place in the model
   std::int64_t first_sample = 0;
   std::int64_t sample_stride = 1;
+  // The first element of each sample here is this one of the whole sample: where a rank has a range
+  // of every sample, such as a slice of a sequence, it drops what it would of the whole.
+  std::int64_t first_element = 0;
 };
 // x where the element stays, divided by 1 - rate; 0 elsewhere. Its derivative is itself.
 //   Source  [SHK14] §10 ("inverted" dropout, as PyTorch)

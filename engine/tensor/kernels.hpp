@@ -26,6 +26,7 @@
 #include "engine/tensor/gather.hpp"
 #include "engine/tensor/matmul.hpp"
 #include "engine/tensor/softmax.hpp"
+#include "engine/tensor/split_rows.hpp"
 #include "engine/tensor/update_rules.hpp"
 
 namespace lockstep {
@@ -119,6 +120,22 @@ class Kernels {
   virtual void cross_entropy_backward(const Tensor& grad, const Tensor& probabilities,
                                       const Tensor& labels, const ops::CrossEntropyOptions& options,
                                       Out out) const = 0;
+  // The five of split_rows.hpp; maximum, sum and picked are statistics of the rows.
+  virtual void row_maximum(const Tensor& logits, const ops::ColumnSplit& columns,
+                           Out maximum) const = 0;
+  virtual void sum_of_exponentials(const Tensor& logits, const Tensor& maximum,
+                                   const ops::ColumnSplit& columns, Out sum) const = 0;
+  virtual void picked_logits(const Tensor& logits, const Tensor& labels,
+                             const ops::ColumnSplit& columns,
+                             const ops::CrossEntropyOptions& options, Out picked) const = 0;
+  virtual void split_cross_entropy(const Tensor& maximum, const Tensor& sum, const Tensor& picked,
+                                   const Tensor& labels, const ops::CrossEntropyOptions& options,
+                                   Out loss) const = 0;
+  virtual void split_cross_entropy_backward(const Tensor& grad, const Tensor& logits,
+                                            const Tensor& maximum, const Tensor& sum,
+                                            const Tensor& labels, const ops::ColumnSplit& columns,
+                                            const ops::CrossEntropyOptions& options,
+                                            Out out) const = 0;
   // count [1] int64
   virtual void count_correct(const Tensor& logits, const Tensor& labels, Out count) const = 0;
 
@@ -132,8 +149,11 @@ class Kernels {
                              const Tensor& mean, const Tensor& inverse_deviation, Out dx,
                              Out dweight, Out dbias) const = 0;
 
-  virtual void embedding(const Tensor& table, const Tensor& indices, Out rows) const = 0;
-  virtual void embedding_backward(const Tensor& grad, const Tensor& indices, Out table) const = 0;
+  // The table's row 0 is the one of index `first`; others have the rows of further indices.
+  virtual void embedding(const Tensor& table, const Tensor& indices, std::int64_t first,
+                         Out rows) const = 0;
+  virtual void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                                  Out table) const = 0;
   virtual void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const = 0;
 
   virtual void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,

@@ -37,6 +37,16 @@ class NoKernels : public Kernels {
                      Out) const override {}
   void cross_entropy_backward(const Tensor&, const Tensor&, const Tensor&,
                               const ops::CrossEntropyOptions&, Out) const override {}
+  void row_maximum(const Tensor&, const ops::ColumnSplit&, Out) const override {}
+  void sum_of_exponentials(const Tensor&, const Tensor&, const ops::ColumnSplit&,
+                           Out) const override {}
+  void picked_logits(const Tensor&, const Tensor&, const ops::ColumnSplit&,
+                     const ops::CrossEntropyOptions&, Out) const override {}
+  void split_cross_entropy(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                           const ops::CrossEntropyOptions&, Out) const override {}
+  void split_cross_entropy_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                    const Tensor&, const ops::ColumnSplit&,
+                                    const ops::CrossEntropyOptions&, Out) const override {}
   void count_correct(const Tensor&, const Tensor&, Out) const override {}
   void normalize(const Tensor&, const Tensor&, const Tensor&, double, Out, Out,
                  Out) const override {}
@@ -44,8 +54,8 @@ class NoKernels : public Kernels {
                        Out) const override {}
   void norm_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, Out,
                      Out, Out) const override {}
-  void embedding(const Tensor&, const Tensor&, Out) const override {}
-  void embedding_backward(const Tensor&, const Tensor&, Out) const override {}
+  void embedding(const Tensor&, const Tensor&, std::int64_t, Out) const override {}
+  void embedding_backward(const Tensor&, const Tensor&, std::int64_t, Out) const override {}
   void dropout(const Tensor&, const ops::DropoutMask&, Out) const override {}
   void causal_attention(const Tensor&, std::int64_t, Out, Out) const override {}
   void causal_attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&,

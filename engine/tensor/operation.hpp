@@ -65,6 +65,12 @@ inline Tensor result(const Tensor& like, Shape shape) {
   return empty(std::move(shape), like.dtype(), like.device(), MemoryKind::activations);
 }
 
+// IndexRule::outside of labels (softmax.cpp), and of the rows of a table (gather.cpp).
+[[noreturn]] void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
+                               std::int64_t classes);
+[[noreturn]] void refuse_index(const char* operation, std::int64_t place, std::int64_t index,
+                               std::int64_t rows);
+
 // The dtype of a value that stands for a whole row or batch: it is not rounded to a half.
 inline DType statistic_of(DType dtype) {
   const bool half = dtype == DType::bfloat16 || dtype == DType::float16;

@@ -12,4 +12,5 @@
 #include "engine/tensor/normalization.hpp"
 #include "engine/tensor/rearrange.hpp"
 #include "engine/tensor/softmax.hpp"
+#include "engine/tensor/split_rows.hpp"
 #include "engine/tensor/update_rules.hpp"

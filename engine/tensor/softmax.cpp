@@ -3,10 +3,9 @@
 #include "engine/tensor/operation.hpp"
 
 namespace lockstep::ops {
-namespace {
 
-[[noreturn]] void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
-                               std::int64_t classes) {
+void refuse_label(const char* operation, std::int64_t place, std::int64_t label,
+                  std::int64_t classes) {
   if (place < 0) {
     throw ContractError(text(operation,
                              ": the mean of an empty batch, or of one whose labels are all "
@@ -15,6 +14,8 @@ namespace {
   throw ContractError(
       text(operation, ": label ", label, " of row ", place, " is outside [0, ", classes, ")"));
 }
+
+namespace {
 
 // Shapes now; what the labels are, when the device has looked.
 void check_labels(const char* operation, const Tensor& logits, const Tensor& labels,

@@ -26,6 +26,7 @@ class ChosenWays {
   // ranks that hold one part of each layer.
   void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const;
   int shares(const Arguments& arguments, int ranks) const;
+  std::string note(const Arguments& arguments, const nn::ModelSpec& model) const;
   std::string compression(const Arguments& arguments) const;
   std::string note_on_resume(const Arguments& arguments) const;
   // Lays the ranks out on the axes first.
@@ -38,6 +39,7 @@ class ChosenWays {
   std::span<const Way> ways_;
   const WayMaker* trainer_ = nullptr;
   const WayMaker* hook_ = nullptr;
+  const WayMaker* layers_ = nullptr;  // of the axis whose ranks share layers
   std::int64_t ranks_of_axes_ = 1;
 };
 

@@ -59,6 +59,7 @@ JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile beg
            {"learning_rate", run.learning_rate},
            {"reduction", run.reduction},
            {"compression", run.compression},
+           {"options", run.options},
            {"batch_size", run.batch_size},
            {"accumulate", run.accumulate},
            {"global_batch", run.batch_size * run.accumulate * run.shares},

@@ -16,6 +16,7 @@ struct RunDescription {
   std::string model{}, data{}, backend{}, device{}, dtype{}, all_reduce{}, optimizer{}, kernels{};
   std::string reduction{};  // of gradients: "during backward", "after backward", or by whom
   std::string compression = "none";  // of gradients on their way: "fp16", "topk:0.01"
+  std::string options{};             // as they were typed: "--fsdp full_shard --masters"
   std::int64_t parameters = 0;
   int ranks = 1;
   int shares = 1;  // of a global batch: ranks, or fewer where several work on one replica

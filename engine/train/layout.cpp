@@ -14,13 +14,26 @@ Tensor held(const Tensor& value, const Boxes& boxes) {
   return count == value.numel() ? value : value.view({-1}).narrow(0, count);
 }
 
+// The axes along which ranks hold the same of a parameter that each has whole.
+constexpr mesh::AxisSet of_whole{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
+
 }  // namespace
 
 Layout::Layout(std::span<Parameter* const> parameters) {
-  constexpr mesh::AxisSet copies{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
   for (const Parameter* parameter : parameters) {
     const Shape& shape = parameter->value.shape();
-    places_.push_back({parameter->name, shape, whole_of(shape), {.copies = copies}});
+    places_.push_back({parameter->name, shape, whole_of(shape), {.copies = of_whole}});
+  }
+}
+
+Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers) {
+  for (const Parameter* parameter : parameters) {
+    const Shape& shape = parameter->whole_shape();
+    nn::Holding held = layers.holding_of(*parameter);
+    mesh::GradientKind gradient{.copies = of_whole};
+    if (!lockstep::is_whole(held.boxes, shape)) gradient.copies = mesh::data_axes;
+    if (held.gradient == nn::Holding::Gradient::partial) gradient.partial = {mesh::Axis::tp};
+    places_.push_back({parameter->name, shape, std::move(held.boxes), gradient});
   }
 }
 
@@ -51,17 +64,22 @@ std::vector<mesh::GradientKind> Layout::gradients() const {
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,
                              const optim::Optimizer& optimizer) {
   std::vector<Piece> pieces;
-  for (const Parameter* parameter : model.parameters()) {
-    const ParameterPlace& place = layout.of(parameter->name);
-    pieces.push_back({PieceKind::parameter, place.name, place.whole, place.boxes,
-                      held(parameter->value, place.boxes)});
-  }
+  add_parameters(pieces, model.parameters(), layout);
   for (const nn::Buffer* buffer : model.buffers()) {
     const Shape& shape = buffer->value.shape();
     pieces.push_back({PieceKind::buffer, buffer->name, shape, whole_of(shape), buffer->value});
   }
   add_state(pieces, optimizer, layout);
   return pieces;
+}
+
+void add_parameters(std::vector<Piece>& pieces, std::span<Parameter* const> parameters,
+                    const Layout& layout) {
+  for (const Parameter* parameter : parameters) {
+    const ParameterPlace& place = layout.of(parameter->name);
+    pieces.push_back({PieceKind::parameter, place.name, place.whole, place.boxes,
+                      held(parameter->value, place.boxes)});
+  }
 }
 
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
@@ -76,11 +94,8 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
   }
 }
 
-void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module& model,
-             optim::Optimizer& optimizer) {
-  checkpoint::check_same_model(saved.weights(), model);
-  restore_state(saved, layout, optimizer);
-  const checkpoint::SafetensorsFile& file = saved.weights();
+void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout,
+                  nn::Module& model) {
   for (const Parameter* parameter : model.parameters()) {
     const Boxes& boxes = layout.of(parameter->name).boxes;
     file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
@@ -88,6 +103,13 @@ void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module
   for (const nn::Buffer* buffer : model.buffers()) {
     file.load_into(*file.find(buffer->name), buffer->value);
   }
+}
+
+void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module& model,
+             optim::Optimizer& optimizer) {
+  checkpoint::check_same_model(saved.weights(), model);
+  restore_state(saved, layout, optimizer);
+  read_weights(saved.weights(), layout, model);
 }
 
 void restore_state(const checkpoint::SavedRun& saved, const Layout& layout,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/checkpoint/saved_run.hpp"
+#include "engine/nn/layer_maker.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/parallel/mesh/train_3d.hpp"
@@ -33,6 +34,8 @@ class Layout {
   Layout() = default;
   // Whole on every rank that has them, which are copies along all axes but pp.
   explicit Layout(std::span<Parameter* const> parameters);
+  // As the layers' maker says: what it cuts differs along tp.
+  Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers);
   // In the order of the parameters; names are unique.
   explicit Layout(std::vector<ParameterPlace> places) : places_(std::move(places)) {}
 
@@ -53,9 +56,14 @@ class Layout {
 // The parameters, buffers and the optimizer's state that this rank holds, as views.
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,
                              const optim::Optimizer& optimizer);
+// Appends these parameters, as views.
+void add_parameters(std::vector<Piece>& pieces, std::span<Parameter* const> parameters,
+                    const Layout& layout);
 // Appends the state of an optimizer over parameters of the layout, as views.
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer, const Layout& layout);
 
+// Reads this rank's part of the weights in a file that has been checked (checkpoint/weights.hpp).
+void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout, nn::Module& model);
 // Reads this rank's part of a saved run, box by box, and nothing else.
 //   model    has all parameters of the saved one, each in the part that the layout says
 //            (Parameter::whole)

@@ -8,8 +8,12 @@ TrainingRanks::TrainingRanks(comm::ProcessGroup& all)
     : trainers_(&all), sizes_{.dp = all.size()}, at_{.dp = all.rank()} {}
 
 TrainingRanks::TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& sizes)
-    : trainers_(&all), sizes_(sizes), at_(mesh::place_of(all, sizes)) {
+    : TrainingRanks(all) {
+  if (sizes == sizes_) return;  // on thousands of ranks, no plan is made for what is known
+  sizes_ = sizes;
+  at_ = mesh::place_of(all, sizes);
   if (sizes.dp < all.size()) replicas_ = along({mesh::Axis::dp});
+  if (sizes.tp > 1) layer_ = along({mesh::Axis::tp});
 }
 
 std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {

@@ -15,7 +15,7 @@ class TrainingRanks {
   // Every rank that trains has a replica of its own: all are on the axis dp.
   TrainingRanks(comm::ProcessGroup& all);  // NOLINT(google-explicit-constructor): the usual case
   // Every rank of `all` calls this with the same sizes.
-  //   Comm    a split, unless all are on one axis
+  //   Comm    a split for dp, unless all are on it, and one for tp
   //   Throws  ContractError when the sizes do not make the group
   TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& sizes);
 
@@ -24,6 +24,9 @@ class TrainingRanks {
   // Those that hold what this rank holds, and read other shares: they differ in dp alone. Means of
   // gradients are over them.
   comm::ProcessGroup& replicas() const { return replicas_ ? *replicas_ : *trainers_; }
+
+  // Those that compute each layer together: they differ in tp alone. None where tp is 1.
+  comm::ProcessGroup* layer() const { return layer_.get(); }
 
   const mesh::AxisSizes& sizes() const { return sizes_; }
   const mesh::Coordinates& at() const { return at_; }
@@ -39,6 +42,7 @@ class TrainingRanks {
   mesh::AxisSizes sizes_;
   mesh::Coordinates at_;
   std::shared_ptr<comm::ProcessGroup> replicas_;  // where they are not all that train
+  std::shared_ptr<comm::ProcessGroup> layer_;
 };
 
 }  // namespace lockstep::train

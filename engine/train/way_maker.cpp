@@ -4,12 +4,17 @@
 
 namespace lockstep::train {
 
-TrainingRanks Making::ranks() const {
-  return axes ? TrainingRanks(group, *axes) : TrainingRanks(group);
+const TrainingRanks& Making::ranks() {
+  if (!placed) placed = axes ? TrainingRanks(group, *axes) : TrainingRanks(group);
+  return *placed;
 }
 
 std::unique_ptr<Strategy> WayMaker::make(Making&) const {
   throw ContractError("this way makes no strategy; it belongs into another slot");
+}
+
+std::shared_ptr<const nn::LayerMaker> WayMaker::make_layers(Making&) const {
+  throw ContractError("this way makes no layers; it belongs into another slot");
 }
 
 std::unique_ptr<collectives::CommHook> WayMaker::make_hook(const Arguments&, std::uint64_t) const {

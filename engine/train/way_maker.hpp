@@ -21,7 +21,7 @@ struct Making {
   const Arguments& arguments;
   comm::ProcessGroup& group;
   Device& device;
-  const Recipe& recipe;
+  Recipe recipe;
   Strands* strands = nullptr;        // of this rank, for what runs beside the training
   const HostMemory* host = nullptr;  // of this rank; a way that needs one makes its own otherwise
   double clip_norm = 0;              // bound on the averaged gradient's global norm; 0: none
@@ -36,8 +36,10 @@ struct Making {
   // The sizes of the axes of the run; without them, every rank of the group is on dp.
   std::optional<mesh::AxisSizes> axes{};
 
-  // The group on these axes. Every rank calls it, once.
-  TrainingRanks ranks() const;
+  std::optional<TrainingRanks> placed{};  // what ranks() made
+
+  // The group on these axes. The first call splits it, on every rank.
+  const TrainingRanks& ranks();
 };
 
 // The memory of a rank's device and of its node's host, and how many such devices a node has.
@@ -62,6 +64,9 @@ class WayMaker {
   //   seed  of what is drawn; of the run, so the same on every rank
   virtual std::unique_ptr<collectives::CommHook> make_hook(const Arguments& arguments,
                                                            std::uint64_t seed) const;
+
+  // A way in the slot axis: the maker of the layers that its ranks compute together.
+  virtual std::shared_ptr<const nn::LayerMaker> make_layers(Making& making) const;
 
   // Throws once, before any rank is started, what each rank would throw.
   //   Throws  UsageError

@@ -65,7 +65,9 @@ void link(const Recipe& recipe, const std::string& shown, const BuildTool& tool,
           StudentBuild& build) {
   std::vector<std::string> argv{recipe.compiler};
   argv.insert(argv.end(), recipe.link_flags.begin(), recipe.link_flags.end());
-  argv.push_back("-Wl,-z,noexecstack");  // whatever the object says of its stack
+  // Whatever the object says of its stack, and however a linker saves space: only instructions run,
+  // and no page of theirs holds data.
+  argv.insert(argv.end(), {"-Wl,-z,noexecstack", "-Wl,-z,separate-code"});
   argv.push_back(build.object.string());
   for (const fs::path& object : recipe.objects) argv.push_back(object.string());
   argv.push_back("-Wl,--start-group");

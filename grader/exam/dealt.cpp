@@ -20,9 +20,7 @@ class WrongPiece {
 
   Cause cause(std::size_t at) const {
     const auto places = deal_.places(rank_);
-    if (places[at] == Dealt::padding) {
-      return {"padding", "this element belongs to no parameter. It was 0 and has to stay 0"};
-    }
+    if (places[at] == Dealt::padding) return expected_.padding;
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
     if (expected_.mistakes) {
       for (const auto& mistake : expected_.mistakes(rank_)) {
@@ -30,7 +28,8 @@ class WrongPiece {
       }
     }
     for (int other = 0; other < deal_.ranks(); ++other) {
-      if (other == rank_ || !is(deal_.piece(other, expected_.whole))) continue;
+      if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
+      if (!is(deal_.piece(other, expected_.whole))) continue;
       return {"piece_of_another", text("it is right for rank ", other,
                                        ": whose piece is whose goes by the rank in the group")};
     }

@@ -56,6 +56,7 @@ struct ExpectedPieces {
   // Asked when something is wrong: the wholes that mistakes give.
   std::function<std::vector<Mistake<std::vector<double>>>(int rank)> mistakes{};
   Cause otherwise{"other_values", "other elements went into it, or they lie in other places"};
+  Cause padding{"padding", "this element belongs to no parameter. It was 0 and has to stay 0"};
 };
 
 // Compares each rank's piece with its part of the whole.

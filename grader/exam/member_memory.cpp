@@ -27,8 +27,9 @@ std::optional<sim::Service::Answer> MomentService::answer(const sim::Actor& who,
   if (moment.held_bytes < 0) throw Error("tensors of less than no bytes");
   ++told_[rank];
   MemberMemory& seen = seen_[rank];
+  seen.told_s.push_back(now);
   seen.told_bytes = std::max(seen.told_bytes, moment.held_bytes);
-  if (const auto bytes = read_(who.rank)) {
+  if (const auto bytes = read_ ? read_(who.rank) : std::nullopt) {
     seen.process_bytes = std::max(seen.process_bytes.value_or(0), *bytes);
   }
   return Answer{{}, now};

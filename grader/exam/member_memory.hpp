@@ -19,6 +19,7 @@ namespace lockstep::grader {
 struct MemberMemory {
   std::int64_t told_bytes = 0;                // of the part's tensors, says the player
   std::optional<std::int64_t> process_bytes;  // measured; nothing where the system does not tell
+  std::vector<double> told_s{};               // of each moment, when it told of it: in virtual time
 };
 
 class MomentService final : public TypedService<Moment> {
@@ -26,6 +27,7 @@ class MomentService final : public TypedService<Moment> {
   using ReadMemory = std::function<std::optional<std::int64_t>(int world_rank)>;
 
   //   steps  calls of the part; each member tells of each, and of the making
+  //   read   none in cases that are not about memory: to measure a process takes a while
   MomentService(Members members, std::uint32_t steps, ReadMemory read)
       : members_(std::move(members)),
         steps_(steps),

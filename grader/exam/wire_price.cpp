@@ -15,7 +15,7 @@ void check_wire(CaseRunner& runner, const Played& played, const WirePrice& price
   runner.note_par("bytes", sent, price.enough, played);
   constexpr double slack = 1.001;  // sizes are doubles here
   if (sent <= price.enough * slack) return;
-  Cause cause{"too_many_bytes", "something is sent that nobody needs, or sent more than once"};
+  Cause cause = price.otherwise;
   for (const auto& [bytes, mistake] : price.mistakes) {
     if (std::fabs(sent - bytes) <= bytes * (slack - 1)) cause = mistake;
   }

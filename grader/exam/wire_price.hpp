@@ -13,8 +13,9 @@ namespace lockstep::grader {
 struct WirePrice {
   double enough = 0;    // bytes from the busiest rank
   std::string of_what;  // "a reduce-scatter and an all-gather in each of 10 steps"
-  // Bytes that mistakes send. More than any of them is "too_many_bytes".
+  // Bytes that mistakes send, and the cause of any others.
   std::vector<std::pair<double, Cause>> mistakes{};
+  Cause otherwise{"too_many_bytes", "something is sent that nobody needs, or sent more than once"};
 };
 
 // The bytes that a reduce-scatter or an all-gather of `bytes` in all costs one rank: (N-1)/N ·

@@ -212,6 +212,7 @@ std::vector<Layer> layers_shown(Profile profile, const Attempts& filtered, const
   layers.push_back(filters("names of files", "stat_file"));
   layers.push_back(filters("advice on memory", "advice"));
   layers.push_back(filters("memory that can be run", "runnable_memory"));
+  layers.push_back(filters("memory that grows", "growing_memory"));
   layers.push_back(filters("memory that is shared", "shared_memory"));
   layers.push_back(filters("other programs", "become"));
   layers.push_back(filters("threads of others", "signal_thread"));

@@ -97,6 +97,20 @@ int try_runnable_memory() {
   return outcome;
 }
 
+// A page of instructions would grow in the same way.
+int try_to_grow_memory() {
+  constexpr std::size_t page = 4096;
+  void* small = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* large = ::mremap(small, page, 2 * page, MREMAP_MAYMOVE);
+  if (large == MAP_FAILED) {
+    const int outcome = errno;
+    ::munmap(small, page);
+    return outcome;
+  }
+  ::munmap(large, 2 * page);
+  return 0;
+}
+
 int try_to_become(const char* program) {
   char* words[] = {nullptr};
   return outcome_of(::execve(program, words, words));
@@ -148,6 +162,7 @@ std::string all_attempts(int port, int judge) {
               "\nstat_file ", try_to_look_at_a_file(),                     //
               "\nadvice ", try_advice(),                                   //
               "\nrunnable_memory ", try_runnable_memory(),                 //
+              "\ngrowing_memory ", try_to_grow_memory(),                   //
               "\nshared_memory ", try_memory(4096, MAP_SHARED),            //
               "\nbecome ", try_to_become("/nothing"),                      //
               "\nsignal_thread ", outcome_of(::syscall(SYS_tgkill, nobodys_pid, nobodys_pid, 0)),

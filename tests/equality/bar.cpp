@@ -41,7 +41,7 @@ train::Recipe recipe_of(const BarTask& task) {
                       .width = task.width,
                       .heads = 4,
                       .sequence = 16,
-                      .vocabulary = 256,
+                      .vocabulary = task.vocabulary,
                       .head = task.head,
                       .dropout = task.dropout,
                       .keep = task.keep};

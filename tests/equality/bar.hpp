@@ -24,6 +24,7 @@ struct BarTask {
   train::Precision precision{};
   std::int64_t layers = 4;
   std::int64_t width = 64;
+  std::int64_t vocabulary = 256;  // or more than there are bytes
   nn::OutputHead head = nn::OutputHead::tied;
   nn::Keep keep = nn::Keep::activations;
   Strands* strands = nullptr;  // of the rank that makes its strategy; course_of sets it

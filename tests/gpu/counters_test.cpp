@@ -60,6 +60,7 @@ void run_all(Device& device, DType dtype, Rows rows) {
   rows_by_number(some, dtype, device);
   for (const std::int64_t columns : {few, some, many}) {
     losses(64, columns, dtype, device);
+    split_losses(64, 2 * columns, dtype, device, odd ? 3 : 16);
     norms(64, columns, dtype, device);
     norms_again(64, columns, dtype, device);
     run_moves(dtype, device, 64, columns);
@@ -105,11 +106,12 @@ double times_the_ideal(const gpu::Figures& of) {
   return static_cast<double>(of.sectors) / static_cast<double>(of.sectors_needed);
 }
 
-// Whose requests are none of rows: a search through a list of numbers, and kernels of one thread.
+// Whose requests are none of rows: a search through a list of numbers, kernels of one thread, and
+// those that take one number of a row or none.
 bool has_rows(const std::string& kernel) {
   const std::string family = gpu::family_of(kernel);
   return family != "link_positions" && family != "clip" && family != "keep_first" &&
-         family != "factor_of_rows";
+         family != "factor_of_rows" && family != "pick" && family != "split_terms";
 }
 
 // What a request may move, beside the ideal. An odd row begins in the middle of a sector: 32 floats

@@ -34,6 +34,11 @@ void measure_rows(Distances& distances, OnPaper& paper, DType dtype, std::int64_
            "cross_entropy_backward", "count_correct"},
           dtype, [&](Device& device) { return losses(rows, width, dtype, device); });
   measure(distances, paper,
+          {"row_maximum", "row_maximum", "sum_of_exponentials", "picked_logits",
+           "split_cross_entropy", "split_cross_entropy_backward", "split_cross_entropy_backward",
+           "split_cross_entropy", "split_cross_entropy_backward", "split_cross_entropy_backward"},
+          dtype, [&](Device& device) { return split_losses(rows, width, dtype, device); });
+  measure(distances, paper,
           {"layer_norm", "layer_norm, mean", "layer_norm, inverse deviation", "rms_norm",
            "rms_norm, inverse deviation", "layer_norm backward, x", "layer_norm backward, weight",
            "layer_norm backward, bias", "rms_norm backward, x", "rms_norm backward, weight"},

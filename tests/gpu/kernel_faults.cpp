@@ -141,6 +141,11 @@ void check_outside(OnPaper& paper) {
       const auto [loss, probabilities] = ops::cross_entropy(logits, numbers);
       const Tensor grad =
           ops::cross_entropy_backward(full({1}, 1, DType::float32, device), probabilities, numbers);
+      const ops::ColumnSplit split{0, columns, columns};
+      const Tensor most = ops::row_maximum(logits, split);
+      const Tensor sum = ops::sum_of_exponentials(logits, most, split);
+      const Tensor of_split = ops::split_cross_entropy_backward(
+          full({1}, 1, DType::float32, device), logits, most, sum, numbers, split);
       ops::embedding(full({columns, 2}, 1, DType::float32, device),
                      full({1300}, limit, DType::int64, device));
       CHECK_THROWS_AS(ops::count_correct(logits, numbers), ContractError);
@@ -148,6 +153,8 @@ void check_outside(OnPaper& paper) {
       CHECK(number_of(table_grad, 131) == 0);
       CHECK(number_of(grad, columns) == 0);
       CHECK(number_of(grad, columns + 1) == 0);
+      CHECK(number_of(of_split, columns) == 0);
+      CHECK(number_of(of_split, columns + 1) == 0);
     }
   }
   CHECK(paper.findings() == "");

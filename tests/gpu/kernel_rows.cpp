@@ -36,7 +36,10 @@ Results peaks(std::int64_t classes, DType dtype, Device& device) {
   const Tensor labels = integers(places, device);
   const auto [loss, probabilities] = ops::cross_entropy(logits, labels);
   const auto correct = static_cast<double>(ops::count_correct(logits, labels));
-  return {ops::softmax(logits), loss, probabilities, full({1}, correct, DType::float64, device)};
+  const ops::ColumnSplit all{0, classes, classes};
+  const Tensor maximum = ops::row_maximum(logits, all);
+  return {maximum,       ops::sum_of_exponentials(logits, maximum, all), ops::softmax(logits), loss,
+          probabilities, full({1}, correct, DType::float64, device)};
 }
 
 // Of rows with many equal numbers, the first largest is meant.
@@ -80,6 +83,16 @@ Results lone_head(std::int64_t tokens, std::int64_t size, DType dtype, Device& d
 
 }  // namespace
 
+// Columns and padding of a split. Its columns end in each of a lane's turns, of which the compiler
+// takes up to three first and then four at a time.
+struct EndOfTurn {
+  std::int64_t columns, padding;
+};
+constexpr EndOfTurn ends_of_turns[] = {{10, 3},  {40, 3},   {70, 3},  {10, 110}, {40, 80},
+                                       {70, 50}, {100, 30}, {140, 3}, {200, 3}};
+constexpr EndOfTurn ends_of_turns_of_blocks[] = {{300, 1200}, {600, 1100},  {300, 750}, {600, 480},
+                                                 {1155, 3},   {1155, 1024}, {1600, 3},  {1900, 3}};
+
 Results all_losses(DType dtype, Device& device) {
   Results all;
   for (const std::int64_t classes : {147, 208, 128}) {
@@ -91,14 +104,23 @@ Results all_losses(DType dtype, Device& device) {
   const auto none =
       ops::cross_entropy(noise({0, 3}, dtype, device), integers({}, device), {ops::Reduction::sum});
   all.push_back(none.loss);
+  append(all, split_losses(0, 3, dtype, device));
+  append(all, split_losses(9, 2 * 147, dtype, device));
+  for (const auto& [columns, padding] : ends_of_turns) {
+    append(all, split_losses(9, 2 * columns, dtype, device, padding));
+  }
   for (const std::int64_t rows : {2048, 2052, 2148, 2055, 770, 600}) {
     append(all, losses(rows, 3, dtype, device));
+    append(all, split_losses(rows, 6, dtype, device));
   }
   return all;
 }
 
 Results long_losses(DType dtype, Device& device) {
   Results all;
+  for (const auto& [columns, padding] : ends_of_turns_of_blocks) {
+    append(all, split_losses(3, 2 * columns, dtype, device, padding));
+  }
   for (const std::int64_t classes : {1155, 1600}) {
     append(all, losses(3, classes, dtype, device));
     append(all, steep(3, classes, dtype, device));

@@ -68,6 +68,7 @@ Results element_by_element(DType dtype, Device& device, std::int64_t columns) {
           ops::sum_rows(noise({37, 33}, dtype, device, 8)),
           ops::sum_to(x, {columns}),
           ops::dropout(x, {.rate = 0.4, .seed = 5, .first_sample = 2, .sample_stride = 3}),
+          ops::dropout(x, {.rate = 0.4, .seed = 5, .first_element = 7}),
           ops::dropout(noise({2, 131}, dtype, device, 9), {.rate = 0, .seed = 1})};
 }
 
@@ -210,10 +211,14 @@ Results global_norms(DType dtype, Device& device) {
 Results rows_by_number(std::int64_t columns, DType dtype, Device& device) {
   const Tensor table = noise({6, columns}, dtype, device);
   const Tensor few = integers({5, 0, 3, 3}, device), many = drawn_indices(90, 6, device);
-  return {ops::embedding(table, few.view({2, 2})), ops::embedding(table, many),
-          ops::embedding_backward(noise({4, columns}, dtype, device, 1), few, 6),
-          ops::embedding_backward(noise({90, columns}, dtype, device, 2), many, 7),
-          ops::embedding_backward(noise({0, columns}, dtype, device, 2), integers({}, device), 2)};
+  return {
+      ops::embedding(table, few.view({2, 2})),
+      ops::embedding(table, many),
+      ops::embedding_backward(noise({4, columns}, dtype, device, 1), few, 6),
+      ops::embedding_backward(noise({90, columns}, dtype, device, 2), many, 7),
+      ops::embedding_backward(noise({0, columns}, dtype, device, 2), integers({}, device), 2),
+      ops::split_embedding(table, many, {2, 3, 6}),
+      ops::split_embedding_backward(noise({90, columns}, dtype, device, 3), many, {2, 3, 6}, 5)};
 }
 
 Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin) {
@@ -260,6 +265,41 @@ Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& dev
   }
   const auto correct = static_cast<double>(ops::count_correct(logits, labels));
   out.push_back(full({1}, correct, DType::float64, device));
+  return out;
+}
+
+Results split_losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device,
+                     std::int64_t padding) {
+  const std::int64_t half = (classes + 1) / 2;
+  const ops::ColumnSplit splits[] = {{0, half, classes}, {half, classes - half, classes}};
+  const Tensor logits[] = {noise({rows, half}, dtype, device),
+                           noise({rows, classes - half + padding}, dtype, device, 1)};
+  std::vector<double> wanted;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    wanted.push_back(r % 3 == 1 ? -100 : static_cast<double>(r * 7 % classes));
+  }
+  const Tensor labels = integers(wanted, device);
+  Tensor maximum = ops::row_maximum(logits[0], splits[0]);
+  const Tensor other = ops::row_maximum(logits[1], splits[1]);
+  Results out{maximum.clone(), other};
+  maximum.reduce_(other, ReduceOp::max);
+  Tensor sum = ops::sum_of_exponentials(logits[0], maximum, splits[0]);
+  const ops::CrossEntropyOptions summed{ops::Reduction::sum};
+  Tensor picked = ops::picked_logits(logits[0], labels, splits[0], summed);
+  out.push_back(sum.clone());
+  out.push_back(picked.clone());
+  sum.reduce_(ops::sum_of_exponentials(logits[1], maximum, splits[1]), ReduceOp::sum);
+  picked.reduce_(ops::picked_logits(logits[1], labels, splits[1], summed), ReduceOp::sum);
+  for (const auto reduction : {ops::Reduction::mean, ops::Reduction::sum}) {
+    if (rows == 0 && reduction == ops::Reduction::mean) continue;  // there is none
+    const Tensor loss = ops::split_cross_entropy(maximum, sum, picked, labels, {reduction});
+    const Tensor of_loss = full({1}, 0.5, loss.dtype(), device);
+    out.push_back(loss);
+    for (const int i : {0, 1}) {
+      out.push_back(ops::split_cross_entropy_backward(of_loss, logits[i], maximum, sum, labels,
+                                                      splits[i], {reduction}));
+    }
+  }
   return out;
 }
 

@@ -34,6 +34,10 @@ struct Attended {
 Results activations(std::int64_t count, DType dtype, Device& device, std::int64_t begin = 0);
 Results sums(DType dtype, Device& device);
 Results losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device);
+// Rows in two splits, of which the second has columns of padding. Statistics first, then losses and
+// gradients.
+Results split_losses(std::int64_t rows, std::int64_t classes, DType dtype, Device& device,
+                     std::int64_t padding = 3);
 Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
 Results norms_again(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
 Results products(DType dtype, Device& device);

@@ -61,6 +61,24 @@ TEST_CASE("gpu: softmax and the loss are the CPU's to a few units, by warps and 
   }
 }
 
+// Sums are of half a row; the losses and gradients are made of them.
+TEST_CASE("gpu: the loss of split rows is the CPU's to a few units, by warps and by blocks") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    const Units of_rows = rounded_once(dtype, 16), of_statistics{16};
+    const std::vector<Units> units{same_bits, same_bits, of_statistics, same_bits, of_statistics,
+                                   of_rows,   of_rows,   of_statistics, of_rows,   of_rows};
+    for (const std::int64_t classes : widths) {
+      check_beside(
+          paper, text("9 rows of ", classes, " ", name_of(dtype)),
+          [&](Device& device) { return split_losses(9, classes, dtype, device); }, units);
+    }
+    check_beside(
+        paper, text("3 rows of ", 2 * block_width, " ", name_of(dtype)),
+        [&](Device& device) { return split_losses(3, 2 * block_width, dtype, device); }, units);
+  }
+}
+
 // A row of one column is its own mean, so that what is left after it is nothing but rounding.
 TEST_CASE("gpu: norms are the CPU's to a few units, by warps and by blocks") {
   OnPaper paper;

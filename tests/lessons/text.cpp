@@ -89,7 +89,8 @@ std::optional<std::string> quoted_file(const Block& block) {
 std::vector<std::string> links_of(const std::string& text) {
   std::vector<std::string> links;
   for (const std::string& target : between(without_blocks(text), "](", ')')) {
-    if (target.find("://") != std::string::npos || target.front() == '#') continue;
+    const bool is_code = target.find(' ') != std::string::npos;  // [](const Tensor& grad)
+    if (is_code || target.find("://") != std::string::npos || target.front() == '#') continue;
     links.push_back(target.substr(0, target.find('#')));
   }
   return links;

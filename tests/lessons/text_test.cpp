@@ -22,6 +22,7 @@ TEST_CASE("lesson text: blocks carry their info, their lines and where they stan
 TEST_CASE("lesson text: links to files are found, addresses of the web are not") {
   const auto links = links_of("[a](b.md) [c](d.md#part) [e](https://example.org) [f](#here)\n");
   CHECK(links == std::vector<std::string>{"b.md", "d.md"});
+  CHECK(links_of("    sort(all, [](const Node& a, const Node& b) { return true; });\n").empty());
 }
 
 TEST_CASE("lesson text: paths in code spans are found, patterns are not") {

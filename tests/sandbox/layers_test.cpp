@@ -92,9 +92,10 @@ TEST_CASE("sandbox: without the filter the probe misses the filter, and nothing 
   const auto layers = layers_shown(Profile::namespaces, bare, bare);
   CHECK_FALSE(holds(layers, "filter: sockets"));
   CHECK_FALSE(holds(layers, "filter: processes"));
-  for (const char* name : {"bytes out of band", "attached descriptors", "messages",
-                           "names of files", "advice on memory", "memory that can be run",
-                           "memory that is shared", "other programs", "threads of others"}) {
+  for (const char* name :
+       {"bytes out of band", "attached descriptors", "messages", "names of files",
+        "advice on memory", "memory that can be run", "memory that grows", "memory that is shared",
+        "other programs", "threads of others"}) {
     CHECK_FALSE(holds(layers, std::string("filter: ") + name));
   }
   CHECK(holds(layers, "names of files"));

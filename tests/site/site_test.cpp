@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 
+#include "engine/base/temporary_folder.hpp"
+#include "grader/course/command.hpp"
 #include "tests/catch.hpp"
 #include "tests/site/site_text.hpp"
 
@@ -110,6 +112,18 @@ void draws_formulas() {
   CHECK(text_of(site / "lesson_05.html").find("<math display=\"block\">") != std::string::npos);
 }
 
+// A command of Doxygen's that a reader sees was swallowed by the words in front of it, with all
+// that stands between.
+void shows_no_command() {
+  for (const Page& page : built()) {
+    if (of_header(page)) continue;
+    INFO(page.path.filename().string());
+    for (const char* command : {"@ref ", "@anchor ", "htmlonly", "endcode"}) {
+      CHECK(count_of(command, page.text) == 0);
+    }
+  }
+}
+
 void compares_pipelines() {
   built();
   CHECK(count_of("<img src=\"figures/pipelines/", text_of(site / "pipelines.html")) == 45);
@@ -149,6 +163,20 @@ void loads_nothing() {
   }
 }
 
+// What Doxygen is given of a lesson with this text.
+std::string converted(const std::string& text) {
+  const lockstep::TemporaryFolder folder("site");
+  const fs::path lesson = folder.path() / "lessons" / "99_made_up";
+  fs::create_directories(lesson);
+  std::ofstream(lesson / "README.md") << text;
+  const auto awk = lockstep::grader::run_command(
+      {"awk", "-v", "root=" + folder.path().string(), "-f", LOCKSTEP_ROOT "/docs/site/pages.awk",
+       (lesson / "README.md").string()},
+      folder.path(), {});
+  REQUIRE(awk.exit_code == 0);
+  return awk.output;
+}
+
 }  // namespace
 
 // One test, since the site is built once.
@@ -157,8 +185,24 @@ TEST_CASE("the site: it is built without a warning, complete, and needs nothing 
   SECTION("every lesson is a page in the tree, with its figures") { shows_lessons(); }
   SECTION("every task is a page, whose hints are folded") { shows_tasks(); }
   SECTION("each run that is to be predicted has its form") { asks_for_predictions(); }
+  SECTION("a reader sees no command of Doxygen's") { shows_no_command(); }
   SECTION("a formula is drawn by the browser itself") { draws_formulas(); }
   SECTION("schedules of pipelines can be compared") { compares_pipelines(); }
   SECTION("links lead to pages and places that are there") { leads_somewhere(); }
   SECTION("nothing is loaded from elsewhere") { loads_nothing(); }
+}
+
+TEST_CASE("the site: a link or a code span that the next line ends is put on one line") {
+  CHECK(converted("See [the\n  lesson](../02_x/README.md), and\nmore.\n") ==
+        "See [the lesson](@ref lesson_02), and\nmore.\n");
+  CHECK(converted("Run `./lab\ndocs` and [the\nlesson](../02_x/README.md).\n") ==
+        "Run `./lab docs` and [the lesson](@ref lesson_02).\n");
+  const std::string intervals = "Of [0, 2) and `[1, 3)`,\nof [4,\n5] and [6, 7)\n\n(no link).\n";
+  CHECK(converted(intervals) == intervals);
+  CHECK(converted("```text\n[a\nb](c) `d\n`\n```\n") ==
+        "\n```{.unparsed}\n[a\nb](c) `d\n`\n```\n\n");
+}
+
+TEST_CASE("the site: a code span with an apostrophe gets two backticks") {
+  CHECK(converted("`'*/05'` and `05`\n") == "``'*/05'`` and `05`\n");
 }

@@ -98,6 +98,31 @@ class FarKernels final : public Kernels {
                               const ops::CrossEntropyOptions& options, Out out) const override {
     launch<&Kernels::cross_entropy_backward>(grad, probabilities, labels, options, out);
   }
+  void row_maximum(const Tensor& logits, const ops::ColumnSplit& columns,
+                   Out maximum) const override {
+    launch<&Kernels::row_maximum>(logits, columns, maximum);
+  }
+  void sum_of_exponentials(const Tensor& logits, const Tensor& maximum,
+                           const ops::ColumnSplit& columns, Out sum) const override {
+    launch<&Kernels::sum_of_exponentials>(logits, maximum, columns, sum);
+  }
+  void picked_logits(const Tensor& logits, const Tensor& labels, const ops::ColumnSplit& columns,
+                     const ops::CrossEntropyOptions& options, Out picked) const override {
+    launch<&Kernels::picked_logits>(logits, labels, columns, options, picked);
+  }
+  void split_cross_entropy(const Tensor& maximum, const Tensor& sum, const Tensor& picked,
+                           const Tensor& labels, const ops::CrossEntropyOptions& options,
+                           Out loss) const override {
+    launch<&Kernels::split_cross_entropy>(maximum, sum, picked, labels, options, loss);
+  }
+  void split_cross_entropy_backward(const Tensor& grad, const Tensor& logits, const Tensor& maximum,
+                                    const Tensor& sum, const Tensor& labels,
+                                    const ops::ColumnSplit& columns,
+                                    const ops::CrossEntropyOptions& options,
+                                    Out out) const override {
+    launch<&Kernels::split_cross_entropy_backward>(grad, logits, maximum, sum, labels, columns,
+                                                   options, out);
+  }
   void count_correct(const Tensor& logits, const Tensor& labels, Out count) const override {
     launch<&Kernels::count_correct>(logits, labels, count);
   }
@@ -116,11 +141,13 @@ class FarKernels final : public Kernels {
     launch<&Kernels::norm_backward>(grad, x, weight, mean, inverse_deviation, dx, dweight, dbias);
   }
 
-  void embedding(const Tensor& table, const Tensor& indices, Out rows) const override {
-    launch<&Kernels::embedding>(table, indices, rows);
+  void embedding(const Tensor& table, const Tensor& indices, std::int64_t first,
+                 Out rows) const override {
+    launch<&Kernels::embedding>(table, indices, first, rows);
   }
-  void embedding_backward(const Tensor& grad, const Tensor& indices, Out table) const override {
-    launch<&Kernels::embedding_backward>(grad, indices, table);
+  void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                          Out table) const override {
+    launch<&Kernels::embedding_backward>(grad, indices, first, table);
   }
   void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const override {
     launch<&Kernels::dropout>(x, mask, y);

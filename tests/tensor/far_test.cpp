@@ -155,6 +155,13 @@ Results losses(DType dtype, Device& device) {
     out.push_back(probabilities);
     out.push_back(ops::cross_entropy_backward(of_loss, probabilities, labels, {reduction}));
   }
+  const ops::ColumnSplit split{1, 4, 7};  // and two columns of padding
+  const Tensor most = ops::row_maximum(logits, split),
+               sum = ops::sum_of_exponentials(logits, most, split),
+               picked = ops::picked_logits(logits, labels, split),
+               loss = ops::split_cross_entropy(most, sum, picked, labels);
+  const Tensor back = ops::split_cross_entropy_backward(loss, logits, most, sum, labels, split);
+  out.insert(out.end(), {most, sum, picked, loss, back});
   return out;
 }
 
@@ -185,7 +192,9 @@ Results rows_by_number(DType dtype, Device& device) {
   const Tensor table = noise({6, 5}, dtype, device);
   const Tensor indices = integers({5, 0, 3, 3}, device);
   return {ops::embedding(table, indices.view({2, 2})),
-          ops::embedding_backward(noise({4, 5}, dtype, device, 1), indices, 6)};
+          ops::embedding_backward(noise({4, 5}, dtype, device, 1), indices, 6),
+          ops::split_embedding(table, indices, {2, 3, 6}),
+          ops::split_embedding_backward(noise({4, 5}, dtype, device, 2), indices, {2, 3, 6}, 5)};
 }
 
 Results attention(DType dtype, Device& device) {

@@ -112,6 +112,9 @@ Results by_rows(const Source& source, std::int64_t count, Device& device) {
   const Tensor labels = from_values(classes, {4}, DType::int64, device);
   const Tensor y = ops::softmax(x);
   const auto [loss, probabilities] = ops::cross_entropy(x, labels, {});
+  const ops::ColumnSplit split{0, count, count};
+  const Tensor maximum = ops::row_maximum(x, split);
+  const Tensor sum = ops::sum_of_exponentials(x, maximum, split);
   const auto layer = ops::layer_norm(x, weight, bias, 1e-5);
   const auto rms = ops::rms_norm(x, weight, 1e-5);
   const auto of_layer = ops::norm_backward(grad, x, weight, layer.mean, layer.inverse_deviation);
@@ -122,6 +125,10 @@ Results by_rows(const Source& source, std::int64_t count, Device& device) {
       loss,
       probabilities,
       ops::cross_entropy_backward(full({1}, 0.5, loss.dtype(), device), probabilities, labels, {}),
+      maximum,
+      sum,
+      ops::split_cross_entropy_backward(full({1}, 0.5, loss.dtype(), device), x, maximum, sum,
+                                        labels, split),
       layer.y,
       layer.mean,
       layer.inverse_deviation,

@@ -160,6 +160,10 @@ TEST_CASE("dropout: a sample's mask is the same on any layout of ranks, and keep
   // 4000 draws: the mean deviates by 0.009; this is four of them.
   CHECK(std::abs(kept / 4000 - 1) < 0.037);
   CHECK(doubles_of(ops::dropout(ones, {0.25, 8, 0, 1})) != whole);
+  // The second half of the first sample, by itself.
+  const auto later = doubles_of(ops::dropout(full({1, 500}, 1, DType::float64, cpu),
+                                             {.rate = 0.25, .seed = 7, .first_element = 500}));
+  CHECK(std::equal(later.begin(), later.end(), whole.begin() + 500));
   CHECK_THROWS_AS(ops::dropout(ones, {1.0, 7, 0, 1}), ContractError);
 }
 

@@ -32,6 +32,7 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
     train::JsonLog log(path, {.model = "mlp",
                               .backend = "gloo",
                               .device = "cpu",
+                              .options = "--zero 2 --masters",
                               .parameters = 10,
                               .ranks = 4,
                               .shares = 4,
@@ -60,6 +61,7 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
   CHECK(lines[0]["ranks"] == 4);
   CHECK(lines[0]["backend"] == "gloo");
   CHECK(lines[0]["device"] == "cpu");
+  CHECK(lines[0]["options"] == "--zero 2 --masters");
   CHECK(lines[0]["batch_size"] == 32);
   CHECK(lines[0]["global_batch"] == 128);
   CHECK(lines[0]["seed"] == 7);

@@ -3,6 +3,7 @@
 #include "engine/train/way.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -39,12 +40,13 @@ std::string refusal(const Words& words, std::span<const Way> ways = train::decla
 // Words that choose a way; none where nothing has to be typed.
 Words words_for(const Way& way) {
   static const std::map<std::string, std::string> values{
-      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"}};
+      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"}, {"tp", "2"}};
   if (way.option.empty()) return {};
   Words words{"--" + way.option};
   if (const auto value = values.find(way.option); value != values.end()) {
     words.push_back(value->second);
   }
+  if (way.option == "tp") words.insert(words.end(), {"--model", "gpt"});
   return words;
 }
 
@@ -79,17 +81,17 @@ TEST_CASE("ways: each has a name of its own, and is chosen by its option alone")
     CAPTURE(way.stem);
     CHECK(stems.insert(way.stem).second);
     CHECK(names.insert(way.name).second);
-    CHECK(way.slot != Slot::axis);
     const Arguments arguments = parsed(words_for(way));
     CHECK(way.chosen(arguments) == !way.option.empty());
     const auto chosen = train::ways_of(arguments, train::declared_ways());
     CHECK(std::ranges::any_of(chosen, [&](const Way* one) { return one->stem == way.stem; }));
-    CHECK(chosen.size() == (way.slot == Slot::hook ? 2 : 1));
+    const bool added = way.slot == Slot::hook || way.slot == Slot::axis;
+    CHECK(chosen.size() == (added ? 2 : 1));
   }
   CHECK(train::trainer_of(parsed({}), train::declared_ways()).stem == "ddp");
 }
 
-TEST_CASE("ways: two that are typed together do not combine, in either order, for one reason") {
+TEST_CASE("ways: two that do not combine are refused in either order, for one reason") {
   int refused = 0;
   const auto& ways = train::declared_ways();
   for (std::size_t i = 0; i < ways.size(); ++i) {
@@ -98,13 +100,20 @@ TEST_CASE("ways: two that are typed together do not combine, in either order, fo
       CAPTURE(ways[i].stem, ways[j].stem);
       const Words one = words_for(ways[i]), other = words_for(ways[j]);
       const std::string why = refusal(both(one, other));
+      const bool combine =
+          std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp"},
+                              [&](const char* stem) { return stem == ways[j].stem; });
+      if (ways[i].stem == "tensor" && combine) {
+        CHECK(why == "");
+        continue;
+      }
       CHECK(why == refusal(both(other, one)));
       CHECK_THAT(why, contains("--" + ways[i].option) || contains("--" + ways[j].option));
       CHECK(why.size() > 40);
       ++refused;
     }
   }
-  CHECK(refused == 21);
+  CHECK(refused == 24);
 }
 
 TEST_CASE("ways: the sentence is the one that a way declares, for each of the other's options") {
@@ -208,7 +217,7 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
 }
 
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
-  const auto ways = with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::cp)});
+  const auto ways = with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::ep)});
   const auto ranks = [&](const Words& words) { return apps::ranks_of(parsed(words, ways), ways); };
   CHECK(train::ranks_of_axes(parsed({"--one", "2", "--two", "3"}, ways), ways) == 6);
   CHECK(ranks({}) == 1);
@@ -221,24 +230,46 @@ TEST_CASE("ways: axes combine with each other, and multiply the ranks that share
 }
 
 TEST_CASE("ways: ranks that are left after the axes are dp, and the pipeline is an axis") {
-  const auto ways = with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::cp)});
+  const auto ways = with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::ep)});
   const auto axes = [&](const Words& words, int ranks) {
     return train::axes_of(parsed(words, ways), ways, ranks);
   };
   CHECK(axes({}, 6) == mesh::AxisSizes{.dp = 6});
   CHECK(axes({"--pp", "3"}, 6) == mesh::AxisSizes{.dp = 2, .pp = 3});
   CHECK(axes({"--one", "2", "--two", "2", "--pp", "2"}, 16) ==
-        mesh::AxisSizes{.tp = 2, .cp = 2, .dp = 2, .pp = 2});
+        mesh::AxisSizes{.cp = 2, .ep = 2, .dp = 2, .pp = 2});
 }
 
 TEST_CASE("ways: a way in the slot axis says which, and no two ways have the same one") {
-  Way nowhere = axis("one", mesh::Axis::tp);
+  Way nowhere = axis("one", mesh::Axis::cp);
   nowhere.axis.reset();
   CHECK_THROWS_WITH(apps::train_options(with({nowhere})),
                     contains("one parallelism is in the slot axis and says no axis"));
   CHECK_THROWS_WITH(
-      apps::train_options(with({axis("one", mesh::Axis::tp), axis("two", mesh::Axis::tp)})),
-      contains("two parallelism has the axis tp, as one parallelism"));
+      apps::train_options(with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::cp)})),
+      contains("two parallelism has the axis cp, as one parallelism"));
+}
+
+TEST_CASE("ways: what does not combine with --tp is told in a sentence each") {
+  const auto told = [](Words more) {
+    more.insert(more.end(), {"--tp", "2", "--model", "gpt"});
+    return refusal(more);
+  };
+  CHECK(told({"--sp"}) == "");
+  CHECK(told({"--accumulate", "2", "--no-overlap"}) != "");
+  CHECK(told({"--no-overlap"}) == "");
+  CHECK(told({"--pp", "2"}) == "");
+  CHECK(told({"--pp", "2", "--zero", "1"}) == "");
+  CHECK(told({"--zero", "3"}) == "");
+  CHECK_THAT(told({"--zero", "2", "--offload", "optimizer"}), contains("--offload does not"));
+  CHECK_THAT(told({"--compress", "fp16"}), contains("what it leaves out differs"));
+  CHECK_THAT(told({"--horovod"}), contains("Horovod decides by itself"));
+  CHECK_THAT(told({"--async"}), contains("a worker's layers would need"));
+  CHECK_THAT(told({"--masters", "--dtype", "bfloat16"}), contains("--masters does not combine"));
+  CHECK_THAT(told({"--join", "live"}), contains("would have to run out of samples together"));
+  CHECK_THAT(refusal({"--tp", "2"}), contains("--tp splits the layers of a transformer"));
+  CHECK(refusal({"--tp", "1"}) == "");
+  CHECK_THAT(refusal({"--sp", "--model", "gpt"}), contains("--sp cuts sequences among the ranks"));
 }
 
 TEST_CASE("ways: docs/training.md shows the options of train as they are declared") {

@@ -32,16 +32,18 @@ std::vector<ZeroOptions> all_options() {
           {{Sharding::full_shard, 1, zero::Cut::rows, Offload::all}, {}, 2}};
 }
 
-// What rank 0 saw; without options: DDP.
+// What rank 0 saw; without options: DDP. As many ranks as `alike` read each share, and compute the
+// same.
 Losses run(int ranks, const std::optional<ZeroOptions>& options, train::TrainOptions of_loop,
-           const std::filesystem::path& folder = {}) {
+           const std::filesystem::path& folder = {}, int alike = 1) {
   Losses seen;
   test::on_fibers(ranks, [&](comm::ProcessGroup& group) {
     CpuDevice device;
     const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
+    const train::TrainingRanks placed(group, {.tp = alike, .dp = ranks / alike});
     const auto strategy =
-        options ? train::make_zero(group, device, recipe, 0.5, *options)
-                : train::make_ddp_or_plain(group, device, recipe,
+        options ? train::make_zero(placed, device, recipe, 0.5, *options)
+                : train::make_ddp_or_plain(placed, device, recipe,
                                            {.accumulate = of_loop.accumulate, .clip_norm = 0.5});
     Losses mine;
     test::train_small(group, *strategy, "adamw", of_loop, folder, mine);
@@ -71,6 +73,15 @@ TEST_CASE("zero: losses and evaluations are DDP's, also where ranks have unequal
       test::check_same(run(ranks, options, of_loop), run(ranks, std::nullopt, of_loop),
                        test::rounding);
     }
+  }
+}
+
+TEST_CASE("zero: where two ranks compute the same, one of them counts it in the norm") {
+  const train::TrainOptions of_loop{.batch_size = 6, .epochs = 1};
+  for (const ZeroOptions& options :
+       {ZeroOptions{{Sharding::full_shard, 1}}, ZeroOptions{{Sharding::zero_2, 0}}}) {
+    CAPTURE(static_cast<int>(options.sharding.sharding));
+    test::check_same(run(4, options, of_loop, {}, 2), run(2, options, of_loop), 0);
   }
 }
 

@@ -1,5 +1,5 @@
-// -log softmax at the labels. Rows are independent; their terms go to scratch in float64, and one
-// block adds them in the order of rows.
+// -log softmax at the labels, of whole rows and of rows that are split. Rows are independent; their
+// terms go to scratch in float64, and one block adds them in the order of rows.
 #include "engine/gpu/kernels/ordered_sums.cuh"
 #include "engine/gpu/kernels/softmax_rows.cuh"
 #include "engine/gpu/kernels/table.hpp"
@@ -75,6 +75,86 @@ __global__ void entropy_backward_rows(const T* probabilities, Labels labels, con
   }
 }
 
+// Split rows: the columns that are here, and padding behind them.
+template <typename T>
+struct SplitRows {
+  const T* logits;
+  std::int64_t rows, width;
+  ops::ColumnSplit columns;
+};
+
+template <typename T, int size>
+__global__ void maximum_rows(SplitRows<T> x, Wide<T>* maximum) {
+  using Row = Team<size>;
+  for (std::int64_t r = Row::first_row(); r < x.rows; r += Row::row_step()) {
+    Wide<T> most = -static_cast<Wide<T>>(INFINITY);
+    for (std::int64_t j = Row::lane(); j < x.columns.count; j += size) {
+      most = Largest{}(most, wide(x.logits[r * x.width + j]));
+    }
+    most = Row::largest(most);
+    if (Row::lane() == 0) maximum[r] = most;
+  }
+}
+
+template <typename T, int size>
+__global__ void exponential_rows(SplitRows<T> x, const Wide<T>* maximum, Wide<T>* sum) {
+  using Row = Team<size>;
+  for (std::int64_t r = Row::first_row(); r < x.rows; r += Row::row_step()) {
+    Wide<T> total = 0;
+    for (std::int64_t j = Row::lane(); j < x.columns.count; j += size) {
+      total += exponential(wide(x.logits[r * x.width + j]) - maximum[r]);
+    }
+    total = Row::sum(total);
+    if (Row::lane() == 0) sum[r] = total;
+  }
+}
+
+template <typename T>
+__global__ void pick(SplitRows<T> x, const std::int64_t* labels, std::int64_t ignored,
+                     Wide<T>* picked) {
+  for (std::int64_t r = first_place(); r < x.rows; r += place_step()) {
+    const std::int64_t k = labels[r] - x.columns.first;
+    const bool here = labels[r] != ignored && k >= 0 && k < x.columns.count;
+    picked[r] = here ? wide(x.logits[r * x.width + k]) : Wide<T>(0);
+  }
+}
+
+template <typename V>
+__global__ void split_terms(const V* maximum, const V* sum, const V* picked, Labels labels,
+                            double* terms) {
+  for (std::int64_t r = first_place(); r < labels.rows; r += place_step()) {
+    terms[r] = labels.of_row[r] != labels.ignored
+                   ? log(static_cast<double>(sum[r])) +
+                         (static_cast<double>(maximum[r]) - static_cast<double>(picked[r]))
+                   : 0;
+  }
+}
+
+template <typename T, int size>
+__global__ void split_backward_rows(SplitRows<T> x, const Wide<T>* maximum, const Wide<T>* sum,
+                                    Labels labels, const double* factor, T* out) {
+  using Row = Team<size>;
+  using V = Wide<T>;
+  const V by = static_cast<V>(*factor);
+  for (std::int64_t r = Row::first_row(); r < x.rows; r += Row::row_step()) {
+    const std::int64_t label = labels.of_row[r];
+    const std::int64_t count = labels.counts(label) ? x.columns.count : 0;
+    const V most = maximum[r], inverse = 1 / sum[r];
+    for (std::int64_t j = Row::lane(); j < x.width; j += size) {
+      const std::int64_t at = r * x.width + j;
+      const V wanted = j == label - x.columns.first ? V(1) : V(0);
+      out[at] = static_cast<T>(
+          j < count ? (exponential(wide(x.logits[at]) - most) * inverse - wanted) * by : V(0));
+    }
+  }
+}
+
+template <typename T>
+SplitRows<T> split_rows_of(const Tensor& logits, const ops::ColumnSplit& columns) {
+  const auto [rows, width] = rows_of(logits);
+  return {elements<const T>(logits), rows, width, columns};
+}
+
 Labels labels_of(const Tensor& logits, const Tensor& labels,
                  const ops::CrossEntropyOptions& options) {
   const auto [rows, classes] = rows_of(logits);
@@ -117,6 +197,83 @@ void cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& 
     });
   });
   check_launch("cross_entropy_backward");
+}
+
+void row_maximum(const Call& call, const Tensor& logits, const ops::ColumnSplit& columns,
+                 const Tensor& maximum) {
+  visit_float(logits, [&]<typename T>() {
+    const auto x = split_rows_of<T>(logits, columns);
+    by_rows(x.rows, columns.count, [&]<int size>(unsigned blocks, unsigned threads) {
+      maximum_rows<T, size><<<blocks, threads, 0, call.stream>>>(x, elements<Wide<T>>(maximum));
+    });
+  });
+  check_launch("row_maximum");
+}
+
+void sum_of_exponentials(const Call& call, const Tensor& logits, const Tensor& maximum,
+                         const ops::ColumnSplit& columns, const Tensor& sum) {
+  visit_float(logits, [&]<typename T>() {
+    const auto x = split_rows_of<T>(logits, columns);
+    by_rows(x.rows, columns.count, [&]<int size>(unsigned blocks, unsigned threads) {
+      exponential_rows<T, size><<<blocks, threads, 0, call.stream>>>(
+          x, elements<const Wide<T>>(maximum), elements<Wide<T>>(sum));
+    });
+  });
+  check_launch("sum_of_exponentials");
+}
+
+void picked_logits(const Call& call, const Tensor& logits, const Tensor& labels,
+                   const ops::ColumnSplit& columns, const ops::CrossEntropyOptions& options,
+                   const Tensor& picked) {
+  if (picked.numel() == 0) return;
+  visit_float(logits, [&]<typename T>() {
+    const auto x = split_rows_of<T>(logits, columns);
+    pick<<<blocks_for(x.rows, block_threads), block_threads, 0, call.stream>>>(
+        x, elements<const std::int64_t>(labels), options.ignored_label, elements<Wide<T>>(picked));
+  });
+  check_launch("picked_logits");
+}
+
+void split_cross_entropy(const Call& call, const Tensor& maximum, const Tensor& sum,
+                         const Tensor& picked, const Tensor& labels,
+                         const ops::CrossEntropyOptions& options, const Tensor& loss) {
+  const Labels wanted{elements<const std::int64_t>(labels), maximum.numel(), 0,
+                      options.ignored_label, options.reduction == ops::Reduction::mean ? 1 : 0};
+  const auto terms = call.scratch.take_of<double>(static_cast<std::size_t>(wanted.rows));
+  visit_float(maximum, [&]<typename T>() {
+    using V = Wide<T>;
+    if (wanted.rows > 0) {
+      split_terms<<<blocks_for(wanted.rows, block_threads), block_threads, 0, call.stream>>>(
+          elements<const V>(maximum), elements<const V>(sum), elements<const V>(picked), wanted,
+          terms.as<double>());
+      check_launch("split_cross_entropy");
+    }
+    add_terms<<<1, block_threads, 0, call.stream>>>(terms.as<const double>(), wanted,
+                                                    elements<V>(loss));
+  });
+  check_launch("split_cross_entropy");
+}
+
+void split_cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& logits,
+                                  const Tensor& maximum, const Tensor& sum, const Tensor& labels,
+                                  const ops::ColumnSplit& columns,
+                                  const ops::CrossEntropyOptions& options, const Tensor& out) {
+  if (out.numel() == 0) return;
+  Labels wanted = labels_of(logits, labels, options);
+  wanted.classes = columns.whole;
+  const auto factor = call.scratch.take_of<double>(1);
+  visit_float(logits, [&]<typename T>() {
+    factor_of_rows<<<1, block_threads, 0, call.stream>>>(elements<const Wide<T>>(grad), wanted,
+                                                         factor.as<double>());
+    check_launch("split_cross_entropy_backward");
+    const auto x = split_rows_of<T>(logits, columns);
+    by_rows(x.rows, x.width, [&]<int size>(unsigned blocks, unsigned threads) {
+      split_backward_rows<T, size><<<blocks, threads, 0, call.stream>>>(
+          x, elements<const Wide<T>>(maximum), elements<const Wide<T>>(sum), wanted,
+          factor.as<const double>(), elements<T>(out));
+    });
+  });
+  check_launch("split_cross_entropy_backward");
 }
 
 }  // namespace lockstep::gpu::kernels

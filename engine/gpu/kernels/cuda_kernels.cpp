@@ -94,6 +94,33 @@ void CudaKernels::cross_entropy_backward(const Tensor& grad, const Tensor& proba
                                          const ops::CrossEntropyOptions& options, Out out) const {
   kernels::cross_entropy_backward(call(), grad, probabilities, labels, options, out.tensor);
 }
+void CudaKernels::row_maximum(const Tensor& logits, const ops::ColumnSplit& columns,
+                              Out maximum) const {
+  kernels::row_maximum(call(), logits, columns, maximum.tensor);
+}
+void CudaKernels::sum_of_exponentials(const Tensor& logits, const Tensor& maximum,
+                                      const ops::ColumnSplit& columns, Out sum) const {
+  kernels::sum_of_exponentials(call(), logits, maximum, columns, sum.tensor);
+}
+void CudaKernels::picked_logits(const Tensor& logits, const Tensor& labels,
+                                const ops::ColumnSplit& columns,
+                                const ops::CrossEntropyOptions& options, Out picked) const {
+  kernels::picked_logits(call(), logits, labels, columns, options, picked.tensor);
+}
+void CudaKernels::split_cross_entropy(const Tensor& maximum, const Tensor& sum,
+                                      const Tensor& picked, const Tensor& labels,
+                                      const ops::CrossEntropyOptions& options, Out loss) const {
+  kernels::split_cross_entropy(call(), maximum, sum, picked, labels, options, loss.tensor);
+}
+void CudaKernels::split_cross_entropy_backward(const Tensor& grad, const Tensor& logits,
+                                               const Tensor& maximum, const Tensor& sum,
+                                               const Tensor& labels,
+                                               const ops::ColumnSplit& columns,
+                                               const ops::CrossEntropyOptions& options,
+                                               Out out) const {
+  kernels::split_cross_entropy_backward(call(), grad, logits, maximum, sum, labels, columns,
+                                        options, out.tensor);
+}
 void CudaKernels::count_correct(const Tensor& logits, const Tensor& labels, Out count) const {
   kernels::count_correct(call(), logits, labels, count.tensor);
 }
@@ -113,11 +140,13 @@ void CudaKernels::norm_backward(const Tensor& grad, const Tensor& x, const Tenso
   kernels::norm_backward(call(), grad, x, weight, mean, inverse_deviation, dx.tensor,
                          dweight.tensor, dbias.tensor);
 }
-void CudaKernels::embedding(const Tensor& table, const Tensor& indices, Out rows) const {
-  kernels::embedding(call(), table, indices, rows.tensor);
+void CudaKernels::embedding(const Tensor& table, const Tensor& indices, std::int64_t first,
+                            Out rows) const {
+  kernels::embedding(call(), table, indices, first, rows.tensor);
 }
-void CudaKernels::embedding_backward(const Tensor& grad, const Tensor& indices, Out table) const {
-  kernels::embedding_backward(call(), grad, indices, table.tensor);
+void CudaKernels::embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                                     Out table) const {
+  kernels::embedding_backward(call(), grad, indices, first, table.tensor);
 }
 void CudaKernels::dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const {
   kernels::dropout(call(), x, mask, y.tensor);

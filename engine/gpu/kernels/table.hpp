@@ -39,6 +39,20 @@ void cross_entropy(const Call& call, const Tensor& logits, const Tensor& labels,
 void cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& probabilities,
                             const Tensor& labels, const ops::CrossEntropyOptions& options,
                             const Tensor& out);
+void row_maximum(const Call& call, const Tensor& logits, const ops::ColumnSplit& columns,
+                 const Tensor& maximum);
+void sum_of_exponentials(const Call& call, const Tensor& logits, const Tensor& maximum,
+                         const ops::ColumnSplit& columns, const Tensor& sum);
+void picked_logits(const Call& call, const Tensor& logits, const Tensor& labels,
+                   const ops::ColumnSplit& columns, const ops::CrossEntropyOptions& options,
+                   const Tensor& picked);
+void split_cross_entropy(const Call& call, const Tensor& maximum, const Tensor& sum,
+                         const Tensor& picked, const Tensor& labels,
+                         const ops::CrossEntropyOptions& options, const Tensor& loss);
+void split_cross_entropy_backward(const Call& call, const Tensor& grad, const Tensor& logits,
+                                  const Tensor& maximum, const Tensor& sum, const Tensor& labels,
+                                  const ops::ColumnSplit& columns,
+                                  const ops::CrossEntropyOptions& options, const Tensor& out);
 void count_correct(const Call& call, const Tensor& logits, const Tensor& labels,
                    const Tensor& count);
 void normalize(const Call& call, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -49,9 +63,10 @@ void normalize_again(const Call& call, const Tensor& x, const Tensor& weight, co
 void norm_backward(const Call& call, const Tensor& grad, const Tensor& x, const Tensor& weight,
                    const Tensor& mean, const Tensor& inverse_deviation, const Tensor& dx,
                    const Tensor& dweight, const Tensor& dbias);
-void embedding(const Call& call, const Tensor& table, const Tensor& indices, const Tensor& rows);
+void embedding(const Call& call, const Tensor& table, const Tensor& indices, std::int64_t first,
+               const Tensor& rows);
 void embedding_backward(const Call& call, const Tensor& grad, const Tensor& indices,
-                        const Tensor& table);
+                        std::int64_t first, const Tensor& table);
 void dropout(const Call& call, const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
 void causal_attention(const Call& call, cublasHandle_t blas, const Tensor& qkv, std::int64_t heads,
                       const Tensor& output, const Tensor& log_sums);

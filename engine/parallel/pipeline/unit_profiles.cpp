@@ -1,6 +1,7 @@
 #include "engine/parallel/pipeline/unit_profiles.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/pipeline/partition_layers.hpp"
@@ -9,9 +10,16 @@
 namespace lockstep::pipeline {
 namespace {
 
+// The same model with its layers whole on a rank. Ranks that share a layer share its cost evenly,
+// and to find it they need not communicate.
+nn::ModelSpec whole_layers(nn::ModelSpec spec) {
+  spec.layers = nullptr;
+  return spec;
+}
+
 std::vector<std::string> names_of(const nn::ModelSpec& spec, nn::UnitRange range) {
   SymbolicDevice sizes_only;
-  const auto part = nn::make_units(spec, sizes_only, 0, range);
+  const auto part = nn::make_units(whole_layers(spec), sizes_only, 0, range);
   std::vector<std::string> names;
   for (const Parameter* parameter : part->parameters()) {
     names.push_back(parameter->name);
@@ -23,17 +31,24 @@ std::vector<std::string> names_of(const nn::ModelSpec& spec, nn::UnitRange range
 
 std::vector<UnitProfile> profile_units(const nn::ModelSpec& spec) {
   SymbolicDevice sizes_only;
+  const nn::ModelSpec dense = whole_layers(spec);
   Tensor x = spec.kind == nn::ModelKind::gpt
                  ? empty({1, spec.gpt.sequence}, DType::int64, sizes_only)
                  : empty({1, spec.widths.front()}, spec.dtype, sizes_only);
   std::vector<UnitProfile> profiles;
   for (std::int64_t i = 0; i < nn::unit_count(spec); ++i) {
-    const auto unit = nn::make_units(spec, sizes_only, 0, {i, 1});
+    const auto unit = nn::make_units(dense, sizes_only, 0, {i, 1});
     const double before = sizes_only.flops();
     Tape tape(GradMode::inference);
     x = unit->forward(tape, tape.constant(x)).tensor;
     profiles.push_back(
         {unit->units().front().name, sizes_only.flops() - before, x.shape(), x.dtype()});
+  }
+  // Between two units, a rank may have a share of the tokens [1, T, C].
+  if (spec.layers) {
+    for (UnitProfile& unit : std::span(profiles).first(profiles.size() - 1)) {
+      unit.output[1] /= spec.layers->tokens().count;
+    }
   }
   return profiles;
 }

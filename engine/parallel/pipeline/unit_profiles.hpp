@@ -11,8 +11,8 @@ namespace lockstep::pipeline {
 
 struct UnitProfile {
   std::string name;
-  double flops = 0;  // of the forward pass, a sample
-  Shape output;      // [1, …] of a sample
+  double flops = 0;  // of the forward pass, a sample; of all ranks that share its layers
+  Shape output;      // [1, …] of a sample, as a rank has it
   DType dtype{};     // of the output
 };
 

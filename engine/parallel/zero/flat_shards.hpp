@@ -5,7 +5,7 @@
 // Equal ranges are what all-gather and reduce-scatter carry, so the last ranges are padded:
 // N·S - C elements at the end belong to no parameter. They are zeros, and nothing may depend on
 // them. Ranges know nothing of parameters: one may be cut through, or lie on three ranks.
-// Source: [ZERO20] §5; FSDP's flat parameters [ZGV23] §3.2
+// Source: [ZERO20] §5; FSDP's flat parameters [ZGV23] §3.2.1
 #pragma once
 
 #include <cstddef>

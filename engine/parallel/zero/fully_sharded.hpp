@@ -13,7 +13,7 @@
 // Elements sent per rank and pass: 2, 2 and 3 times (N-1)/N·N·S of each unit. The last unit's
 // backward pass follows its forward pass at once, so full_shard may keep it in between, and sends
 // less.
-// Source: [ZERO20] §5.3, [ZGV23] §3.2
+// Source: [ZERO20] §5.3; [ZGV23] §3, §3.2 for the strategies, §3.3.1 for the unit that is kept
 #pragma once
 
 #include <memory>

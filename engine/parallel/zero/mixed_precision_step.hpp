@@ -40,14 +40,16 @@ struct MixedPrecision {
 enum class StepEnd : std::uint8_t { taken, skipped };
 
 // Forward and backward over this rank's samples, through `parameters`, with the loss multiplied by
-// `scale`. Overwrites all of `gradients`.
+// `scale`. Overwrites all of `gradients`; what they hold after the step is not specified.
 using ScaledBackward = std::function<void(double scale)>;
 
 // Takes one step, or skips it. A part: defined in solutions/11_sharding.
 //   max_norm  bound on the norm of the model's mean gradient, over all ranges; <= 0: none
 //   Does      runs `backward` once, with the scale's value
 //   Returns   skipped, on every rank, when some element of the mean gradient is infinite or NaN on
-//             any rank; else taken
+//             any rank; else taken. The mean is that of ReduceOp::average: a rank's gradient is
+//             multiplied by 1/N and rounded to 16 bits before the sum, so that the mean can be
+//             finite where a sum of the ranks is not
 //   Ensures   taken: each master was updated once by its optimizer, with range r of the ranks' mean
 //             gradient in float32, divided by the scale, and then multiplied by max_norm / norm
 //             where the norm is above max_norm;

@@ -66,15 +66,17 @@ class OffloadedOptimizer {
  public:
   virtual ~OffloadedOptimizer() = default;
 
-  // The gradient of a bucket is final; once in a step, in any order of buckets.
-  //   gradient  [S_b] 16 bits, on the device; it keeps its elements until step() returns
+  // The gradient of a bucket is final; buckets come in any order. A gradient that comes again
+  // before step() replaces the earlier one: the caller gave that step up.
+  //   gradient  [S_b] 16 bits, on the device; it keeps its elements until step() returns, or until
+  //             the bucket's next gradient comes, when its copy is over
   //   Ensures   its copy down has begun when this returns, and nothing was waited for;
   //             no update has begun: the step may still be given up
   virtual void on_gradient_shard(std::size_t bucket, const Tensor& gradient) = 0;
 
   // Updates on the host, and brings the parameters up.
   //   Ensures   each bucket whose gradient came since the last step had one update of Adam, with
-  //             all of that gradient; its parameters are its masters, rounded once;
+  //             all of the gradient that came last; its parameters are its masters, rounded once;
   //             a bucket whose gradient did not come keeps its parameters and its state
   //   Copies    per step, a gradient down once and its parameters up once, in 16 bits: 4 bytes per
   //             element. Nothing else crosses the link

@@ -10,7 +10,8 @@
 // started. While a unit runs, the queue goes on: what was gathered ahead arrives meanwhile. Behind
 // each backward pass, the executor also starts the reduce-scatter of the unit's gradients, so these
 // are in the queue, too, and in no plan.
-// Source: [ZGV23] §3.3, where gathers are issued before the passes that precede their use
+// Source: [ZGV23] §3.3.2 and §3.3.3, where a gather is issued before the pass that precedes its
+// use; §3.4.2 bounds the gathers in flight
 #pragma once
 
 #include <cstdint>

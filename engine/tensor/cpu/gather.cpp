@@ -1,5 +1,5 @@
-// Embedding and dropout. check_indices has reported indices outside the table; here, they read as
-// zeros and write nothing.
+// Embedding and dropout. Indices outside the table read as zeros and write nothing: they are
+// another table's, or check_indices has reported them.
 #include <algorithm>
 
 #include "engine/base/random.hpp"
@@ -8,12 +8,13 @@
 
 namespace lockstep::kernels {
 
-void embedding(const Tensor& table, const Tensor& indices, const Tensor& out) {
+void embedding(const Tensor& table, const Tensor& indices, std::int64_t first, const Tensor& out) {
   const auto [count, columns] = rows_of(table);
   visit_real(table, [&, count = count, columns = columns]<typename T>() {
     const T* from = table.data<T>().data();
     T* to = out.data<T>().data();
-    for (const std::int64_t index : indices.data<std::int64_t>()) {
+    for (const std::int64_t number : indices.data<std::int64_t>()) {
+      const std::int64_t index = number - first;
       const bool inside = index >= 0 && index < count;
       to = inside ? std::copy_n(from + index * columns, columns, to)
                   : std::fill_n(to, columns, T(0));
@@ -21,13 +22,15 @@ void embedding(const Tensor& table, const Tensor& indices, const Tensor& out) {
   });
 }
 
-void embedding_backward(const Tensor& grad, const Tensor& indices, const Tensor& out) {
+void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                        const Tensor& out) {
   const auto [count, columns] = rows_of(out);
   visit_real(grad, [&, count = count, columns = columns]<typename T>() {
     const T* from = grad.data<T>().data();
     T* const table = out.data<T>().data();
     std::fill_n(table, out.numel(), T(0));
-    for (const std::int64_t index : indices.data<std::int64_t>()) {
+    for (const std::int64_t number : indices.data<std::int64_t>()) {
+      const std::int64_t index = number - first;
       const bool inside = index >= 0 && index < count;
       T* to = table + (inside ? index * columns : 0);
       for (std::int64_t j = 0; inside && j < columns; ++j) to[j] += from[j];
@@ -48,7 +51,8 @@ void dropout(const Tensor& x, const ops::DropoutMask& mask, const Tensor& y) {
           static_cast<std::uint64_t>(mask.first_sample + sample * mask.sample_stride);
       const std::uint64_t stream = random_bits(mask.seed, number);
       for (std::int64_t i = 0; i < each; ++i) {
-        const bool stays = random_uniform(stream, static_cast<std::uint64_t>(i)) >= mask.rate;
+        const auto element = static_cast<std::uint64_t>(mask.first_element + i);
+        const bool stays = random_uniform(stream, element) >= mask.rate;
         *to++ = stays ? *from * keep : T(0);
         ++from;
       }

@@ -43,6 +43,19 @@ void cross_entropy(Isa isa, const Tensor& logits, const Tensor& labels,
 void cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& probabilities,
                             const Tensor& labels, const ops::CrossEntropyOptions& options,
                             const Tensor& out);
+void row_maximum(Isa isa, const Tensor& logits, const ops::ColumnSplit& columns,
+                 const Tensor& maximum);
+void sum_of_exponentials(Isa isa, const Tensor& logits, const Tensor& maximum,
+                         const ops::ColumnSplit& columns, const Tensor& sum);
+void picked_logits(const Tensor& logits, const Tensor& labels, const ops::ColumnSplit& columns,
+                   const ops::CrossEntropyOptions& options, const Tensor& picked);
+void split_cross_entropy(const Tensor& maximum, const Tensor& sum, const Tensor& picked,
+                         const Tensor& labels, const ops::CrossEntropyOptions& options,
+                         const Tensor& loss);
+void split_cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& logits,
+                                  const Tensor& maximum, const Tensor& sum, const Tensor& labels,
+                                  const ops::ColumnSplit& columns,
+                                  const ops::CrossEntropyOptions& options, const Tensor& out);
 void count_correct(const Tensor& logits, const Tensor& labels, const Tensor& count);
 void normalize(Isa isa, const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                const Tensor& y, const Tensor& mean, const Tensor& inverse_deviation);
@@ -51,8 +64,9 @@ void normalize_again(Isa isa, const Tensor& x, const Tensor& weight, const Tenso
 void norm_backward(Isa isa, const Tensor& grad, const Tensor& x, const Tensor& weight,
                    const Tensor& mean, const Tensor& inverse_deviation, const Tensor& dx,
                    const Tensor& dweight, const Tensor& dbias);
-void embedding(const Tensor& table, const Tensor& indices, const Tensor& rows);
-void embedding_backward(const Tensor& grad, const Tensor& indices, const Tensor& table);
+void embedding(const Tensor& table, const Tensor& indices, std::int64_t first, const Tensor& rows);
+void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
+                        const Tensor& table);
 void dropout(const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
 void causal_attention(const Products& products, const Tensor& qkv, std::int64_t heads,
                       const Tensor& output, const Tensor& log_sums);

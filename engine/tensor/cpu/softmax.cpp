@@ -1,6 +1,7 @@
 // Softmax by rows, and the loss and the score that stand on it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/tensor/cpu/kernel_table.hpp"
 #include "engine/tensor/cpu/vector_functions.hpp"
@@ -114,6 +115,98 @@ void cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& probabili
         vectors::map(
             registers, classes, to, [=](auto v) LOCKSTEP_INLINED { return v * factor; }, p);
         to[k] = (p[k] - T(1)) * factor;
+      }
+    });
+  });
+}
+
+void row_maximum(Isa isa, const Tensor& logits, const ops::ColumnSplit& columns,
+                 const Tensor& maximum) {
+  const std::int64_t width = rows_of(logits).width;
+  visit_real(logits, [&]<typename T>() {
+    const T* x = logits.data<T>().data();
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+      for (T& most : maximum.data<T>()) {
+        most = vectors::largest(registers, columns.count, x);
+        x += width;
+      }
+    });
+  });
+}
+
+void sum_of_exponentials(Isa isa, const Tensor& logits, const Tensor& maximum,
+                         const ops::ColumnSplit& columns, const Tensor& sum) {
+  const std::int64_t width = rows_of(logits).width;
+  visit_real(logits, [&]<typename T>() {
+    constexpr T nothing = -std::numeric_limits<T>::infinity();  // its exponential is 0
+    const T *x = logits.data<T>().data(), *most = maximum.data<T>().data();
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+      for (T& total : sum.data<T>()) {
+        const T largest = *most++;
+        total = vectors::sum_and_rest(
+            registers, columns.count, nothing,
+            [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest); }, x);
+        x += width;
+      }
+    });
+  });
+}
+
+void picked_logits(const Tensor& logits, const Tensor& labels, const ops::ColumnSplit& columns,
+                   const ops::CrossEntropyOptions& options, const Tensor& picked) {
+  const std::int64_t width = rows_of(logits).width;
+  visit_real(logits, [&]<typename T>() {
+    const T* x = logits.data<T>().data();
+    T* to = picked.data<T>().data();
+    for (const std::int64_t label : labels.data<std::int64_t>()) {
+      const std::int64_t k = label - columns.first;
+      *to++ = label != options.ignored_label && k >= 0 && k < columns.count ? x[k] : T(0);
+      x += width;
+    }
+  });
+}
+
+void split_cross_entropy(const Tensor& maximum, const Tensor& sum, const Tensor& picked,
+                         const Tensor& labels, const ops::CrossEntropyOptions& options,
+                         const Tensor& loss) {
+  const auto wanted = labels.data<std::int64_t>();
+  visit_real(loss, [&]<typename T>() {
+    const auto most = maximum.data<T>(), sums = sum.data<T>(), logit = picked.data<T>();
+    double total = 0;
+    for (std::size_t r = 0; r < wanted.size(); ++r) {
+      if (wanted[r] == options.ignored_label) continue;
+      total += std::log(static_cast<double>(sums[r])) +
+               (static_cast<double>(most[r]) - static_cast<double>(logit[r]));
+    }
+    loss.data<T>()[0] = static_cast<T>(total * share_of(options, wanted));
+  });
+}
+
+void split_cross_entropy_backward(Isa isa, const Tensor& grad, const Tensor& logits,
+                                  const Tensor& maximum, const Tensor& sum, const Tensor& labels,
+                                  const ops::ColumnSplit& columns,
+                                  const ops::CrossEntropyOptions& options, const Tensor& out) {
+  const std::int64_t width = rows_of(logits).width, count = columns.count;
+  const auto wanted = labels.data<std::int64_t>();
+  visit_real(logits, [&]<typename T>() {
+    const T *x = logits.data<T>().data(), *most = maximum.data<T>().data(),
+            *sums = sum.data<T>().data();
+    T* to = out.data<T>().data();
+    const T factor = static_cast<T>(grad.item() * share_of(options, wanted));
+    vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
+      for (std::size_t r = 0; r < wanted.size(); ++r, x += width, to += width) {
+        const bool counted = counts(wanted[r], columns.whole, options);
+        std::fill_n(to + (counted ? count : 0), counted ? width - count : width, T(0));
+        if (!counted) continue;
+        const T largest = most[r], inverse = 1 / sums[r];
+        vectors::map(
+            registers, count, to,
+            [=](auto v) LOCKSTEP_INLINED { return vectors::exp(v - largest) * inverse; }, x);
+        const std::int64_t k = wanted[r] - columns.first;
+        const bool here = k >= 0 && k < count;
+        const T at_label = here ? (to[k] - T(1)) * factor : T(0);
+        multiply(registers, count, to, factor);
+        if (here) to[k] = at_label;
       }
     });
   });

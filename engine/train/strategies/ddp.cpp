@@ -23,7 +23,7 @@ class DdpStrategy final : public WholeModel {
 
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
-    const std::int64_t sent_before = group_.traffic().bytes_sent;
+    const std::int64_t sent_before = bytes_sent();
     optimizer_->set_learning_rate(rate);
     next_ = occasion;
     int live = group_.size();
@@ -35,7 +35,7 @@ class DdpStrategy final : public WholeModel {
     }
     double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
     if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
-    cost_ = {group_.traffic().bytes_sent - sent_before, ddp_.communication()};
+    cost_ = {bytes_sent() - sent_before, ddp_.communication()};
     return mean;
   }
 

@@ -67,12 +67,12 @@ class Pipeline final : public Strategy {
         clip_norm_(clip_norm),
         sum_(collectives::make_sum_hook()),
         timed_(collectives::make_timed_hook(*sum_, communication_)) {
+    lay_out(recipe.model);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
       checkpoint::check_part_of_model(file, stage_.module());
-      checkpoint::read_weights(file, stage_.module());
+      read_weights(file, layout_, stage_.module());
     }
-    lay_out(recipe.model);
     if (options.state == StageState::sharded) {
       sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
     }
@@ -135,7 +135,7 @@ class Pipeline final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     if (reducer_) reducer_->finalize();
-    sum_tied();
+    sum_partial();
     if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
     clip();
@@ -185,17 +185,16 @@ class Pipeline final : public Strategy {
     stage_.module().prepare({});
   }
   std::vector<Piece> pieces() override {
-    std::vector<Piece> all = whole_pieces(stage_.module(), *optimizer_);
-    if (!sharded_) return all;
-    std::erase_if(all, [](const Piece& piece) { return piece.kind == PieceKind::optimizer_state; });
+    if (!sharded_) return pieces_of(layout_, stage_.module(), *optimizer_);
+    std::vector<Piece> all;
+    add_parameters(all, parameters_, layout_);
     add_state(all, *optimizer_, layout_of(sharded_->owned(), layout_));
     return all;
   }
   void restore(const checkpoint::SavedRun& saved) override {
-    if (!sharded_) return saved.load_part(stage_.module(), *optimizer_);
     checkpoint::check_part_of_model(saved.weights(), stage_.module());
-    restore_state(saved, layout_of(sharded_->owned(), layout_), *optimizer_);
-    checkpoint::read_weights(saved.weights(), stage_.module());
+    restore_state(saved, sharded_ ? layout_of(sharded_->owned(), layout_) : layout_, *optimizer_);
+    read_weights(saved.weights(), layout_, stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
 
@@ -215,7 +214,8 @@ class Pipeline final : public Strategy {
     const nn::UnitRange first = stage_.cuts().front(), last = stage_.cuts().back();
     const auto names = options_.stages == 1 ? std::vector<std::string>{}
                                             : pipeline::shared_names(spec, first, last);
-    std::vector<ParameterPlace> places = Layout(parameters_).places();
+    std::vector<ParameterPlace> places =
+        (spec.layers ? Layout(parameters_, *spec.layers) : Layout(parameters_)).places();
     for (ParameterPlace& place : places) {
       if (std::ranges::find(names, place.name) == names.end()) continue;
       place.gradient.copies.add(mesh::Axis::pp);
@@ -231,21 +231,27 @@ class Pipeline final : public Strategy {
     return layout_.places()[index].gradient;
   }
 
-  // The reducer has made means over dp; what stages have in parts is summed.
-  void sum_tied() {
+  // The reducer makes means over dp; what stages, or the ranks of a layer, have in parts is summed.
+  void sum_partial() {
     for (const auto& sum :
          mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
-      if (!sum.over.has(mesh::Axis::pp)) continue;
-      tied_->all_reduce(parameters_[sum.gradient]->grad, ReduceOp::sum);
+      const Tensor& grad = parameters_[sum.gradient]->grad;
+      if (sum.over.has(mesh::Axis::pp)) tied_->all_reduce(grad, ReduceOp::sum);
+      if (sum.over.has(mesh::Axis::tp)) ranks_.layer()->all_reduce(grad, ReduceOp::sum);
     }
   }
 
-  // Parameters that two stages share are a unit of their own. On both stages it is then cut alike
-  // and summed in the same order, so that both make the same of it, bit for bit.
-  std::vector<std::vector<Parameter*>> units_to_shard() const {
-    std::vector<std::vector<Parameter*>> units(2);
+  // Parameters that the same ranks hold are a unit. What two stages share is then cut alike on
+  // both, and summed in the same order, so that both make the same of it, bit for bit; so is what
+  // every rank of a layer has whole.
+  std::vector<std::vector<Parameter*>> units_to_shard() {
+    std::vector<std::vector<Parameter*>> units;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      units[gradient(i).partial.has(mesh::Axis::pp) ? 1 : 0].push_back(parameters_[i]);
+      const auto at = std::ranges::find(kinds_, gradient(i));
+      if (at == kinds_.end()) units.emplace_back();
+      const auto unit = static_cast<std::size_t>(at - kinds_.begin());
+      if (at == kinds_.end()) kinds_.push_back(gradient(i));
+      units[unit].push_back(parameters_[i]);
     }
     return units;
   }
@@ -267,18 +273,16 @@ class Pipeline final : public Strategy {
     const auto counts = [&](std::size_t i) { return counts_in_norm(gradient(i), ranks_.at()); };
     std::vector<Tensor> mine, copies;
     if (sharded_) {
-      mine = sharded_->gradients();  // of units: what two stages hold is the last
-      bool all = true;
-      for (std::size_t i = 0; i < parameters_.size(); ++i) all = all && counts(i);
-      if (!all) {
-        copies.push_back(mine.back());
-        mine.pop_back();
+      const std::vector<Tensor> of_units = sharded_->gradients();
+      for (std::size_t i = 0; i < of_units.size(); ++i) {
+        (counts_in_norm(kinds_[i], ranks_.at()) ? mine : copies).push_back(of_units[i]);
       }
     }
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
       (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
+    if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
     if (sharded_) groups.push_back(&shares_);
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
@@ -317,6 +321,7 @@ class Pipeline final : public Strategy {
     const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
            (one_stage ? 0 : shares_.traffic().bytes_sent) +
+           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0) +
            (tied_ ? tied_->traffic().bytes_sent : 0);
   }
 
@@ -342,6 +347,7 @@ class Pipeline final : public Strategy {
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
   Layout layout_;                              // of parameters_
+  std::vector<mesh::GradientKind> kinds_;      // of the units of sharded_
   std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;

@@ -13,8 +13,15 @@ Replica make_replica(const Recipe& recipe, Device& device) {
   if (recipe.precision.masters) return make_replica_with_masters(recipe, device);
   Replica replica;
   replica.model = nn::make_model(recipe.model, device, recipe.seed);
-  if (recipe.first_weights) checkpoint::load_weights(*recipe.first_weights, *replica.model);
-  replica.optimizer = optim::make_optimizer(recipe.optimizer, replica.model->parameters());
+  const std::vector<Parameter*> parameters = replica.model->parameters();
+  replica.layout =
+      recipe.model.layers ? Layout(parameters, *recipe.model.layers) : Layout(parameters);
+  if (recipe.first_weights) {
+    const checkpoint::SafetensorsFile file(*recipe.first_weights);
+    checkpoint::check_same_model(file, *replica.model);
+    read_weights(file, *replica.layout, *replica.model);
+  }
+  replica.optimizer = optim::make_optimizer(recipe.optimizer, parameters);
   return replica;
 }
 
@@ -28,7 +35,6 @@ Replica lend(nn::Module& model, optim::Optimizer& optimizer) {
 WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
     : ranks_(std::move(ranks)),
       group_(ranks_.replicas()),
-      one_replica_(ranks_.sizes().tp > 1 ? ranks_.along({mesh::Axis::tp}) : nullptr),
       model_(std::move(replica.model)),
       optimizer_(std::move(replica.optimizer)),
       weights_(replica.weights ? std::move(replica.weights) : model_),
@@ -72,11 +78,12 @@ void WholeModel::before_update() {
   enter(Phase::optimizer);
   const std::vector<Parameter*> parameters = model_->parameters();
   // Means over dp are made already. What is left are sums over the ranks of the replica.
-  if (one_replica_) {
+  comm::ProcessGroup* const layer = ranks_.layer();
+  if (layer != nullptr) {
     for (const auto& sum :
          mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
       if (!sum.over.has(mesh::Axis::tp)) continue;
-      one_replica_->all_reduce(parameters[sum.gradient]->grad, ReduceOp::sum);
+      layer->all_reduce(parameters[sum.gradient]->grad, ReduceOp::sum);
     }
   }
   if (clip_norm_ <= 0) return;
@@ -87,8 +94,13 @@ void WholeModel::before_update() {
   }
   if (counted.empty()) counted.push_back(any().view({-1}).narrow(0, 0));  // of copies alone
   std::vector<comm::ProcessGroup*> groups;
-  if (one_replica_) groups.push_back(one_replica_.get());
+  if (layer != nullptr) groups.push_back(layer);
   replicas::clip_global_norm(groups, {counted, copies}, clip_norm_);
+}
+
+std::int64_t WholeModel::bytes_sent() const {
+  const comm::ProcessGroup* const layer = ranks_.layer();
+  return group_.traffic().bytes_sent + (layer != nullptr ? layer->traffic().bytes_sent : 0);
 }
 
 void WholeModel::update() {

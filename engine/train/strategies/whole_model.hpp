@@ -59,7 +59,9 @@ class WholeModel : public Strategy {
     if (phases_ != nullptr) phases_->enter(phase);
   }
   // True if other ranks hold parts of this rank's replica.
-  bool is_spread() const { return one_replica_ != nullptr; }
+  bool is_spread() const { return ranks_.layer() != nullptr; }
+  // On all groups.
+  std::int64_t bytes_sent() const;
   // Completes the averaged gradients and clips them.
   void before_update();
   // The same, and the update.
@@ -70,8 +72,7 @@ class WholeModel : public Strategy {
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
   TrainingRanks ranks_;
-  comm::ProcessGroup& group_;                        // of the replicas
-  std::unique_ptr<comm::ProcessGroup> one_replica_;  // those that hold it; none: this rank alone
+  comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::shared_ptr<nn::Module> weights_;  // which are saved

@@ -69,6 +69,7 @@ class ZeroStrategy final : public Strategy {
         device_(device),
         recipe_(recipe),
         options_(options),
+        layout_(layout_of_weights(recipe.saved_model())),
         clip_norm_(clip_norm) {
     const int k = options.shard_ranks > 0 ? options.shard_ranks : replicas_.size();
     const int rank = replicas_.rank();
@@ -130,6 +131,7 @@ class ZeroStrategy final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     enter(Phase::optimizer);
+    sum_partial();
     if (unscale() == optim::Overflow::no) {
       clip();
       optimizer_->step();
@@ -177,15 +179,12 @@ class ZeroStrategy final : public Strategy {
   }
 
   std::vector<Piece> pieces() override {
-    const Layout whole = layout_of_whole(), owned = layout_of(units_->owned(), whole);
+    const Layout owned = layout_of(units_->owned(), layout_);
     std::vector<Piece> all;
-    const auto add = [&](const Parameter& p, const ParameterPlace& place) {
-      all.push_back({PieceKind::parameter, p.name, place.whole, place.boxes, p.value});
-    };
     if (units_->keeps_parameters() && !units_->keeps_masters()) {
-      for (const Parameter* p : units_->model().parameters()) add(*p, whole.of(p->name));
+      add_parameters(all, units_->model().parameters(), layout_);
     } else {
-      for (const Parameter* p : units_->shards()) add(*p, owned.of(p->name));
+      add_parameters(all, units_->shards(), owned);
     }
     add_state(all, *optimizer_, owned);
     return all;
@@ -193,7 +192,7 @@ class ZeroStrategy final : public Strategy {
 
   void restore(const checkpoint::SavedRun& saved) override {
     check_model(saved.weights());
-    restore_state(saved, layout_of(units_->owned(), layout_of_whole()), *optimizer_);
+    restore_state(saved, layout_of(units_->owned(), layout_), *optimizer_);
     fill_from(saved.weights());
     if (scaler_) go_on(*scaler_, saved);
   }
@@ -230,12 +229,34 @@ class ZeroStrategy final : public Strategy {
     return overflow;
   }
 
-  // Copies of a shard are equal, so the norm is over the ranks that share one copy.
+  // The units have made means over dp; what the ranks of a layer have in parts is summed, shard by
+  // shard: they cut what each of them has whole alike.
+  void sum_partial() {
+    comm::ProcessGroup* const layer = ranks_.layer();
+    if (layer == nullptr) return;
+    for (const Parameter* shard : units_->shards()) {
+      const bool partial = layout_.of(shard->name).gradient.partial.has(mesh::Axis::tp);
+      if (partial && shard->grad.defined()) layer->all_reduce(shard->grad, ReduceOp::sum);
+    }
+  }
+
+  // Copies of a shard are equal, so the norm is over the ranks that share one copy, and over those
+  // that share a layer.
   void clip() {
     if (clip_norm_ <= 0) return;
-    const std::vector<Tensor> mine = units_->gradients();
-    const std::array<comm::ProcessGroup*, 1> shards{shards_ ? shards_.get() : &replicas_};
-    replicas::clip_global_norm(shards, {mine, {}}, clip_norm_);
+    std::vector<comm::ProcessGroup*> groups{shards_ ? shards_.get() : &replicas_};
+    std::vector<Tensor> mine = units_->gradients(), copies;
+    if (ranks_.layer() != nullptr) {
+      groups.push_back(ranks_.layer());
+      mine.clear();
+      for (const Parameter* shard : units_->shards()) {
+        const bool counts = counts_in_norm(layout_.of(shard->name).gradient, ranks_.at());
+        (counts ? mine : copies).push_back(shard->grad);
+      }
+      // A rank may own nothing, or copies alone.
+      if (mine.empty()) mine.push_back(empty({0}, recipe_.saved_model().dtype, device_));
+    }
+    replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
   double mean_of_ranks(const Tensor& loss) {
@@ -248,7 +269,8 @@ class ZeroStrategy final : public Strategy {
 
   std::int64_t bytes_sent() const {
     return replicas_.traffic().bytes_sent + (shards_ ? shards_->traffic().bytes_sent : 0) +
-           (copies_ ? copies_->traffic().bytes_sent : 0);
+           (copies_ ? copies_->traffic().bytes_sent : 0) +
+           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0);
   }
 
   void check_model(const checkpoint::SafetensorsFile& file) const {
@@ -256,15 +278,20 @@ class ZeroStrategy final : public Strategy {
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
   }
-  Layout layout_of_whole() const {
+  // The places of the weights before they are dealt to shards.
+  static Layout layout_of_weights(const nn::ModelSpec& spec) {
     SymbolicDevice nowhere;
-    return Layout(nn::make_model(recipe_.saved_model(), nowhere, 0)->parameters());
+    const auto model = nn::make_model(spec, nowhere, 0);
+    const std::vector<Parameter*> parameters = model->parameters();
+    return spec.layers ? Layout(parameters, *spec.layers) : Layout(parameters);
   }
   void fill_from(const checkpoint::SafetensorsFile& file) {
-    const Layout whole = layout_of_whole();
     units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
-      const Boxes range = range_of(whole.of(name).boxes, begin, begin + into.numel());
-      file.load_boxes(*file.find(name), range, into);
+      const Boxes& boxes = layout_.of(name).boxes;
+      const std::int64_t held = numel_of(boxes), end = begin + into.numel();
+      if (end > held) into.copy_(zeros(into.shape(), into.dtype(), into.device()));
+      const Boxes range = range_of(boxes, std::min(begin, held), std::min(end, held));
+      file.load_boxes(*file.find(name), range, into.view({-1}).narrow(0, numel_of(range)));
     });
   }
 
@@ -273,6 +300,7 @@ class ZeroStrategy final : public Strategy {
   Device& device_;
   Recipe recipe_;
   ZeroOptions options_;
+  Layout layout_;  // of the weights
   double clip_norm_;
   double rate_ = 0;                                      // of the optimizer, when it was made
   std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks

@@ -34,12 +34,16 @@ struct UnitCall {
   enum class Kind : std::uint8_t { forward, backward, update };
   Kind kind = Kind::forward;
   std::uint32_t unit = 0;
-  // By parameter; of one without a value, nothing.
+  // By parameter; of one without a value of its shape and type, nothing.
+  enum There : std::uint8_t { no_value, right_shape, other_shape };
   std::vector<Bytes> values{};
-  std::vector<std::uint8_t> there{};  // by parameter: it has a value, and this of its shape
-  // Tensors beside the adapter's: those of now, or in a forward pass the most since the pass
+  std::vector<std::uint8_t> there{};  // one of There
+  // The rest is advice (decision 0055).
+  // Units of which a parameter has a value now; or had one when a gather began since the pass
   // before.
-  std::int64_t held_bytes = 0;  // advice (decision 0055)
+  std::vector<std::uint8_t> whole{}, whole_at_gather{};
+  // Tensors beside the adapter's: of now, and the most since the pass before.
+  std::int64_t now_bytes = 0, most_bytes = 0;
 };
 struct UnitAnswer {
   // To a backward pass, by parameter; where there is none, backward makes none.
@@ -62,7 +66,8 @@ void fields(Archive& archive, ShardedCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, UnitCall& call) {
-  archive(call.kind, call.unit, call.values, call.there, call.held_bytes);
+  archive(call.kind, call.unit, call.values, call.there, call.whole, call.whole_at_gather,
+          call.now_bytes, call.most_bytes);
 }
 inline void check_fields(UnitCall& call) {
   if (call.kind > UnitCall::Kind::update) throw MalformedMessage("no such call");

@@ -2,10 +2,13 @@
 // an update of this rank's ranges after each step.
 #include "grader/parts/11_sharding/fully_sharded/case.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <deque>
+#include <functional>
+#include <utility>
 
 #include "grader/play/ask.hpp"
+#include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
 #include "grader/play/ranks_play.hpp"
 
@@ -13,6 +16,47 @@ namespace lockstep::grader {
 namespace {
 
 using Kind = UnitCall::Kind;
+
+// The case's group, in front of which somebody is told of each all-gather that begins.
+class ToldGroup final : public comm::ProcessGroup {
+ public:
+  ToldGroup(comm::ProcessGroup& inner, std::function<void()> tell)
+      : ProcessGroup(inner.rank(), inner.size(), inner.names()),
+        inner_(inner),
+        tell_(std::move(tell)) {}
+
+  std::string_view backend() const override { return inner_.backend(); }
+  bool carries(const Device& device) const override { return inner_.carries(device); }
+  comm::Traffic traffic() const override { return inner_.traffic(); }
+  double now_s() const override { return inner_.now_s(); }
+  comm::Averaging averaging(const Device& device) const override {
+    return inner_.averaging(device);
+  }
+
+ protected:
+  comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
+    if (collective.kind == comm::CollectiveKind::all_gather) tell_();
+    return start_in(inner_, collective, where);
+  }
+  void run(const comm::Collective& collective, const comm::Where& where) override {
+    if (collective.kind == comm::CollectiveKind::all_gather) tell_();
+    run_in(inner_, collective, where);
+  }
+  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
+    return inner_.isend(data, dst, tag, where);
+  }
+  comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
+    return inner_.irecv(std::move(data), src, tag, where);
+  }
+  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
+    return inner_.split(color, key, where);
+  }
+  void give_up(const std::string& why) override { give_up_in(inner_, why); }
+
+ private:
+  comm::ProcessGroup& inner_;
+  std::function<void()> tell_;
+};
 
 class ShardedModel {
  public:
@@ -26,13 +70,15 @@ class ShardedModel {
         unit.parameters.push_back(&parameter);
         unit.shapes.push_back(shape_of_parameter(size * c.filler));
       }
-      unit.cut = filled(of.cut);
+      unit.cut = grader::filled(of.cut, c.filler);
       unit.values = filled(of.values, {unit.cut.shard}, MemoryKind::parameters);
     }
     own_bytes_ = device.bytes_now();
+    whole_at_gather_.resize(units_.size());
   }
 
-  ShardedReport train(comm::ProcessGroup& group) {
+  ShardedReport train(comm::ProcessGroup& inner) {
+    ToldGroup group(inner, [this] { note_gather(); });
     const auto watch = zero::make_fully_sharded(group, units_, c_.sharding);
     for (std::uint32_t step = 0; step < c_.steps; ++step) {
       for (std::uint32_t pass = 0; pass < c_.passes; ++pass) go_through(*watch);
@@ -56,20 +102,38 @@ class ShardedModel {
     }
   }
 
-  UnitAnswer show(Kind kind, std::size_t unit) const {
+  std::vector<std::uint8_t> whole_units() const {
+    const auto has_value = [](const Parameter* one) { return one->value.defined(); };
+    std::vector<std::uint8_t> whole;
+    for (const zero::UnitShard& unit : units_) {
+      whole.push_back(std::ranges::any_of(unit.parameters, has_value) ? 1 : 0);
+    }
+    return whole;
+  }
+  void note_gather() {
+    const auto whole = whole_units();
+    for (std::size_t unit = 0; unit < whole.size(); ++unit) whole_at_gather_[unit] |= whole[unit];
+  }
+
+  UnitAnswer show(Kind kind, std::size_t unit) {
     UnitCall call{.kind = kind, .unit = static_cast<std::uint32_t>(unit)};
-    call.held_bytes = kind == Kind::forward ? device_.bytes_peak() : device_.bytes_now();
-    call.held_bytes -= own_bytes_;
+    call.whole = whole_units();
+    call.whole_at_gather =
+        std::exchange(whole_at_gather_, std::vector<std::uint8_t>(units_.size()));
+    call.now_bytes = device_.bytes_now() - own_bytes_;
+    call.most_bytes = device_.bytes_peak() - own_bytes_;
     if (kind == Kind::update) {
       tell(port_, call);
       return {};
     }
     for (std::size_t p = 0; p < units_[unit].parameters.size(); ++p) {
       const Tensor& value = units_[unit].parameters[p]->value;
-      const bool there =
+      const bool right =
           value.defined() && value.shape() == units_[unit].shapes[p] && value.dtype() == c_.dtype;
-      call.there.push_back(there ? 1 : 0);
-      call.values.push_back(there ? numbers_of(value) : Bytes{});
+      call.there.push_back(right             ? UnitCall::right_shape
+                           : value.defined() ? UnitCall::other_shape
+                                             : UnitCall::no_value);
+      call.values.push_back(right ? numbers_of(value) : Bytes{});
     }
     device_.reset_peak();
     return ask<UnitAnswer>(port_, call);
@@ -111,42 +175,12 @@ class ShardedModel {
     }
   }
 
-  zero::FlatShards filled(zero::FlatShards cut) const {
-    cut.count *= c_.filler;
-    cut.shard *= c_.filler;
-    for (std::int64_t& start : cut.starts) start *= c_.filler;
-    for (auto& pieces : cut.ranks) {
-      for (zero::ShardPiece& piece : pieces) {
-        piece.begin *= c_.filler, piece.end *= c_.filler, piece.offset *= c_.filler;
-      }
-    }
-    return cut;
-  }
   Tensor filled(const Bytes& numbers, const Shape& shape, MemoryKind kind) const {
     const Tensor made = empty(shape, c_.dtype, device_, kind);
-    if (c_.filler == 1) {
-      write_bytes(made, numbers);
-      return made;
-    }
-    const std::size_t width = bytes_of(c_.dtype);
-    const auto bytes = made.raw_bytes();
-    for (std::size_t e = 0; e * width < bytes.size(); ++e) {
-      const std::size_t from = e / static_cast<std::size_t>(c_.filler) * width;
-      std::memcpy(bytes.data() + e * width, numbers.data() + from, width);
-    }
+    write_filled(made, numbers);
     return made;
   }
-  Bytes numbers_of(const Tensor& tensor) const {
-    if (c_.filler == 1) return copy_of(tensor);
-    const std::size_t width = bytes_of(c_.dtype);
-    const auto bytes = tensor.raw_bytes();
-    Bytes numbers;
-    for (std::size_t at = 0; at < bytes.size(); at += width * static_cast<std::size_t>(c_.filler)) {
-      numbers.insert(numbers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                     bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
-    }
-    return numbers;
-  }
+  Bytes numbers_of(const Tensor& tensor) const { return numbers_in(tensor, c_.filler); }
 
   const ShardedCase& c_;
   Device& device_;
@@ -154,6 +188,7 @@ class ShardedModel {
   std::deque<Parameter> parameters_;  // of all units; they stay where they are
   std::vector<zero::UnitShard> units_;
   std::int64_t own_bytes_ = 0;
+  std::vector<std::uint8_t> whole_at_gather_;  // by unit, since the last pass
   ShardedReport report_;
 };
 

@@ -134,12 +134,17 @@ std::optional<sim::Service::Answer> UnitService::answer(const sim::Actor& who, U
   }
   if (call.kind != kind || call.unit != unit) throw Error("passes come in their order");
   const bool passes = kind != Kind::update;
-  if (passes && (call.values.size() != p_.units[unit].size() ||
-                 call.there.size() != call.values.size() || call.held_bytes < 0)) {
+  if (passes &&
+      (call.values.size() != p_.units[unit].size() || call.there.size() != call.values.size())) {
     throw Error("not the parameters of this unit");
   }
+  if (call.whole.size() != p_.units.size() || call.whole_at_gather.size() != p_.units.size() ||
+      call.now_bytes < 0 || call.most_bytes < call.now_bytes) {
+    throw Error("not the memory of these units");
+  }
   const int in_passes = static_cast<int>(in_step / calls_of_pass());
-  notes.push_back({std::move(call), step, in_passes, read_(who.rank)});
+  const auto bytes = p_.measured ? read_(who.rank) : std::nullopt;
+  notes.push_back({std::move(call), step, in_passes, bytes});
   UnitAnswer made;
   for (std::size_t i = 0; kind == Kind::backward && i < p_.units[unit].size(); ++i) {
     const int pass = step * p_.passes + in_passes;

@@ -32,27 +32,66 @@ Dealt shard_deal(const Problem& p, std::size_t unit) {
 
 std::string name_of(Kind kind) { return kind == Kind::forward ? "forward" : "backward"; }
 
-// A pass that finds a parameter without its value.
-void check_there(CaseRunner& runner, const Played& played, int rank, const Note& note) {
-  const auto missing = std::ranges::find(note.call.there, 0);
-  if (missing == note.call.there.end()) return;
+std::int64_t whole_bytes_of(const Problem& p, std::size_t unit) {
+  return p.bytes(p.cut(unit).padded());
+}
+
+// This rank's gradients of the units that were reduced before a pass.
+std::int64_t gradient_bytes(const Problem& p, const Note& note) {
+  std::int64_t bytes = 0;
+  for (std::size_t u = 0; u < p.units.size(); ++u) {
+    const bool reduced = note.call.kind == Kind::update || note.pass > 0 ||
+                         (note.call.kind == Kind::backward && u > note.call.unit);
+    if (reduced) bytes += p.bytes(p.cut(u).shard);
+  }
+  return bytes;
+}
+
+// Why a parameter has no value, or another one, in a pass.
+Cause cause_of_missing(const Problem& p, const Note& note, std::uint8_t there) {
   const bool forward = note.call.kind == Kind::forward;
+  if (there == UnitCall::other_shape) {
+    return {"other_shape",
+            "the parameter has a value of another shape or type; first give the part of the flat "
+            "tensor the parameter's own shape, own.shapes[p]"};
+  }
+  const bool in_memory =
+      p.sharding != Sharding::no_shard && std::ranges::count(note.call.whole, 1) == 0 &&
+      note.call.now_bytes >= gradient_bytes(p, note) + whole_bytes_of(p, note.call.unit);
+  const bool first = forward && note.step == 0 && note.pass == 0;
+  if (in_memory && !first) {
+    return {"freed_in_part",
+            "a tensor of the whole unit is in memory, and no parameter has a view of it: free took "
+            "the views away and left whole_[unit], so gather found the unit whole and did nothing"};
+  }
+  if (forward) {
+    return {"not_gathered",
+            "before_forward gathers the unit and gives every parameter a view of what came, in its "
+            "shape"};
+  }
+  return {"freed_too_early",
+          "the unit was freed after its forward pass, or before this one ran; before_backward "
+          "brings it back, and it stays until after_backward"};
+}
+
+// A pass that finds a parameter without its value.
+void check_there(CaseRunner& runner, const Played& played, const Problem& p, int rank,
+                 const Note& note) {
+  const auto missing = std::ranges::find_if(
+      note.call.there, [](std::uint8_t there) { return there != UnitCall::right_shape; });
+  if (missing == note.call.there.end()) return;
   const std::string where =
       text("rank ", rank, ", step ", note.step + 1, ", ", name_of(note.call.kind), " of unit ",
            note.call.unit, ", parameter ", missing - note.call.there.begin());
   runner.fail(
       played,
-      because(forward ? Cause{"not_gathered",
-                              "before_forward gathers the unit and gives every parameter a view of "
-                              "what came, in its shape"}
-                      : Cause{"freed_too_early",
-                              "the unit was freed after its forward pass, or before this one ran; "
-                              "before_backward brings it back, and it stays until after_backward"},
-              {.message = text("in the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
-                               ", a parameter has no value of its shape on rank ", rank),
-               .expected = "a value of the parameter's shape and type",
-               .seen = "none",
-               .where = where}));
+      because(
+          cause_of_missing(p, note, *missing),
+          {.message = text("in the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
+                           ", a parameter has no value of its shape on rank ", rank),
+           .expected = "a value of the parameter's shape and type",
+           .seen = *missing == UnitCall::other_shape ? "a value of another shape or type" : "none",
+           .where = where}));
 }
 
 // The notes of all ranks about one pass.
@@ -63,7 +102,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, co
   std::vector<Bytes> seen;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const Note& note = units.notes(rank)[at];
-    check_there(runner, played, rank, note);
+    check_there(runner, played, p, rank, note);
     Bytes& all = seen.emplace_back();
     for (const Bytes& value : note.call.values) all.insert(all.end(), value.begin(), value.end());
   }
@@ -167,35 +206,28 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
     std::vector<Bytes> pieces;
     for (const ShardedReport& report : reports) pieces.push_back(report.gradients[step].at(unit));
     const Numbers& whole = right.gradients[step][unit];
-    check_pieces(
-        runner, played, shard_deal(p, unit),
-        {.name = text("the gradient of unit ", unit, " after step ", step + 1),
-         .dtype = p.dtype,
-         .whole = whole,
-         .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
-         .mistakes =
-             [&, step, unit](int rank) {
-               return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
-             },
-         .otherwise = {"other_gradients",
-                       "gradients lie in other places of the flat tensor than cut.starts says, or "
-                       "something else was in it when it was reduced"}},
-        pieces);
+    check_pieces(runner, played, shard_deal(p, unit),
+                 {.name = text("the gradient of unit ", unit, " after step ", step + 1),
+                  .dtype = p.dtype,
+                  .whole = whole,
+                  .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
+                  .mistakes =
+                      [&, step, unit](int rank) {
+                        return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
+                      },
+                  .otherwise = {"other_gradients",
+                                "gradients lie in other places of the flat tensor than cut.starts "
+                                "says, or something else was in it when it was reduced"}},
+                 pieces);
   }
 }
 
 // The whole units that may be alive in a pass, in bytes of values and gradients.
 std::int64_t enough_in(const Problem& p, const Note& note) {
-  const auto whole = [&](std::size_t unit) { return p.bytes(p.cut(unit).padded()); };
+  const auto whole = [&](std::size_t unit) { return whole_bytes_of(p, unit); };
   const std::size_t unit = note.call.unit;
-  std::int64_t bytes = 4096;  // of small tensors
-  for (std::size_t u = 0; u < p.units.size(); ++u) {
-    const bool reduced = note.call.kind == Kind::update || note.pass > 0 ||
-                         (note.call.kind == Kind::backward && u > unit);
-    if (reduced) bytes += p.bytes(p.cut(u).shard);  // this rank's gradients
-    const bool until = p.sharding == Sharding::shard_grad_op && u < unit;
-    if (until) bytes += whole(u);
-  }
+  std::int64_t bytes = 4096 + gradient_bytes(p, note);  // of small tensors, too
+  for (std::size_t u = 0; u < unit && p.sharding == Sharding::shard_grad_op; ++u) bytes += whole(u);
   if (note.call.kind == Kind::update) return bytes;
   const bool forward = note.call.kind == Kind::forward;
   if (p.sharding != Sharding::no_shard) {
@@ -207,6 +239,59 @@ std::int64_t enough_in(const Problem& p, const Note& note) {
   bytes += whole(unit);
   if (unit + 1 < p.units.size()) bytes += whole(unit + 1);
   return bytes;
+}
+
+// The strategy keeps the values of unit `other` while this pass runs.
+bool keeps(const Problem& p, const Note& note, std::size_t other) {
+  if (note.call.kind == Kind::update) return p.sharding == Sharding::no_shard;
+  if (p.sharding == Sharding::no_shard || other == note.call.unit) return true;
+  return p.sharding == Sharding::shard_grad_op && other < note.call.unit;
+}
+std::optional<std::size_t> not_kept(const Problem& p, const Note& note,
+                                    const std::vector<std::uint8_t>& whole) {
+  for (std::size_t u = 0; u < whole.size(); ++u) {
+    if (whole[u] != 0 && !keeps(p, note, u)) return u;
+  }
+  return std::nullopt;
+}
+
+// Between two passes, nobody looks at the process. But a gather that begins while another unit has
+// its values makes two units whole.
+void check_gathers(CaseRunner& runner, const Played& played, const Problem& p, int rank,
+                   const Note& note) {
+  const auto other = not_kept(p, note, note.call.whole_at_gather);
+  if (!other || note.call.kind == Kind::update) return;
+  runner.fail(
+      played,
+      because({"units_alive", text("free unit ", *other, " before you gather unit ", note.call.unit,
+                                   ", so that one unit is whole at a time")},
+              {.verdict = Verdict::efficiency,
+               .message = text("the results are right, but unit ", *other,
+                               " still had its values on rank ", rank, " when the gather for the ",
+                               name_of(note.call.kind), " pass of unit ", note.call.unit, " began"),
+               .expected = "no other unit whole",
+               .seen = text("unit ", *other, " whole"),
+               .where = text("rank ", rank)}));
+}
+
+// Why more is held than is enough.
+Cause cause_of_memory(const Problem& p, const Note& note, std::int64_t enough) {
+  const bool pass = note.call.kind != Kind::update;
+  if (const auto other = not_kept(p, note, note.call.whole)) {
+    return {"units_alive",
+            text("the parameters of unit ", *other, " have their values",
+                 pass ? ", and its pass does not run: gather a unit when its pass begins, and free "
+                        "it when that is over"
+                      : ", though no pass runs: free the unit after its backward pass")};
+  }
+  if (note.call.now_bytes > enough) {
+    return {"units_alive",
+            "no parameter of another unit has a value, yet memory as large as a unit is held: some "
+            "tensor that you keep looks at it, and a view of one element is enough"};
+  }
+  return {"units_alive",
+          "the pass itself holds no more than it needs, but the hooks before it did: two tensors "
+          "as large as a unit existed at one time"};
 }
 
 }  // namespace
@@ -241,18 +326,19 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     for (const Note& note : units.notes(rank)) {
-      const bool pass = note.call.kind != Kind::update;
+      check_gathers(runner, played, p, rank, note);
+      const bool forward = note.call.kind == Kind::forward;
+      const std::int64_t enough = enough_in(p, note);
       check_member_memory(
-          runner, played, rank, {note.call.held_bytes, note.process_bytes},
-          {.tensor_bytes = enough_in(p, note),
+          runner, played, rank,
+          {forward ? note.call.most_bytes : note.call.now_bytes, note.process_bytes},
+          {.tensor_bytes = enough,
            .adapter_bytes = own_bytes,
-           .of_what = pass ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
-                                  note.call.kind == Kind::forward ? " and the hooks before it" : "")
-                           : std::string("an update"),
-           .cause = {"units_alive",
-                     pass ? "units that do not compute are whole all the same: free each one when "
-                            "its pass is over, and gather it when the next one begins"
-                          : "a unit is whole, or its gradients are, though no pass runs"}});
+           .of_what = note.call.kind != Kind::update
+                          ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
+                                 forward ? " and the hooks before it" : "")
+                          : std::string("an update"),
+           .cause = cause_of_memory(p, note, enough)});
     }
   }
 }

@@ -65,7 +65,7 @@ void clips(CaseRunner& runner) {
 void costs(CaseRunner& runner) {
   for (const int ranks : {2, 8, 3, 1}) {
     Problem p = of(ranks, {{}, {Holds::infinity, 0, 1}, {}});
-    p.range = 4000;
+    p.range = 500;
     p.max_norm = 1e-3;
     Situations asked;
     if (ranks == 1) asked = {Situation::price_at_the_extremes};

@@ -63,6 +63,11 @@ class MasterOf {
   }
   void round_to(DType dtype) { master_.value.copy_(master_.value.to(dtype).to(DType::float32)); }
   std::vector<double> values() const { return as_doubles(DType::float32, copy_of(master_.value)); }
+  std::vector<double> state() const {
+    std::vector<Bytes> all;
+    for (const optim::StateTensor& one : optimizer_->state()) all.push_back(copy_of(one.value));
+    return as_doubles(DType::float32, all);
+  }
 
  private:
   CpuDevice device_;
@@ -89,7 +94,9 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& of_ranks, co
 // By which a rank multiplies its range of the mean gradient.
 double factor_of(const std::vector<double>& mean, const MixedProblem& p, int rank, double scale,
                  Variant variant) {
-  const double unscale = variant == Variant::not_unscaled ? 1 : 1 / scale;
+  const double unscale = variant == Variant::not_unscaled     ? 1
+                         : variant == Variant::unscaled_twice ? 1 / scale / scale
+                                                              : 1 / scale;
   if (p.max_norm <= 0 || variant == Variant::not_clipped) return unscale;
   const auto& counted = variant == Variant::own_norm ? range_of(mean, p, rank) : mean;
   const double norm =
@@ -175,6 +182,7 @@ std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt, Varia
         if (variant == Variant::half_masters) masters[rank]->round_to(p.dtype);
       }
       now.masters.push_back(masters[rank]->values());
+      now.state.push_back(masters[rank]->state());
       for (std::size_t e = 0; e < before.size(); ++e) {
         moved[rank][e] += std::fabs(now.masters.back()[e] - before[e]);
       }

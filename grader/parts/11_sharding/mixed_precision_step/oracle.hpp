@@ -49,9 +49,10 @@ struct MixedProblem {
 
 enum class Variant : std::uint8_t {
   right,
-  own_gradient,    // not averaged
-  summed,          // not divided by N
-  not_unscaled,    // the scale is still in it
+  own_gradient,  // not averaged
+  summed,        // not divided by N
+  not_unscaled,  // the scale is still in it
+  unscaled_twice,
   clipped_scaled,  // by the norm of the scaled gradient
   own_norm,        // clipped by the norm of the own range
   not_clipped,     // max_norm is not looked at
@@ -67,6 +68,8 @@ struct RightStep {
   double during = 0, scale = 0;
   std::int64_t good_steps = 0;
   std::vector<std::vector<double>> masters, tolerance;  // by rank of the group
+  // The optimizer's tensors on each rank as float32, a count of updates among them.
+  std::vector<std::vector<double>> state;
 };
 
 std::vector<double> first_masters(const MixedProblem& p, std::uint64_t salt);  // [N·S]

@@ -72,20 +72,34 @@ void check_end(const At& at, const MixedStep& seen, const RightStep& right) {
           "the step was skipped", "taken", name_of(seen.end));
 }
 
-Cause cause_of_masters(const At& at, std::span<const double> seen) {
+Cause cause_of_masters(const At& at, const MixedStep& step) {
+  const auto seen = as_doubles(DType::float32, step.master);
   const auto is = [&](Variant variant) {
     const RightStep other = steps_of(at.p, at.salt, variant).at(at.step);
     const auto rank = static_cast<std::size_t>(at.rank);
     return !first_difference(seen, other.masters[rank], other.tolerance[rank]);
   };
+  // An update that is too small for a master is in the optimizer's state all the same.
+  const auto state_is = [&](Variant variant) {
+    const auto rank = static_cast<std::size_t>(at.rank);
+    const auto other = steps_of(at.p, at.salt, variant).at(at.step).state[rank];
+    std::vector<double> tolerance;
+    for (const double value : other) tolerance.push_back(0.02 * std::fabs(value));
+    return !first_difference(as_doubles(DType::float32, step.state), other, tolerance);
+  };
   if (!std::ranges::all_of(seen, [](double value) { return std::isfinite(value); })) {
     return {"not_a_number_kept", "a gradient that is not finite went into a master"};
   }
-  // It leaves next to nothing of an update, so it comes before what leaves nothing.
-  if (at.p.max_norm > 0 && is(Variant::clipped_scaled)) {
+  // These leave next to nothing of an update, so they come before what leaves nothing.
+  if (at.p.max_norm > 0 && is(Variant::clipped_scaled) && state_is(Variant::clipped_scaled)) {
     return {"clipped_before_unscaling",
             "the norm was taken while the scale was still in the gradient: divide by it first, "
             "then clip"};
+  }
+  if (is(Variant::unscaled_twice) && state_is(Variant::unscaled_twice)) {
+    return {"unscaled_twice",
+            text("the gradient was divided by the scale, ", number(at.p.scale),
+                 " at first, twice; ops::unscale_ changes the tensor that it is given")};
   }
   if (is(Variant::unmoved)) return {"unmoved", "no master moved: the optimizer did not step"};
   if (is(Variant::half_masters) || is(Variant::from_halves)) {
@@ -103,7 +117,9 @@ Cause cause_of_masters(const At& at, std::span<const double> seen) {
     return {"not_unscaled", "the gradient was not divided by the scale"};
   }
   if (at.p.max_norm > 0 && is(Variant::not_clipped)) {
-    return {"not_clipped", "max_norm was not looked at"};
+    return {"not_clipped",
+            "nothing was clipped, and the norm is above max_norm: the norm is that of the unscaled "
+            "gradient, and the bound has no scale in it either"};
   }
   if (at.p.max_norm > 0 && at.p.ranks() > 1 && is(Variant::own_norm)) {
     return {"own_norm",
@@ -117,14 +133,15 @@ Cause cause_of_masters(const At& at, std::span<const double> seen) {
           "the masters' gradient is range r of the mean, in float32, divided by the scale once"};
 }
 
-void check_masters(const At& at, const std::vector<double>& seen, const RightStep& right) {
+void check_masters(const At& at, const MixedStep& step, const RightStep& right) {
+  const auto seen = as_doubles(DType::float32, step.master);
   const auto rank = static_cast<std::size_t>(at.rank);
   const auto& expected = right.masters[rank];
   const auto wrong = first_difference(seen, expected, right.tolerance[rank]);
   if (!wrong) return;
   const std::string good = number_at(expected, *wrong, DType::float32);
   const std::string bad = number_at(seen, *wrong, DType::float32);
-  at.fail(cause_of_masters(at, seen),
+  at.fail(cause_of_masters(at, step),
           text("master ", *wrong, " of its range is ", bad, " where ", good, " is right"), good,
           bad);
 }
@@ -212,7 +229,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
       const MixedStep& seen = report.after[step];
       const MixedStep before = before_of(p, salt, report, rank, step);
       if (seen.end == StepEnd::skipped) check_untouched(at, seen, before);
-      check_masters(at, as_doubles(DType::float32, seen.master), right[step]);
+      check_masters(at, seen, right[step]);
       if (seen.end == StepEnd::taken) check_parameters(at, reports, before.parameters);
       check_scale(at, seen, right[step]);
     }
@@ -278,11 +295,9 @@ const MixedContract& contract() {
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double half = 2.0 * (p.ranks() - 1) * static_cast<double>(p.range);
   double allowed = 0;
-  for (const RightStep& step : steps_of(p, 1, Variant::right)) {
-    const double half = 2.0 * (p.ranks() - 1) * static_cast<double>(p.range);
-    allowed += step.end == StepEnd::taken ? 2 * half : half;
-  }
+  for (const StepPlan& step : p.steps) allowed += step.holds == Holds::infinity ? half : 2 * half;
   const double sent = busiest_rank_bytes(played.counters);
   // The numbers that ranks agree by.
   if (sent > allowed + 32.0 * static_cast<double>(p.steps.size())) {

@@ -52,6 +52,9 @@ void any_order(CaseRunner& runner) {
   ask(runner, {.sizes = {5, 3, 8, 1}, .steps = whole_steps(4, 3)}, Property::values);
   ask(runner, {.sizes = {6, 6, 6}, .steps = {{1, 0, 2}, {0, 1, 2}, {2, 0, 1}}}, Property::values);
   ask(runner, {.sizes = {4, 0, 9}, .steps = whole_steps(3, 2)}, Property::values);
+  // The first step is given up when two gradients are there, another one when all are.
+  ask(runner, {.sizes = {5, 3}, .steps = {{1, 0, 1, 0}, {1, 0}, {1, 1, 0}, {0, 1}}},
+      Property::values);
 }
 
 void some_missing(CaseRunner& runner) {
@@ -116,7 +119,8 @@ Exam exam() {
   return {
       {"one bucket: after each step, the parameters are those of Adam with float32 masters",
        one_bucket},
-      {"the gradients of several buckets come in any order", any_order},
+      {"the gradients of several buckets come in any order, and again when a step is given up",
+       any_order},
       {"a bucket whose gradient does not come keeps its parameters and its state", some_missing},
       {"NaN and infinity reach the parameters; the same training twice", odd_values},
       {"the last gradient's copy is not over when step() is called, and step() waits for it",

@@ -29,8 +29,22 @@ double number_of_gradient(std::uint64_t salt, std::size_t element) {
   return sign * (0.5 + random_uniform(salt, element));
 }
 
-std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket) {
-  return random_bits(salt + 11, 1 + 4096 * step + bucket);
+// So many numbers of a large tensor are drawn; they come again and again.
+constexpr std::int64_t drawn_max = 1000;
+std::size_t drawn_of(std::int64_t size) {
+  return static_cast<std::size_t>(std::min(size, drawn_max));
+}
+Bytes in_turns(DType dtype, const std::vector<double>& drawn, std::int64_t size) {
+  const Bytes one = to_bytes(dtype, drawn);
+  Bytes all = one;
+  all.resize(static_cast<std::size_t>(size) * bytes_of(dtype));
+  for (std::size_t at = one.size(); at < all.size(); ++at) all[at] = all[at - one.size()];
+  return all;
+}
+
+//   time  how often the bucket's gradient came in this step before
+std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket, std::size_t time) {
+  return random_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
 }
 
 }  // namespace
@@ -44,23 +58,27 @@ std::string OffloadProblem::description() const {
 }
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
-  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
+  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
   const std::uint64_t own = random_bits(salt + 2, bucket);
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + random_uniform(own, e);
-  return to_bytes(p.dtype, values);
+  return in_turns(p.dtype, values, p.sizes[bucket]);
 }
 
 Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
-                  std::size_t bucket) {
-  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
-  const std::uint64_t own = salt_of(salt, step, bucket);
+                  std::size_t event) {
+  const auto& gradients = p.steps.at(step);
+  const std::uint32_t bucket = gradients.at(event);
+  const auto time =
+      std::count(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(event), bucket);
+  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
+  const std::uint64_t own = salt_of(salt, step, bucket, static_cast<std::size_t>(time));
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
-  const bool first = step == 0 && p.steps[0].front() == bucket;
+  const bool first = step == 0 && event == 0;
   if (first && p.holds == OffloadProblem::Holds::infinity)
     values[0] = std::numeric_limits<double>::infinity();
   if (first && p.holds == OffloadProblem::Holds::not_a_number)
     values[0] = std::numeric_limits<double>::quiet_NaN();
-  return to_bytes(p.dtype, values);
+  return in_turns(p.dtype, values, p.sizes[bucket]);
 }
 
 OffloadCase case_of(const OffloadProblem& p, std::uint64_t salt) {
@@ -225,8 +243,8 @@ sim::Service::Answer HostService::next(double now) {
     plan_best(begins_s);
     return answer_with(HostAnswer{.event = Event::step}, begins_s);
   }
-  const std::uint32_t bucket = gradients[event_++];
-  HostAnswer gradient{Event::gradient, bucket, 0, gradient_of(p_, salt_, step_, bucket)};
+  const std::uint32_t bucket = gradients[event_];
+  HostAnswer gradient{Event::gradient, bucket, 0, gradient_of(p_, salt_, step_, event_++)};
   awaited_ = gradient.values;
   given_s_ = now + p_.gap_s;
   return answer_with(gradient, given_s_);

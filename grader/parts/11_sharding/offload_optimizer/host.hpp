@@ -15,13 +15,14 @@ struct OffloadProblem {
   // The values of one gradient.
   enum class Holds : std::uint8_t { numbers, not_a_number, infinity };
   DType dtype = DType::float16;
-  std::vector<std::int64_t> sizes{7};                  // by bucket
-  std::vector<std::vector<std::uint32_t>> steps{{0}};  // the buckets whose gradients come, in order
-  Holds holds = Holds::numbers;                        // of the first gradient of all
-  double gap_s = 1e-3;                                 // backward takes as long for each gradient
-  double rest_s = 0;                                   // and as long from the last one to step()
-  double link_bytes_per_s = 1e9;                       // each way
-  double updates_per_s = 250e6;                        // elements
+  std::vector<std::int64_t> sizes{7};  // by bucket
+  // The buckets whose gradients come, in order. One that comes again: the step was given up.
+  std::vector<std::vector<std::uint32_t>> steps{{0}};
+  Holds holds = Holds::numbers;   // of the first gradient of all
+  double gap_s = 1e-3;            // backward takes as long for each gradient
+  double rest_s = 0;              // and as long from the last one to step()
+  double link_bytes_per_s = 1e9;  // each way
+  double updates_per_s = 250e6;   // elements
   double learning_rate = 1e-2, weight_decay = 0;
   bool large = false;  // its tensors are so large that the system's count of a process shows them
 
@@ -32,8 +33,8 @@ struct OffloadProblem {
 };
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket);
-Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
-                  std::size_t bucket);
+// The gradient that comes as number `event` of the step.
+Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step, std::size_t event);
 OffloadCase case_of(const OffloadProblem& p, std::uint64_t salt);
 
 // The host's notes of a step: from the first event after the step before to the end of step(); the

@@ -17,16 +17,20 @@ using Problem = OffloadProblem;
 // which have 1 MB each in the cases that are measured. Masters alone have 2 MB, and moments 4 MB.
 constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
-enum class Counts : std::uint8_t { own_updates, steps, one };
-enum class Masters : std::uint8_t { full, halves };
+enum class Counts : std::uint8_t { own_updates, steps, one, gradients };
+enum class Masters : std::uint8_t { full, halves, zeros };
+// The gradient that a bucket is updated with, if it came again; last_each: the last one, for each.
+enum class Takes : std::uint8_t { last, first, last_each };
+enum class Decay : std::uint8_t { as_given, none, other_form };
 
 // A bucket on one device that keeps everything.
 class RightBucket {
  public:
-  RightBucket(DType dtype, const Bytes& parameters)
+  RightBucket(DType dtype, const Bytes& parameters, Masters masters)
       : dtype_(dtype), values_(as_doubles(dtype, parameters)) {
     const auto count = std::ssize(values_);
     master_ = from_values(values_, {count}, DType::float32, device_);
+    if (masters == Masters::zeros) master_.fill_(0);
     first_ = zeros({count}, DType::float32, device_);
     second_ = zeros({count}, DType::float32, device_);
   }
@@ -48,21 +52,37 @@ class RightBucket {
 
 // The parameters after each step, by bucket.
 using Right = std::vector<std::vector<std::vector<double>>>;
-Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters) {
+Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters,
+            Takes takes = Takes::last, Decay decay = Decay::as_given) {
   const OffloadCase c = case_of(p, salt);
   std::vector<std::unique_ptr<RightBucket>> buckets;
   for (const Bytes& parameters : c.parameters) {
-    buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters));
+    buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters, masters));
   }
+  AdamRule rule = c.rule();
+  if (decay == Decay::none) rule.weight_decay = 0;
+  if (decay == Decay::other_form) rule.decay_form = DecayForm::decoupled;
   std::vector<std::int64_t> updates(buckets.size());
   Right right;
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
-    for (const std::uint32_t bucket : p.steps[step]) {
-      ++updates[bucket];
-      const std::int64_t counted = counts == Counts::own_updates ? updates[bucket]
-                                   : counts == Counts::one       ? 1
-                                                                 : std::int64_t(step) + 1;
-      buckets[bucket]->update(gradient_of(p, salt, step, bucket), c.rule(), counted, masters);
+    const auto& gradients = p.steps[step];
+    for (std::size_t event = 0; event < gradients.size(); ++event) {
+      const std::uint32_t bucket = gradients[event];
+      const auto begin = gradients.begin(), here = begin + static_cast<std::ptrdiff_t>(event);
+      const bool again = std::find(here + 1, gradients.end(), bucket) != gradients.end();
+      if (!again || counts == Counts::gradients) ++updates[bucket];
+      if (again) continue;
+      const auto last = [&] { return gradient_of(p, salt, step, event); };
+      for (auto more = std::count(begin, here, bucket); takes == Takes::last_each && more > 0;
+           --more) {
+        buckets[bucket]->update(last(), rule, updates[bucket]++, masters);
+      }
+      const std::int64_t counted = counts == Counts::one     ? 1
+                                   : counts == Counts::steps ? std::int64_t(step) + 1
+                                                             : updates[bucket];
+      const auto taken = takes == Takes::first ? std::find(begin, here, bucket) : here;
+      buckets[bucket]->update(gradient_of(p, salt, step, static_cast<std::size_t>(taken - begin)),
+                              rule, counted, masters);
     }
     auto& after = right.emplace_back();
     for (const auto& bucket : buckets) after.push_back(bucket->values());
@@ -118,8 +138,9 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
                           const std::vector<double>& before) const {
   const StepNotes& notes = host_.in_step(step);
   // A mistake has to explain every step: a small update often leaves 16 bits as they are.
-  const auto is = [&](Counts counts, Masters masters) {
-    const Right other = train(p_, salt_, counts, masters);
+  const auto is = [&](Counts counts, Masters masters, Takes takes = Takes::last,
+                      Decay decay = Decay::as_given) {
+    const Right other = train(p_, salt_, counts, masters, takes, decay);
     for (std::size_t k = 0; k < other.size(); ++k) {
       const auto told = as_doubles(p_.dtype, host_.after(k)[bucket]);
       if (first_difference(told, other[k][bucket], tolerance_of(p_.dtype, other[k][bucket]))) {
@@ -131,6 +152,21 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
   if (!came(step, bucket)) {
     return {"updated_without_gradient",
             "its gradient did not come in this step, so neither values nor state may change"};
+  }
+  if (is(Counts::own_updates, Masters::full, Takes::first)) {
+    return {"first_gradient",
+            "this is the update by the gradient that came first. It came again before step(), "
+            "since the caller gave a step up, and the last one counts"};
+  }
+  if (is(Counts::gradients, Masters::full)) {
+    return {"updates_not_counted",
+            "an update was counted for each gradient that came, for those of a step that was given "
+            "up, too; count where the update begins"};
+  }
+  if (is(Counts::own_updates, Masters::full, Takes::last_each)) {
+    return {"updated_twice",
+            "the bucket had an update for each gradient that came; one that comes again before "
+            "step() takes the place of the one before"};
   }
   if (std::ranges::count(notes.stale, bucket) > 0) {
     return {"stale_gradient",
@@ -146,9 +182,21 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
             "the values are those from before the step: the masters have to come up, and step() "
             "returns when they are there"};
   }
+  if (is(Counts::own_updates, Masters::zeros)) {
+    return {"masters_not_sent",
+            "the masters began as zeros, as allocate() makes them: copy the parameters down into "
+            "them when the optimizer is made"};
+  }
   if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full)) {
     return {"updates_not_counted",
             "Adam's corrections need the number of updates of this bucket, this one included"};
+  }
+  const auto decays = [&](Decay decay) {
+    return p_.weight_decay != 0 && is(Counts::own_updates, Masters::full, Takes::last, decay);
+  };
+  if (decays(Decay::none)) return {"no_decay", "weight decay is missing"};
+  if (decays(Decay::other_form)) {
+    return {"other_decay", "weight decay is decoupled, and the rule that was given couples it"};
   }
   if (is(Counts::own_updates, Masters::halves)) {
     return {"half_masters",
@@ -219,20 +267,24 @@ void Judgement::check_time(std::size_t step) const {
 
 void Judgement::check_bytes(std::size_t step) const {
   const StepNotes& notes = host_.in_step(step);
-  std::int64_t allowed = 0;
-  for (const std::uint32_t bucket : p_.steps[step]) allowed += p_.bytes_of_bucket(bucket);
-  const auto check = [&](const char* way, std::int64_t crossed, const Cause& cause) {
+  std::int64_t down = 0, up = 0;
+  for (const std::uint32_t bucket : p_.steps[step]) down += p_.bytes_of_bucket(bucket);
+  for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
+    if (came(step, bucket)) up += p_.bytes_of_bucket(bucket);
+  }
+  const auto check = [&](const char* way, std::int64_t crossed, std::int64_t allowed,
+                         const Cause& cause) {
     if (crossed <= allowed) return;
     fail(cause,
          text(grouped(crossed), " bytes went ", way, " where ", grouped(allowed), " are enough"),
          at(step), Verdict::efficiency, text(grouped(allowed), " bytes"),
          text(grouped(crossed), " bytes"));
   };
-  check("down", notes.down_bytes,
+  check("down", notes.down_bytes, down,
         {"too_much_down",
          "per step, each gradient goes down once, in 16 bits; masters and moments stay on the "
          "host"});
-  check("up", notes.up_bytes,
+  check("up", notes.up_bytes, up,
         {"too_much_up",
          "per step, parameters come up once, in 16 bits; masters and moments stay on the host"});
 }

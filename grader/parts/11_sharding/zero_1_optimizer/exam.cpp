@@ -2,6 +2,7 @@
 // can compute what the owners of other ranges do. The judge takes the steps on one device. It
 // counts the bytes that travel, and looks at the memory of the processes.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/member_memory.hpp"
@@ -27,11 +28,61 @@ std::string name_of_place(const Problem& p, std::size_t at) {
   return text("element ", at);
 }
 
+// A value that no usual mistake gives: another element's, or one that its owner has right, or whose
+// moments are right.
+Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, int rank,
+                    std::size_t at, double seen, const Reports& reports, std::size_t reported) {
+  const Dealt deal = deal_of(p.plan(), p.sizes);
+  const auto& right = trained.values[step];
+  const auto tolerance = tolerance_of(p, right);
+  int owner = 0;
+  std::ptrdiff_t in_range = 0;
+  for (int r = 0; r < p.ranks(); ++r) {
+    const auto places = deal.places(r);
+    const auto found = std::ranges::find(places, static_cast<std::int64_t>(at));
+    if (found != places.end()) owner = r, in_range = found - places.begin();
+  }
+  const auto& report = reports[static_cast<std::size_t>(owner)];
+  const auto of_owner = as_doubles(p.dtype, report.values.at(reported));
+  const bool owner_has_it =
+      of_owner.size() == right.size() && std::fabs(of_owner[at] - right[at]) <= tolerance[at];
+  for (std::size_t e = 0; e < right.size(); ++e) {
+    if (std::fabs(seen - right[e]) > tolerance[e]) continue;
+    return {"gathered_elsewhere",
+            text("this is what ", name_of_place(p, e),
+                 " should be: a piece was copied to another place than it came from")};
+  }
+  if (owner != rank && owner_has_it) {
+    return {"gathered_elsewhere", text("its owner, rank ", owner,
+                                       ", has it right: other elements were gathered, or they were "
+                                       "copied to other places than the pieces say")};
+  }
+  const std::string by = text("rank ", owner, ", its owner, has it wrong");
+  const auto wrong = [&](const Bytes& shard, const std::vector<double>& moment) {
+    const auto mine = as_doubles(p.dtype, shard);
+    const auto i = static_cast<std::size_t>(in_range);
+    return i >= mine.size() || std::fabs(mine[i] - moment[at]) > tolerance_of(p, moment)[at];
+  };
+  const bool coupled = p.weight_decay != 0 && p.decay_form == DecayForm::coupled;
+  if (wrong(report.first, trained.first) || wrong(report.second, trained.second)) {
+    return {"other_gradient", text(by, ", and so is one of its moments: the gradient",
+                                   coupled ? ", the decay that is added to it," : "",
+                                   " or the moment was taken from another element; in the range, "
+                                   "both are at piece.offset")};
+  }
+  return {
+      "other_update",
+      text(by,
+           ", but both of its moments are right: so the gradient was right, and the mistake is in "
+           "the step from the moments to the parameter (the rule, or the number of updates)")};
+}
+
 // The parameters of a rank after a step, which are those of one device, bit for bit the same on all
 // ranks.
 void check_values(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                  std::size_t step, const std::vector<double>& right, const Reports& reports,
+                  std::size_t step, const Trained& trained, const Reports& reports,
                   std::size_t reported) {
+  const std::vector<double>& right = trained.values[step];
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto seen =
@@ -46,14 +97,12 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
     if (const auto at = first_difference(seen, right, tolerance_of(p, right))) {
       auto cause = cause_by_finiteness(seen, right, *at);
       if (!cause) cause = mistake_of(p, salt, rank, step, seen);
-      const Cause other{"other_parameters",
-                        "an owner updates its range from other gradients, with other parts of its "
-                        "state, or what was gathered is copied to other places"};
+      if (!cause) cause = narrowed_down(p, trained, step, rank, *at, seen[*at], reports, reported);
       const std::string wanted = number_at(right, *at, p.dtype),
                         shown = number_at(seen, *at, p.dtype);
-      runner.fail(played,
-                  because(cause.value_or(other),
-                          {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
+      runner.fail(
+          played,
+          because(*cause, {.message = text("after step ", step + 1, ", ", name_of_place(p, *at),
                                            " is ", shown, " on rank ", rank,
                                            " where Adam on one device has ", wanted),
                            .expected = wanted,
@@ -102,8 +151,7 @@ void check_state(CaseRunner& runner, const Played& played, const Problem& p, std
     if (seen == updates) continue;
     runner.fail(played,
                 {.cause = "other_updates",
-                 .message = text("the parameters and moments are right, but the state of "
-                                 "rank ",
+                 .message = text("the parameters and moments are right, but the state of rank ",
                                  rank, " counts ", seen, " updates where it had ",
                                  updates_given(salt), " before and ", counted(p.steps, "step"),
                                  " since: ", updates, " are right"),
@@ -122,27 +170,32 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
   for (std::size_t k = 0; k < steps; ++k) {
     const std::size_t step = right.values.size() - steps + k;
-    check_values(runner, played, p, salt, step, right.values[step], reports, k);
+    check_values(runner, played, p, salt, step, right, reports, k);
   }
   check_state(runner, played, p, salt, right, reports);
 }
 
-std::int64_t bytes_in(const Problem& p, std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(bytes_of(p.dtype));
+std::int64_t bytes_in(const Problem& p, std::int64_t numbers) {
+  return numbers * p.filler * static_cast<std::int64_t>(bytes_of(p.dtype));
 }
 
-// The state of a range is two tensors. The adapter has the parameters, a step's gradients, and the
-// case in two forms: as it came, and taken apart.
+// The state of a range is two tensors. The adapter has the parameters, and the case in two forms:
+// as it came, and taken apart.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const MomentService& moments) {
   compare(runner, played, p, salt, reports, moments);
   const zero::FlatShards plan = p.plan();
   const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
   for (int rank = 0; rank < p.ranks(); ++rank) {
+    // A member could tell of its calls before it has begun to hold anything.
+    const double end_s = played.counters.ranks[static_cast<std::size_t>(rank)].clock_s;
+    if (moments.of(rank).told_s.back() < end_s) {
+      throw MalformedMessage("a member told of its last call before that was over");
+    }
     check_member_memory(
         runner, played, rank, moments.of(rank),
         {.tensor_bytes = 2 * shard + 4096,
-         .adapter_bytes = whole + 2 * ((1 + p.steps) * whole + 2 * shard),
+         .adapter_bytes = whole + 2 * ((1 + p.steps) * whole + 2 * shard) / p.filler,
          .of_what = "the state of its own range",
          .cause = {"state_whole",
                    "something as large as the model lives on after the step: the moments of all "
@@ -162,20 +215,21 @@ std::vector<Problem> smaller(const Problem& p) {
 }
 
 Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of =
-              [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
-                for (const Gradients& step : c.steps) grader::ask_of(step, asked);
-                if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
-              },
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t) {
-                return std::tuple(
-                    MomentService(p.members, static_cast<std::uint32_t>(p.steps),
-                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
-              }};
+  return {
+      .case_of = case_of,
+      .compare = std::move(compared),
+      .ask_of =
+          [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
+            for (const Gradients& step : c.steps) grader::ask_of(step, asked);
+            if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
+          },
+      .smaller = smaller,
+      .services =
+          [&runner](const Problem& p, std::uint64_t) {
+            MomentService::ReadMemory read;
+            if (p.measured) read = [&runner](int rank) { return runner.memory_bytes(rank); };
+            return std::tuple(MomentService(p.members, static_cast<std::uint32_t>(p.steps), read));
+          }};
 }
 
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -183,9 +237,9 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   check_wire(
       runner, played,
       {.enough = 2 * once,
-       .of_what = text("a reduce-scatter of the gradients and an all-gather of the parameters in "
-                       "each of ",
-                       counted(p.steps, "step")),
+       .of_what =
+           text("a reduce-scatter of the gradients and an all-gather of the parameters in each of ",
+                counted(p.steps, "step")),
        .mistakes = {
            {3 * once,
             {"all_reduced",
@@ -262,7 +316,8 @@ void bytes_on_the_wire(CaseRunner& runner) {
 // Moments of 4 MB, of which a rank holds a quarter.
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 4);
-  p.sizes = {160'000, 1200, 80'000};
+  p.sizes = {4000, 30, 2000};
+  p.filler = 40;
   p.steps = 1;
   p.measured = true;
   judge(runner, contract_of(runner, compare_memory), p);

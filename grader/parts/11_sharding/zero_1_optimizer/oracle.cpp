@@ -93,7 +93,9 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant vari
 
 AdamRule rule_by(const Problem& p, Variant variant, std::size_t parameter) {
   AdamRule rule = p.rule();
-  const bool small = std::ssize(shape_of_parameter(p.sizes[parameter])) < decay_dims_min;
+  const bool above = variant == Variant::decays_above;
+  const bool small =
+      std::ssize(shape_of_parameter(p.sizes[parameter])) < decay_dims_min + (above ? 1 : 0);
   if (variant == Variant::decays_nothing || (small && variant != Variant::decays_all)) {
     rule.weight_decay = 0;
   }
@@ -121,10 +123,14 @@ class OneDevice {
     const Tensor grad = tensor_of(gradient);
     const zero::FlatShards plan = p_.plan();
     ++updates_;
-    for (const auto& pieces : plan.ranks) {
+    for (int rank = 0; rank < p_.ranks(); ++rank) {
+      const auto& pieces = plan.ranks[static_cast<std::size_t>(rank)];
       std::int64_t updates =
           updates_ + (counts_pieces() ? (steps_ * std::ssize(pieces)) - steps_ : 0);
+      if (variant_ == Variant::counts_late) --updates;
       for (const zero::ShardPiece& piece : pieces) {
+        if (variant_ == Variant::skips_missing && !has_gradient(p_, piece.parameter, rank))
+          continue;
         const std::int64_t at = start_of(piece.parameter) + piece.begin;
         const std::int64_t count = piece.end - piece.begin;
         ops::adam_update_(value_.narrow(at, count), grad.narrow(at, count),
@@ -201,12 +207,22 @@ std::vector<Told> all_mistakes(const Problem& p) {
        {"updates_by_piece",
         "the number of updates grows with each piece of a range; it is one number of the whole "
         "range, and grows once a step"}},
+      {Variant::counts_late,
+       {"updates_late",
+        "Adam was given the number of updates before this one; this update counts, too"}},
+      {Variant::skips_missing,
+       {"missing_skipped",
+        "an owner that has no gradient of its own left the element as it was; the other ranks' "
+        "gradients count, and where no rank has one, the mean is 0, and the moments still shrink"}},
       {Variant::decays_nothing, {"no_decay", "weight decay is missing"}},
+      {Variant::decays_above,
+       {"decays_too_few",
+        "parameters with exactly decay_dims_min dimensions were not decayed; only those with fewer "
+        "are left out"}},
       {Variant::decays_all,
        {"decays_all",
         "parameters with fewer dimensions than decay_dims_min were decayed; a range holds pieces "
-        "of "
-        "several parameters, so each piece asks its own parameter"}},
+        "of several parameters, so each piece asks its own parameter"}},
       {Variant::other_decay,
        {"other_decay", "weight decay takes the other form than rule.decay_form says"}},
   };
@@ -248,7 +264,8 @@ std::int64_t updates_given(std::uint64_t salt) {
 }
 
 Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
-  Zero1Case one{.plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
+  Zero1Case one{
+      .filler = p.filler, .plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
   const Numbers values = first_values(p, salt);
   auto from = values.begin();
   for (const std::int64_t size : p.sizes) {
@@ -258,6 +275,7 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   for (int step = 0; step < p.steps; ++step) {
     Gradients& mine =
         one.steps.emplace_back(drawn_gradients(p.gradients(), salt_of_step(salt, step), rank));
+    for (std::int64_t& size : mine.sizes) size *= p.filler;
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       if (has_gradient(p, i, rank)) continue;
       mine.has_grad[i] = 0;
@@ -295,10 +313,9 @@ std::optional<Cause> mistake_of(const Problem& p, std::uint64_t salt, int rank, 
                                 std::span<const double> seen) {
   const Numbers right = train(p, salt, Variant::right).values[step];
   if (!all_finite(seen) && all_finite(right)) {
-    return Cause{
-        "no_number",
-        "this value is not finite: memory was read that nobody had written to, or a moment "
-        "is not the one that the rule asks for"};
+    return Cause{"no_number",
+                 "this value is not finite: memory was read that nobody had written to, or a "
+                 "moment is not the one that the rule asks for"};
   }
   if (!first_difference(seen, right, relative_tolerance(1e-8, right))) {
     return Cause{"last_digits",

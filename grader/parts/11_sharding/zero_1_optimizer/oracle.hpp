@@ -27,6 +27,7 @@ struct Problem {
   DecayForm decay_form = DecayForm::coupled;
   bool missing = false;  // every third gradient on the even ranks, the second one on all
   bool measured = false;
+  std::int64_t filler = 1;  // elements in which a number stands
   std::uint64_t schedule_seed = 0;
 
   int ranks() const { return members.size(); }
@@ -49,8 +50,11 @@ enum class Variant : std::uint8_t {
   from_zero,      // the moments that were given are not used
   from_one,       // their updates are not counted
   counts_pieces,  // updates are counted once a piece
+  counts_late,    // after the update
+  skips_missing,  // an owner without a gradient of its own updates nothing
   decays_all,     // biases, too
   decays_nothing,
+  decays_above,  // parameters with more dimensions than decay_dims_min
   other_decay,   // decoupled for coupled, or the other way round
   not_gathered,  // on `rank`, elements of others stay as they were
   never_steps,

@@ -11,9 +11,10 @@ namespace lockstep::grader {
 struct Zero2Case {
   GroupChoice group{};
   Peer peer = Peer::stays;
-  Gradients parameters{};  // none of which has a gradient yet
+  Gradients parameters{};  // by elements; none of them has a gradient yet
   collectives::BucketPlan plan{};
-  std::vector<zero::FlatShards> cuts{};  // by bucket
+  std::vector<zero::FlatShards> cuts{};  // by bucket, of numbers
+  std::int64_t filler = 1;               // elements in which each number stands
   DType sums = DType::float32;
 };
 
@@ -31,7 +32,7 @@ struct Zero2Report {
 
 template <typename Archive>
 void fields(Archive& archive, Zero2Case& c) {
-  archive(c.group, c.peer, c.parameters, c.plan, c.cuts, c.sums);
+  archive(c.group, c.peer, c.parameters, c.plan, c.cuts, c.filler, c.sums);
 }
 template <typename Archive>
 void fields(Archive& archive, Zero2Sums& after) {

@@ -24,7 +24,8 @@ Zero2Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   Zero2Case one{.plan = p.plan, .sums = p.sums()};
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) one.cuts.push_back(p.cut(b));
   one.parameters.dtype = p.script.dtype;
-  one.parameters.sizes = p.script.sizes;
+  one.filler = p.filler;
+  for (const std::int64_t size : p.script.sizes) one.parameters.sizes.push_back(size * p.filler);
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
   one.parameters.grads.resize(p.script.sizes.size());
   one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
@@ -43,6 +44,24 @@ void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, 
   check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
 }
 
+// A member tells of a call between the event that it was made for and the next one: it could do so
+// before it has begun to hold anything.
+//   Throws  MalformedMessage
+void require_in_turn(const ScriptService& events, const MomentService& moments, int rank) {
+  const std::vector<double>& told_s = moments.of(rank).told_s;
+  const std::vector<ScriptService::Note>& notes = events.notes(rank);
+  std::size_t calls = 0;
+  for (std::size_t at = 0; at < notes.size(); ++at) {
+    const DrivenEvent::Kind kind = notes[at].scripted.event.kind;
+    if (kind != DrivenEvent::Kind::ready && kind != DrivenEvent::Kind::finalize) continue;
+    const double told = told_s.at(++calls);
+    const bool early = told < notes[at].given_s;
+    if (early || (at + 1 < notes.size() && told > notes[at + 1].asked_s)) {
+      throw MalformedMessage("a member told of a call out of turn");
+    }
+  }
+}
+
 // The sums; the gradients that wait for their bucket, and no others; two buckets in flat tensors.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const ScriptService& events,
@@ -52,11 +71,12 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   std::int64_t sums = 0, bucket = 0, values = 0;
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
     const zero::FlatShards cut = p.cut(b);
-    sums += cut.shard * static_cast<std::int64_t>(bytes_of(p.sums()));
+    sums += cut.shard * p.filler * static_cast<std::int64_t>(bytes_of(p.sums()));
     bucket = std::max(bucket, p.bytes(cut.padded() + cut.shard));
     values += p.bytes(cut.count);
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
+    require_in_turn(events, moments, rank);
     check_member_memory(runner, played, rank, moments.of(rank),
                         {.tensor_bytes = sums + 3 * bucket + 4096,
                          .adapter_bytes = values + 3 * bucket,
@@ -64,6 +84,26 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
                          .cause = {"gradients_kept",
                                    "gradients that have been reduced are still there: in the "
                                    "parameters' grads, or in the bucket's flat tensor"}});
+  }
+}
+
+// A crash where finalize ends a bucket that this pass did not start.
+void explain(Failure& found, const Problem& p, const ScriptService& events) {
+  if (found.cause != "undefined_tensor") return;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const auto& notes = events.notes(rank);
+    if (notes.empty() || notes.back().scripted.event.kind != DrivenEvent::Kind::finalize) continue;
+    const bool first = notes.back().scripted.pass == 0;
+    found = because_instead(
+        first ? Cause{"not_started",
+                      "finalize ends a bucket that no call started: when a bucket starts, those "
+                      "behind it can be full already, so start buckets in a loop"}
+              : Cause{"not_reset",
+                      "finalize ends a bucket that this pass did not start, though the pass before "
+                      "did; it has to set `missing` of each bucket to the number of its parameters "
+                      "again, and next_ to 0"},
+        std::move(found));
+    return;
   }
 }
 
@@ -85,11 +125,14 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .services =
               [&runner](const Problem& p, std::uint64_t salt) {
                 const auto calls = p.script.passes.size() * (p.script.sizes.size() + 1);
+                MomentService::ReadMemory read;
+                if (p.measured) read = [&runner](int rank) { return runner.memory_bytes(rank); };
                 return std::tuple(
                     service_of(p.script, p.members, salt),
-                    MomentService(p.members, static_cast<std::uint32_t>(calls),
-                                  [&runner](int rank) { return runner.memory_bytes(rank); }));
-              }};
+                    MomentService(p.members, static_cast<std::uint32_t>(calls), read));
+              },
+          .explain = [](Failure& found, const Problem& p, const ScriptService& events,
+                        const MomentService&) { explain(found, p, events); }};
 }
 
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 20e-6
@@ -168,7 +211,9 @@ void overlap(CaseRunner& runner) {
 // Buckets of 256 kB.
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 2, {{.order = Order::last_first}});
-  p.script.sizes.assign(16, 64 << 10);
+  p.script.sizes.assign(16, 1 << 10);
+  p.filler = 64;
+  p.measured = true;
   p.plan.buckets.clear();
   for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});
   judge(runner, contract_of(runner, compare_memory), p);
@@ -183,11 +228,11 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   check_wire(runner, played,
              {.enough = passes * once,
               .of_what = "one reduce-scatter of each bucket",
-              .mistakes = {{2 * passes * once,
-                            {"all_reduced",
-                             "buckets are all-reduced: every rank gets all of a bucket, and keeps "
-                             "its range. Or they travel in a type that is twice as wide as the "
-                             "gradients'"}}}});
+              .mistakes = {
+                  {2 * passes * once,
+                   {"all_reduced",
+                    "buckets are all-reduced: every rank gets all of a bucket, and keeps its "
+                    "range. Or they travel in a type that is twice as wide as the gradients'"}}}});
   const std::int64_t buckets = std::ssize(p.plan.buckets) * std::ssize(p.script.passes);
   check_operations(runner, played,
                    {.collectives = buckets, .allowed = "one reduce-scatter of each bucket"});

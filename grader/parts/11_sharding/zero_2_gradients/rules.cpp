@@ -22,9 +22,17 @@ Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) 
   return all;
 }
 
+// A pass in which no bucket travelled, though one did in a pass before.
+std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
+  if (pass == 0 || started > 0) return std::nullopt;
+  return Cause{"not_reset",
+               "no bucket started in this pass; finalize has to set `missing` of each bucket to "
+               "the number of its parameters again, and next_ to 0"};
+}
+
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
                                           const std::vector<std::vector<DrivenGradient>>& right,
-                                          std::size_t pass) {
+                                          std::size_t pass, std::size_t started) {
   const auto scaled = [&](double factor) {
     return of_bucket(p, bucket, [&](std::size_t i) {
       Numbers values = right[pass][i].values;
@@ -57,19 +65,20 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
        scaled(n)},
       {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
       {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read "
-        "before the reduction was over"},
+        "it is this rank's own gradient: the others' were not added, or it was read before the "
+        "reduction was over"},
        own(1)},
       {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read "
-        "before the reduction was over"},
+        "it is this rank's own gradient: the others' were not added, or it was read before the "
+        "reduction was over"},
        own(1 / n)},
       {{"not_added",
-        "it is what this pass made alone; passes add up until zero_grad, and a grad "
-        "from before the pass travels along"},
+        "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
+        "the pass travels along"},
        made}};
   if (pass > 0) {
-    all.push_back({{"stale", "it is what was right after the pass before"},
+    const Cause stale{"stale", "it is what was right after the pass before"};
+    all.push_back({cause_of_rest(pass, started).value_or(stale),
                    of_bucket(p, bucket, [&](std::size_t i) { return right[pass - 1][i].values; })});
     const Numbers before = all.back().gives;
     Numbers both = scaled(1);
@@ -89,23 +98,26 @@ Numbers tolerance_of(const Problem& p, const DrivenGradient& right) {
 }
 
 void check_left(CaseRunner& runner, const Played& played, const Problem& p, int rank,
-                std::size_t pass, const Zero2Sums& after) {
+                std::size_t pass, std::size_t started, const Zero2Sums& after) {
   const std::string where = text("rank ", rank, ", pass ", pass + 1);
   if (after.sums.size() != p.plan.buckets.size() || after.dtypes.size() != after.sums.size()) {
     throw MalformedMessage("not a sum a bucket");
   }
   if (after.grads_left > 0) {
-    runner.fail(played,
-                {.cause = "grads_left",
-                 .message = text(
-                     "after pass ", pass + 1, ", ",
-                     counted(static_cast<std::int64_t>(after.grads_left), "parameter"), " of rank ",
-                     rank, after.grads_left == 1 ? " still has its" : " still have their",
-                     " whole grad, to which the next pass would add. Once a gradient is in "
-                     "its bucket, make it undefined"),
+    const Cause kept{
+        "grads_left",
+        "once a gradient is in its bucket's flat tensor, start makes the grad undefined"};
+    runner.fail(
+        played,
+        because(cause_of_rest(pass, started).value_or(kept),
+                {.message = text("after pass ", pass + 1, ", ",
+                                 counted(static_cast<std::int64_t>(after.grads_left), "parameter"),
+                                 " of rank ", rank,
+                                 after.grads_left == 1 ? " still has its" : " still have their",
+                                 " whole grad, to which the next pass would add"),
                  .expected = "no grad",
                  .seen = text(after.grads_left),
-                 .where = where});
+                 .where = where}));
   }
   for (std::size_t b = 0; b < after.sums.size(); ++b) {
     if (after.dtypes[b] == p.sums() || after.sums[b].empty()) continue;
@@ -149,15 +161,13 @@ class PassOfRank {
       if (began_s <= may_s + instant_s) continue;
       const bool at_the_end = began_s >= finalize().given_s;
       return because(
-          {"starts_late", at_the_end
-                              ? "buckets are started in finalize, when nothing is left to overlap "
-                                "with; start each one in on_gradient_ready"
-                              : "when a bucket has started, those behind it that are full "
-                                "already follow in the same call"},
+          {"starts_late", at_the_end ? "buckets are started in finalize, when nothing is left to "
+                                       "overlap with; start each one in on_gradient_ready"
+                                     : "when a bucket has started, those behind it that are full "
+                                       "already follow in the same call"},
           timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_,
                      " starts bucket ", b, " ", microseconds(began_s - may_s),
-                     " after its last gradient was there and the bucket before it was "
-                     "over"),
+                     " after its last gradient was there and the bucket before it was over"),
                 may_s, began_s, text("rank ", rank_, ", bucket ", b)));
     }
     return std::nullopt;
@@ -191,8 +201,8 @@ class PassOfRank {
       const auto i = note.scripted.event.parameter;
       return because(
           {"waits_in_the_hook",
-           "the hook waits for the bucket that it started. Keep its Work, and wait when "
-           "the next bucket starts, or in finalize"},
+           "the hook waits for the bucket that it started. Keep its Work, and wait when the next "
+           "bucket starts, or in finalize"},
           timed(text("the sums are right, but", in_pass(run_, pass_), " rank ", rank_, " waits ",
                      microseconds(back_s - may_s), " in on_gradient_ready of parameter ", i,
                      ", while backward stands still"),
@@ -268,8 +278,8 @@ DType Problem::sums() const {
   return script.dtype == DType::float64 ? DType::float64 : DType::float32;
 }
 
-std::int64_t Problem::bytes(std::int64_t elements) const {
-  return elements * static_cast<std::int64_t>(bytes_of(script.dtype));
+std::int64_t Problem::bytes(std::int64_t numbers) const {
+  return numbers * filler * static_cast<std::int64_t>(bytes_of(script.dtype));
 }
 
 std::string Problem::description() const {
@@ -281,13 +291,16 @@ std::string Problem::description() const {
 void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                 const Reports& reports, const ScriptService& events) {
   events.require_all();
+  const std::vector<DrivenReport> none;
+  const DrivenRun run{p.script, p.members, salt, events, none};
   const auto right = right_gradients(p.script, salt, p.ranks());
   for (const Zero2Report& report : reports) {
     if (report.after.size() != right.size()) throw MalformedMessage("not a report a pass");
   }
   for (std::size_t pass = 0; pass < right.size(); ++pass) {
+    const std::size_t started = collectives_of_pass(played, run, pass).size();
     for (int rank = 0; rank < p.ranks(); ++rank) {
-      check_left(runner, played, p, rank, pass,
+      check_left(runner, played, p, rank, pass, started,
                  reports[static_cast<std::size_t>(rank)].after[pass]);
     }
     for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
@@ -302,7 +315,8 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
            .whole = of_bucket(p, b, [&](std::size_t i) { return right[pass][i].values; }),
            .tolerance =
                of_bucket(p, b, [&](std::size_t i) { return tolerance_of(p, right[pass][i]); }),
-           .mistakes = [&, b, pass](int rank) { return mistakes_of(p, b, rank, right, pass); },
+           .mistakes = [&, b,
+                        pass](int rank) { return mistakes_of(p, b, rank, right, pass, started); },
            .otherwise = {"other_values",
                          "gradients lie in other places of the bucket than its cut says, others "
                          "were in it when it started, or sums were rounded to a smaller type"}},

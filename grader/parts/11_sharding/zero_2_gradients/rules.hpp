@@ -16,6 +16,8 @@ struct Problem {
   DrivenScript script{};
   collectives::BucketPlan plan{};
   std::uint64_t schedule_seed = 0;
+  std::int64_t filler = 1;  // elements in which a number stands
+  bool measured = false;    // the memory of its processes is
 
   int ranks() const { return members.size(); }
   std::vector<std::int64_t> counts(std::size_t bucket) const;  // elements of its parameters
@@ -23,7 +25,7 @@ struct Problem {
     return zero::flat_shards(counts(bucket), ranks());
   }
   DType sums() const;
-  std::int64_t bytes(std::int64_t elements) const;  // of gradients
+  std::int64_t bytes(std::int64_t numbers) const;  // of gradients
   std::string description() const;
 };
 

@@ -23,6 +23,7 @@ class Queue final : public OffloadedOptimizer {
   }
 
   void on_gradient_shard(std::size_t bucket, const Tensor& gradient) override {
+    std::erase_if(came_, [&](const auto& one) { return one.first == bucket; });
     came_.emplace_back(bucket, host_.copy_down(gradient, name("g", bucket)));
   }
 

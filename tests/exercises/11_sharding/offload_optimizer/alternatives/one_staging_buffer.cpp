@@ -29,6 +29,7 @@ class Staged final : public OffloadedOptimizer {
 
   void on_gradient_shard(std::size_t bucket, const Tensor& gradient) override {
     last_ = host_.copy_down(gradient, buckets_.at(bucket).update.gradient);
+    std::erase(came_, bucket);
     came_.push_front(bucket);
   }
 

@@ -1,0 +1,62 @@
+// Makes the layers of a transformer. This one's layers are whole on every rank (layers.hpp). A room
+// that splits a layer among ranks derives a maker from it. So one model file, gpt.cpp, serves every
+// layout of ranks, with the same names of parameters and the same numbers in them.
+// B batch, T tokens, C width, V vocabulary.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/nn/layers.hpp"
+#include "engine/nn/module.hpp"
+#include "engine/tensor/box.hpp"
+
+namespace lockstep::nn {
+
+// The tokens of a sample that a rank has between the layers: part `index` of `count` equal ones.
+struct TokenShare {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+};
+
+// The elements of a parameter that a rank holds.
+struct Holding {
+  Boxes boxes;  // of the whole tensor; its elements come first in the value, then padding
+  // The gradient that a backward pass leaves on this rank. A partial one is a term of a sum over
+  // the ranks that compute the layer together, each of which holds all of the parameter.
+  enum class Gradient : std::uint8_t { complete, partial } gradient = Gradient::complete;
+};
+
+class LayerMaker {
+ public:
+  virtual ~LayerMaker() = default;
+
+  // Answers for each parameter of a model whose layers it makes, also for those made elsewhere.
+  virtual Holding holding_of(const Parameter& parameter) const;
+
+  // Between the layers, x is [B, T / tokens().count, C].
+  virtual TokenShare tokens() const { return {}; }
+
+  // These three take x and return as much.
+  virtual std::unique_ptr<Module> norm(const std::string& name, std::int64_t width,
+                                       const Made& made) const;
+  virtual std::unique_ptr<Module> attention(const std::string& name, std::int64_t width,
+                                            std::int64_t heads, const Deviations& deviations,
+                                            const Made& made) const;
+  virtual std::unique_ptr<Module> feed_forward(const std::string& name, std::int64_t width,
+                                               std::int64_t hidden, const Deviations& deviations,
+                                               const Made& made) const;
+
+  // The table of a vocabulary, [V, C], and the layers at the two ends of a model, which may share
+  // one. It must outlive them.
+  virtual Parameter table(const std::string& name, std::int64_t vocabulary, std::int64_t width,
+                          double deviation, const Made& made) const;
+  // int64 tokens [B, T] → x
+  virtual std::unique_ptr<Module> embedding(Parameter& table) const;
+  // x → logits [B, T, V]. On a tape that records, a rank may be left with a part of each row, and
+  // the logits say how their loss is computed (Value::loss). On a tape for inference they are
+  // whole.
+  virtual std::unique_ptr<Module> head(Parameter& table) const;
+};
+
+}  // namespace lockstep::nn

@@ -1,0 +1,103 @@
+#include "engine/train/ways/tensor.hpp"
+
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "engine/parallel/tensor/tensor_layers.hpp"
+#include "engine/train/way_maker.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using tensor_parallel::Sequence;
+
+// "2 or 4": the nearest numbers on both sides of `size` that divide `whole`.
+std::string nearest_divisors(std::int64_t whole, std::int64_t size) {
+  std::int64_t below = std::min(size, whole), above = size;
+  while (whole % below != 0) --below;
+  while (above < whole && whole % above != 0) ++above;
+  return above <= whole && above != below ? text(below, " or ", above) : text(below);
+}
+
+// "6 or 9": the nearest multiples.
+std::string nearest_multiples(std::int64_t size, std::int64_t of) {
+  const std::int64_t below = size / of * of;
+  return below > 0 ? text(below, " or ", below + of) : text(below + of);
+}
+
+void check_sizes(const nn::GptOptions& gpt, std::int64_t ranks, Sequence sequence) {
+  if (ranks > gpt.heads) {
+    throw UsageError(text("--tp ", ranks, " is more than the ", counted(gpt.heads, "head"),
+                          " of a layer, and a head is computed on one rank; pass --tp ", gpt.heads,
+                          " or less, or --heads ", ranks));
+  }
+  if (gpt.heads % ranks != 0) {
+    throw UsageError(text("--tp ", ranks, " does not divide the ", counted(gpt.heads, "head"),
+                          " of a layer; pass --tp ", nearest_divisors(gpt.heads, ranks),
+                          ", or --heads ", nearest_multiples(gpt.heads, ranks)));
+  }
+  if (sequence == Sequence::sliced && gpt.sequence % ranks != 0) {
+    throw UsageError(text("--sp cuts a sequence among the ranks of --tp, and ", ranks,
+                          " does not divide --sequence ", gpt.sequence, "; pass --sequence ",
+                          nearest_multiples(gpt.sequence, ranks)));
+  }
+}
+
+int ranks_of(const Arguments& arguments) { return static_cast<int>(arguments.integer("tp", 1)); }
+
+Sequence sequence_of(const Arguments& arguments) {
+  return arguments.flag("sp") ? Sequence::sliced : Sequence::whole;
+}
+
+class TensorMaker final : public WayMaker {
+ public:
+  std::shared_ptr<const nn::LayerMaker> make_layers(Making& making) const override {
+    check(making.arguments, making.recipe.model, 0);
+    comm::ProcessGroup* const layer = making.ranks().layer();
+    LOCKSTEP_CHECK(layer != nullptr, "tensor parallelism on an axis tp of 1");
+    tell_of_nodes(making, *layer);
+    return std::make_shared<tensor_parallel::TensorLayers>(*layer, sequence_of(making.arguments));
+  }
+
+  void check(const Arguments& arguments, const nn::ModelSpec& model, int) const override {
+    check_sizes(model.gpt, ranks_of(arguments), sequence_of(arguments));
+  }
+
+  std::string note(const Arguments& arguments, const nn::ModelSpec& model) const override {
+    const int ranks = ranks_of(arguments);
+    const std::int64_t held = (model.gpt.vocabulary + ranks - 1) / ranks;
+    if (held * ranks == model.gpt.vocabulary) return "";
+    return text("the vocabulary of ", model.gpt.vocabulary, " is padded to ", held * ranks,
+                ", so that ", ranks, " ranks hold ", held, " rows each\n");
+  }
+
+ private:
+  // A layer on several nodes waits for their link several times a block, so the seconds are
+  // measured.
+  static void tell_of_nodes(Making& making, comm::ProcessGroup& layer) {
+    const int each = making.ranks_per_node;
+    if (each == 0 || each % layer.size() == 0) return;
+    const nn::GptOptions& gpt = making.recipe.model.gpt;
+    const std::int64_t count = batch_size_of(making.arguments) * gpt.sequence * gpt.width;
+    const Tensor x = zeros({count}, making.recipe.model.dtype, making.device);
+    const double began_s = layer.now_s();
+    layer.all_reduce(x, ReduceOp::sum);
+    const double took_s = layer.now_s() - began_s;
+    if (making.group.rank() != 0 || !making.tell) return;
+    const auto sums = static_cast<double>(4 * gpt.layers + 2);
+    making.tell(text("a node has ", counted(each, "rank"), ", so --tp ", layer.size(),
+                     " crosses nodes: one sum of [batch, sequence, width] takes ",
+                     seconds_text(took_s), ", and a step has ", sums, " of them, ",
+                     seconds_text(sums * took_s), "; pass --tp ", each,
+                     " to keep a layer inside a node"));
+  }
+};
+
+}  // namespace
+
+const WayMaker& tensor_maker() {
+  static const TensorMaker maker;
+  return maker;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,345 @@
+// Compares what the ranks of a layer made with what one device makes, and looks at what it cost.
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader {
+namespace {
+
+std::string text_of(const Axes& sizes) {
+  std::string all = "[";
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    all += text(axis > 0 ? ", " : "", sizes[axis]);
+  }
+  return all + "]";
+}
+
+Axes filled_shape(const LayerPart& part, int rank) {
+  Axes shape = part.shapes[static_cast<std::size_t>(rank)];
+  for (std::size_t axis = 0; axis < part.fill.size(); ++axis) shape[axis] *= part.fill[axis];
+  return shape;
+}
+
+// A tensor that a rank made: an output, or a gradient.
+struct MadeTensor {
+  bool defined = true;
+  const Axes* shape = nullptr;
+  DType dtype = DType::float64;
+  const Bytes* numbers = nullptr;
+};
+MadeTensor made_of(const LayerGradient& gradient) {
+  return {gradient.defined, &gradient.shape, gradient.dtype, &gradient.numbers};
+}
+
+// Compares the tensors of all ranks, one after the other.
+class LayerComparison {
+ public:
+  using NumberOf = std::function<const Numbers&(const LayerNumbers&)>;
+
+  LayerComparison(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                  const Layer& layer)
+      : runner_(runner), played_(played), p_(p), layer_(layer) {}
+
+  //   name   "the output of pass 0"
+  //   right  the whole; number_of takes the tensor from what mistakes make
+  void check(const LayerPart& part, const std::string& name, const Numbers& right,
+             const std::vector<MadeTensor>& of_ranks, const Cause& otherwise,
+             const NumberOf& number_of) {
+    std::vector<Bytes> pieces;
+    for (int rank = 0; rank < p_.ranks(); ++rank) {
+      const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
+      check_shape(part, name, rank, made);
+      pieces.push_back(*made.numbers);
+    }
+    ExpectedPieces expected{.name = name, .dtype = p_.dtype, .whole = right, .tolerance = {}};
+    expected.tolerance = relative_tolerance(p_.dtype == DType::float64 ? 1e-12 : 1e-5, right);
+    expected.otherwise = otherwise;
+    expected.mistakes = [&](int rank) {
+      std::vector<Mistake<Numbers>> all;
+      if (p_.dtype == DType::float64) {
+        all.push_back({{"rounded",
+                        "only the last digits are wrong: on the way a float64 was rounded to a "
+                        "smaller type"},
+                       right});
+      }
+      if (!layer_.mistakes) return all;
+      for (const auto& one : layer_.mistakes(rank)) {
+        const Numbers& gives = number_of(one.gives);
+        // A mistake that leaves this tensor right explains nothing of it, and neither does one that
+        // would have made another tensor wrong before.
+        const bool explains = gives.size() == right.size() && gives != right &&
+                              std::ranges::all_of(right_, [&](const auto& before) {
+                                return before.number_of(one.gives) == *before.whole;
+                              });
+        if (explains) all.push_back({one.cause, gives});
+      }
+      return all;
+    };
+    check_pieces(runner_, played_, part.deal, expected, pieces);
+    check_bits(part, name, pieces);
+    right_.push_back({&right, number_of});
+  }
+
+ private:
+  void check_shape(const LayerPart& part, const std::string& name, int rank,
+                   const MadeTensor& made) const {
+    const Axes wanted = filled_shape(part, rank);
+    const std::string where = text("rank ", rank, ", ", name);
+    if (!made.defined) {
+      const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
+      const Cause unrecorded{"no_gradient",
+                             "nothing was recorded for it: an operation made a tensor, and no "
+                             "Value that the tape knows"};
+      const Cause late{"no_gradient",
+                       "the derivative gives it only in the second half, for which weights may "
+                       "wait; what goes on to the inputs comes in the first one"};
+      runner_.fail(
+          played_,
+          because(first_half ? late : unrecorded,
+                  {.message = text("after ", first_half ? "the first half of backward" : "backward",
+                                   ", there is no ", name.substr(4), " on rank ", rank),
+                   .expected = text_of(wanted),
+                   .seen = "nothing",
+                   .where = where}));
+    }
+    if (*made.shape == wanted && made.dtype == p_.dtype) return;
+    const std::string expected = text(text_of(wanted), " of ", lockstep::name_of(p_.dtype));
+    const std::string seen = text(text_of(*made.shape), " of ", lockstep::name_of(made.dtype));
+    runner_.fail(played_, {.cause = "wrong_shape",
+                           .message = text(name, " is ", seen, " on rank ", rank,
+                                           ", where its piece is ", expected),
+                           .expected = expected,
+                           .seen = seen,
+                           .where = where});
+  }
+
+  // A tensor that several ranks hold has the same bits on all of them.
+  void check_bits(const LayerPart& part, const std::string& name,
+                  const std::vector<Bytes>& pieces) const {
+    for (int rank = 1; rank < p_.ranks(); ++rank) {
+      const auto places = part.deal.places(rank), first = part.deal.places(0);
+      if (!std::ranges::equal(places, first)) continue;
+      const auto seen = as_doubles(p_.dtype, pieces[static_cast<std::size_t>(rank)]);
+      const auto zero = as_doubles(p_.dtype, pieces.front());
+      const auto at = first_other_bits(seen, zero);
+      if (!at) continue;
+      runner_.fail(played_,
+                   because({"bits_differ",
+                            "each rank adds in its own order; one collective gives "
+                            "all ranks the same bits"},
+                           {.message = text(name, " differs in its last bits: element ", *at,
+                                            " is ", number_at(zero, *at), " on rank 0 and ",
+                                            number_at(seen, *at), " on rank ", rank),
+                            .expected = "the same bits on every rank",
+                            .where = text("rank ", rank)}));
+    }
+  }
+
+  CaseRunner& runner_;
+  const Played& played_;
+  const LayerProblem& p_;
+  const Layer& layer_;
+  struct Right {
+    const Numbers* whole;
+    NumberOf number_of;
+  };
+  std::vector<Right> right_;  // what was found right
+};
+
+std::string of_pass(const LayerProblem& p, std::size_t pass) {
+  return p.passes() > 1 ? text(" of pass ", pass + 1) : std::string();
+}
+
+void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                 const Layer& layer, const LayerReports& reports) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const LayerReport& report = reports[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (report.fired.at(i) == p.passes()) continue;
+      runner.fail(played,
+                  because({"hooks_fired",
+                           "a gradient was added to the parameter itself; return it from the "
+                           "derivative, and the tape adds it"},
+                          {.message = text("the gradients are right, but the hook of ",
+                                           layer.parameters[i].name, " fires ",
+                                           counted(report.fired[i], "time"), " on rank ", rank,
+                                           " in ", counted(std::ssize(p.back), "backward pass")),
+                           .expected = text(p.passes()),
+                           .seen = text(report.fired[i]),
+                           .where = text("rank ", rank)}));
+    }
+  }
+}
+
+// Backward's first half must leave products to the second one. A bias costs nothing.
+void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                  const Layer& layer, const LayerReports& reports) {
+  if (p.walk != LayerWalk::in_halves || !layer.weights_come_late) return;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const LayerReport& report = reports[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      const bool product = layer.parameters[i].shapes.front().size() > 1;
+      if (report.early.at(i) == 0 || !product) continue;
+      Failure failure{
+          .message = text("the gradients are right, but that of ", layer.parameters[i].name,
+                          " is made in the first half of the walk on rank ", rank,
+                          ", while the stage before waits"),
+          .expected = "in the second half",
+          .seen = "in the first half",
+          .where = text("rank ", rank)};
+      failure.verdict = Verdict::efficiency;
+      runner.fail(played, because({"weights_early",
+                                   "the tape asks for the gradients in two halves (in_halves): the "
+                                   "first gives the input's, the second the parameters'"},
+                                  failure));
+    }
+  }
+}
+
+// A tensor that the part was given and must not change, as it is in the end.
+void check_left(CaseRunner& runner, const Played& played, const LayerProblem& p, int rank,
+                const std::string& name, const LayerPart& part, const Numbers& whole,
+                const Bytes& left) {
+  const auto seen = as_doubles(p.dtype, left);
+  const Numbers given = part.deal.piece(rank, whole);
+  const auto at = first_other_bits(seen, given);
+  if (!at) return;
+  runner.fail(played,
+              because({"changed",
+                       "a collective writes where it reads: reduce a copy, since others "
+                       "may read this tensor"},
+                      {.message = text(name, " was ", number_at(given, *at), " at element ", *at,
+                                       " on rank ", rank, " and is ", number_at(seen, *at), " now"),
+                       .expected = "unchanged",
+                       .seen = number_at(seen, *at),
+                       .where = text("rank ", rank, ", ", name)}));
+}
+
+void check_all_left(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                    const Layer& layer, const LayerReports& reports) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const LayerReport& report = reports[static_cast<std::size_t>(rank)];
+    for (std::size_t pass = 0; pass < p.passes(); ++pass) {
+      check_left(runner, played, p, rank, text("the input", of_pass(p, pass)), layer.input,
+                 layer.inputs[pass], report.inputs_left.at(pass));
+      if (!p.trains()) continue;
+      check_left(runner, played, p, rank, text("the gradient of the output", of_pass(p, pass)),
+                 layer.output_gradient, layer.output_gradients[pass],
+                 report.gradients_left.at(pass));
+    }
+  }
+}
+
+// A part that must refuse, before it sends anything.
+void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                   const LayerReports& reports) {
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const Ending& ending = reports[static_cast<std::size_t>(rank)].ending;
+    if (ending.kind == Ending::Kind::threw_expected) continue;
+    runner.fail(played, wrong_ending(ending, "ContractError",
+                                     text("rank ", rank, ", whose shapes do not fit")));
+  }
+  const bool sent = !played.counters.collectives.empty() || !played.counters.messages.empty();
+  if (!sent) return;
+  runner.fail(
+      played,
+      because(
+          {"refused_late", "look at the shapes first: what one rank refuses, its peers wait for"},
+          {.message = "the shapes do not fit, and the part communicates before it says so",
+           .expected = "ContractError before anything is sent",
+           .seen = "a collective, and then ContractError"}));
+}
+
+const Cause other_derivative{"other_gradient",
+                             "the output is right, and the derivative is not that of the output"};
+
+void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
+                   const LayerService& seen) {
+  const Cause other{"other_output",
+                    "it is made of other pieces, or its elements lie in other places"};
+  for (std::size_t pass = 0; pass < p.passes(); ++pass) {
+    std::vector<MadeTensor> made;
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      const auto& outputs = seen.of(rank).outputs;
+      if (outputs.size() != p.passes()) throw MalformedMessage("not an output of each pass");
+      made.push_back({true, &outputs[pass].shape, outputs[pass].dtype, &outputs[pass].numbers});
+    }
+    comparison.check(layer.output, text("the output", of_pass(p, pass)), layer.right.outputs[pass],
+                     made, other,
+                     [pass](const LayerNumbers& n) -> const Numbers& { return n.outputs[pass]; });
+  }
+}
+
+void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport& report,
+                   std::size_t back) {
+  const std::size_t parameters = layer.parameters.size(), passes = p.passes();
+  const std::size_t goes_back = p.trains() ? passes : 0;
+  const bool whole = back == goes_back && report.gradients_left.size() == goes_back &&
+                     report.inputs_left.size() == passes && report.inputs.size() == passes &&
+                     report.parameters.size() == parameters && report.fired.size() == parameters &&
+                     report.early.size() == parameters;
+  if (!whole) throw MalformedMessage("not a report of all passes");
+}
+
+void check_gradients(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
+                     const LayerReports& reports) {
+  for (std::size_t pass = 0; pass < p.passes() && p.input == LayerInput::wanted; ++pass) {
+    std::vector<MadeTensor> made;
+    for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
+    comparison.check(
+        layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
+        layer.right.input_gradients[pass], made, other_derivative,
+        [pass](const LayerNumbers& n) -> const Numbers& { return n.input_gradients[pass]; });
+  }
+  for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+    std::vector<MadeTensor> made;
+    for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
+    comparison.check(
+        layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
+        layer.right.parameter_gradients[i], made, other_derivative,
+        [i](const LayerNumbers& n) -> const Numbers& { return n.parameter_gradients[i]; });
+  }
+}
+
+}  // namespace
+
+void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                   const LayerReports& reports, const LayerService& seen) {
+  const Layer& layer = seen.layer();
+  if (p.walk == LayerWalk::refused) return check_refusal(runner, played, p, reports);
+  LayerComparison comparison(runner, played, p, layer);
+  check_outputs(comparison, p, layer, seen);
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    require_whole(p, layer, reports[static_cast<std::size_t>(rank)], seen.of(rank).back);
+  }
+  if (p.trains()) check_gradients(comparison, p, layer, reports);
+  check_all_left(runner, played, p, layer, reports);
+  if (!p.trains()) return;
+  check_hooks(runner, played, p, layer, reports);
+  check_halves(runner, played, p, layer, reports);
+}
+
+void check_layer_price(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                       const LayerPrice& price) {
+  const bool back = p.trains();
+  const auto passes = static_cast<std::int64_t>(p.passes());
+  std::string words = price.forward_words;
+  if (back && !price.backward_words.empty()) {
+    words += text(words.empty() ? "" : ", and ", price.backward_words);
+  }
+  if (words.empty()) words = "a rank that computes by itself";
+  if (passes > 1) words += text(", in each of ", passes, " passes,");
+  const double each = price.forward + (back ? price.backward : 0);
+  check_wire(
+      runner, played,
+      {.enough = static_cast<double>(passes) * each, .of_what = words, .mistakes = price.mistakes});
+  const int collectives = price.forward_collectives + (back ? price.backward_collectives : 0);
+  check_operations(runner, played, {.collectives = passes * collectives, .allowed = words});
+}
+
+}  // namespace lockstep::grader

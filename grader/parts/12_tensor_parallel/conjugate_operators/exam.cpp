@@ -1,0 +1,350 @@
+// The exam of conjugate_operators: f alone, g alone, and both around a product of which each rank
+// has its own factors. A rank is given its own tensor and no other's; the judge adds them up.
+#include "engine/base/units.hpp"
+#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/parts/12_tensor_parallel/conjugate_operators/case.hpp"
+
+namespace lockstep::grader::conjugate_operators {
+namespace {
+
+struct Problem : LayerProblem {
+  OperatorsAsked asked = OperatorsAsked::both;
+  Axes shape{2, 3};
+  Axes fill{};  // as LayerTensor
+
+  std::int64_t count() const {
+    std::int64_t all = 1;
+    for (const std::int64_t size : shape) all *= size;
+    return all;
+  }
+  std::string description() const {
+    const std::string what = asked == OperatorsAsked::enter   ? "enter_parallel"
+                             : asked == OperatorsAsked::leave ? "leave_parallel"
+                                                              : "both, with a product between";
+    return text(what, ", ", in_words(), ", ", counted(count(), "element"), " in ",
+                counted(std::ssize(shape), "dimension"));
+  }
+};
+
+// The acts of an operator on a tensor, in one direction.
+enum class Act : std::uint8_t { keep, sum, mean };
+
+struct Acts {
+  Act enter_forward = Act::keep, enter_back = Act::sum;
+  Act leave_forward = Act::sum, leave_back = Act::keep;
+};
+
+using OfRanks = std::vector<Numbers>;  // by rank
+
+OfRanks acted(Act act, const OfRanks& given) {
+  if (act == Act::keep) return given;
+  Numbers sum;
+  for (const Numbers& one : given) add_numbers(sum, one);
+  if (act == Act::mean) sum = scaled_numbers(sum, 1.0 / static_cast<double>(given.size()));
+  return OfRanks(given.size(), sum);
+}
+
+OfRanks multiplied(const OfRanks& a, const OfRanks& b) {
+  OfRanks all = a;
+  for (std::size_t rank = 0; rank < a.size(); ++rank) {
+    for (std::size_t e = 0; e < all[rank].size(); ++e) all[rank][e] *= b[rank][e];
+  }
+  return all;
+}
+
+// The tensors of a case on all ranks.
+class Ranks {
+ public:
+  Ranks(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
+
+  // The numbers as `rank` has them, if it does them so: wholes of which only its pieces are right.
+  LayerNumbers compute(const Acts& acts, std::optional<int> as_seen_by = std::nullopt) const {
+    LayerNumbers all;
+    OfRanks factor_sums(static_cast<std::size_t>(p_.ranks()));
+    for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
+      const OfRanks x = of_ranks(layer_.input, layer_.inputs[pass]);
+      const OfRanks dy = of_ranks(layer_.output_gradient, layer_.output_gradients[pass]);
+      OfRanks y = x, dx = dy;
+      if (p_.asked == OperatorsAsked::both) {
+        const OfRanks factors = of_ranks(layer_.parameters.front(), layer_.values.front());
+        const OfRanks entered = acted(acts.enter_forward, x);
+        y = acted(acts.leave_forward, multiplied(entered, factors));
+        const OfRanks between = acted(acts.leave_back, dy);
+        dx = acted(acts.enter_back, multiplied(between, factors));
+        const OfRanks of_factors = multiplied(between, entered);
+        for (std::size_t r = 0; r < factor_sums.size(); ++r) {
+          add_numbers(factor_sums[r], of_factors[r]);
+        }
+      } else {
+        const bool enters = p_.asked == OperatorsAsked::enter;
+        y = acted(enters ? acts.enter_forward : acts.leave_forward, x);
+        dx = acted(enters ? acts.enter_back : acts.leave_back, dy);
+      }
+      all.outputs.push_back(whole_of(layer_.output, y, as_seen_by));
+      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, as_seen_by));
+    }
+    if (p_.asked == OperatorsAsked::both) {
+      all.parameter_gradients.push_back(whole_of(layer_.parameters.front(), factor_sums, {}));
+    }
+    return all;
+  }
+
+ private:
+  OfRanks of_ranks(const LayerPart& part, const Numbers& whole) const {
+    OfRanks all;
+    for (int rank = 0; rank < p_.ranks(); ++rank) all.push_back(part.deal.piece(rank, whole));
+    return all;
+  }
+  // The whole of the ranks' pieces; if all hold the whole tensor, the one of this rank.
+  static Numbers whole_of(const LayerPart& part, const OfRanks& pieces,
+                          std::optional<int> as_seen_by) {
+    const std::size_t count = static_cast<std::size_t>(part.count);
+    if (pieces.front().size() == count) {
+      return pieces[static_cast<std::size_t>(as_seen_by.value_or(0))];
+    }
+    Numbers all;
+    for (const Numbers& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+    return all;
+  }
+
+  const Problem& p_;
+  const Layer& layer_;
+};
+
+std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
+  std::vector<Mistake<LayerNumbers>> all;
+  const auto add = [&](const std::string& name, const std::string& sentence, const Acts& acts) {
+    all.push_back({{name, sentence}, Ranks(p, layer).compute(acts, rank)});
+  };
+  add("enter_not_summed",
+      "this rank's own gradient comes out of enter_parallel. Every rank used x, so the gradient of "
+      "x is the sum of all of theirs",
+      {.enter_back = Act::keep});
+  add("leave_not_summed",
+      "this rank's own term comes out of leave_parallel, where the sum of all ranks' is needed",
+      {.leave_forward = Act::keep});
+  add("summed_again",
+      "the gradient is summed in the backward of leave_parallel, too. Every rank has the whole "
+      "gradient of the sum there, and that is the gradient of each term",
+      {.leave_back = Act::sum});
+  add("summed_forward",
+      "enter_parallel sums x over the ranks, where all of them go on with the x that they have; "
+      "f communicates backward, and g is the one that communicates forward",
+      {.enter_forward = Act::sum});
+  add("averaged", "the gradient of x is averaged; it is a sum, of the shares of one computation",
+      {.enter_back = Act::mean});
+  add("averaged", "the ranks' terms are averaged; they are summed, each is a part of one result",
+      {.leave_forward = Act::mean});
+  return all;
+}
+
+Layer layer_of(const Problem& p, std::uint64_t salt) {
+  const int n = p.ranks();
+  const bool enters = p.asked == OperatorsAsked::enter, leaves = p.asked == OperatorsAsked::leave;
+  Layer layer;
+  layer.input = leaves ? own_of_each("the term", p.shape, n) : held_by_all("x", p.shape, n);
+  layer.output = held_by_all("the output", p.shape, n);
+  layer.output_gradient = enters ? own_of_each("the gradient that arrives", p.shape, n)
+                                 : held_by_all("the gradient that arrives", p.shape, n);
+  layer.input_gradient = held_by_all("the gradient of x", p.shape, n);
+  if (p.asked == OperatorsAsked::both) {
+    layer.parameters.push_back(own_of_each("the factors", p.shape, n));
+  }
+  for (LayerPart* part :
+       {&layer.input, &layer.output, &layer.output_gradient, &layer.input_gradient}) {
+    part->fill = p.fill;
+  }
+  layer.options = {static_cast<std::int64_t>(p.asked)};
+  draw_layer(p, salt, layer);
+  layer.right = Ranks(p, layer).compute({});
+  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  return layer;
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered = smaller_layers(p, 0);
+  if (p.count() > 1) offered.emplace_back(p).shape = {1};
+  return offered;
+}
+
+LayerContract<Problem> contract_of(CaseRunner& runner) {
+  return layer_contract<Problem>(runner, layer_of, smaller);
+}
+
+constexpr OperatorsAsked each_asked[] = {OperatorsAsked::enter, OperatorsAsked::leave,
+                                         OperatorsAsked::both};
+
+Problem usual(CaseRunner& runner, int ranks, OperatorsAsked asked) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.schedule_seed = runner.draw();
+  p.asked = asked;
+  return p;
+}
+
+void on_ranks(CaseRunner& runner, OperatorsAsked asked) {
+  for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n, asked));
+}
+
+void any_shape(CaseRunner& runner) {
+  for (const OperatorsAsked asked : each_asked) {
+    for (const Axes& shape : {Axes{}, {0}, {7}, {2, 1, 5}}) {
+      Problem p = usual(runner, 3, asked);
+      p.shape = shape;
+      Situations situations;
+      if (shape.size() == 3) situations = {Situation::shapes};  // the scalar came before
+      judge(runner, contract_of(runner), p, {}, situations);
+    }
+  }
+}
+
+void any_type(CaseRunner& runner) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    Problem p = usual(runner, 3, OperatorsAsked::both);
+    p.dtype = dtype;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const OperatorsAsked asked : {OperatorsAsked::leave, OperatorsAsked::both}) {
+    for (const Odd odd : every_odd) {
+      Problem p = usual(runner, 3, asked);
+      p.odd = odd;
+      judge(runner, contract_of(runner), p);
+      p.odd_in = LayerProblem::Where::gradient;
+      judge(runner, contract_of(runner), p);
+    }
+  }
+}
+
+void several_passes(CaseRunner& runner) {
+  for (const std::vector<std::uint32_t>& back : {std::vector<std::uint32_t>{2, 0, 1}, {0, 1}}) {
+    Problem p = usual(runner, 3, OperatorsAsked::both);
+    p.back = back;
+    judge(runner, contract_of(runner), p);
+    p.walk = LayerWalk::in_halves;
+    p.back = {1, 0};
+    judge(runner, contract_of(runner), p);
+  }
+  Problem p = usual(runner, 8, OperatorsAsked::both);
+  p.members.ranks = {6, 1, 4};
+  play_twice(runner, contract_of(runner), p);
+}
+
+// Each operator alone: what one swallows, the other would tell.
+void lost_peers(CaseRunner& runner) {
+  std::vector<std::pair<Problem, int>> dead;
+  for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
+    for (const int rank : {2, 0}) dead.emplace_back(usual(runner, 3, asked), rank);
+  }
+  judge_lost_peers(runner, contract_of(runner), dead, 20);
+}
+
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double once =
+      ring_bytes(p.count() * static_cast<std::int64_t>(bytes_of(p.dtype)), p.ranks());
+  LayerPrice price;
+  if (p.asked != OperatorsAsked::enter) {
+    price.forward = once;
+    price.forward_collectives = 1;
+    price.forward_words = "one all-reduce forward";
+  }
+  if (p.asked != OperatorsAsked::leave && p.input == LayerInput::wanted) {
+    price.backward = once;
+    price.backward_collectives = 1;
+    price.backward_words = "one all-reduce backward";
+  }
+  check_layer_price(runner, played, p, price);
+}
+
+void cost(CaseRunner& runner) {
+  for (const OperatorsAsked asked : each_asked) {
+    for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
+      for (const int ranks : {2, 4}) {
+        Problem p = usual(runner, ranks, asked);
+        p.walk = walk;
+        p.shape = {6, 10};
+        judge(runner, contract_of(runner), p, check_cost);
+      }
+    }
+  }
+  Problem p = usual(runner, 3, OperatorsAsked::both);
+  p.input = LayerInput::constant;
+  judge(runner, contract_of(runner), p, check_cost);
+  p = usual(runner, 1, OperatorsAsked::both);
+  p.shape = {600, 100};
+  judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
+}
+
+// Tensors of 8 MB. Forward, f makes none and g one; backward it is the other way round.
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const LayerService& seen) {
+  const bool enters = p.asked == OperatorsAsked::enter;
+  constexpr std::int64_t small = 4096;
+  const std::int64_t bytes = p.fill.front() * 8;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    check_member_memory(
+        runner, played, rank, seen.of(rank).forward,
+        {.tensor_bytes = (enters ? 0 : bytes) + small,
+         .adapter_bytes = bytes,
+         .of_what = enters ? "an operator that returns what it was given" : "the sum",
+         .cause = {"copied", enters ? "forward, f changes nothing: record the same tensor"
+                                    : "the sum is all that is made; keep nothing else"}});
+    check_member_memory(
+        runner, played, rank, seen.of(rank).backward,
+        {.tensor_bytes = bytes + small,
+         .adapter_bytes = 2 * bytes,
+         .of_what = enters ? "the sum of the gradients" : "the sum that was made forward",
+         .cause = {"copied", enters ? "one copy of the gradient is enough"
+                                    : "backward, g passes on the gradient as it is"}});
+  }
+}
+
+void memory(CaseRunner& runner) {
+  auto contract = contract_of(runner);
+  contract.compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                        const LayerReports& reports, const LayerService& seen) {
+    compare_layer(at, played, p, reports, seen);
+    check_memory(at, played, p, seen);
+  };
+  for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
+    Problem p = usual(runner, 2, asked);
+    p.fill = {1 << 20};
+    p.shape = {1};
+    judge(runner, contract, p);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"enter_parallel on 1 to 8 and 13 ranks: x forward, the sum of the gradients backward",
+       [](CaseRunner& runner) { on_ranks(runner, OperatorsAsked::enter); }},
+      {"leave_parallel on as many: the sum of the terms forward, the gradient backward",
+       [](CaseRunner& runner) { on_ranks(runner, OperatorsAsked::leave); },
+       std::vector<std::size_t>{}},
+      {"both, around a product: those of one device, also where backward is walked in two halves",
+       [](CaseRunner& runner) {
+         on_ranks(runner, OperatorsAsked::both);
+         Problem p = usual(runner, 3, OperatorsAsked::both);
+         p.walk = LayerWalk::in_halves;
+         judge(runner, contract_of(runner), p);
+       }},
+      {"any shape: a scalar, no elements, one dimension, three", any_shape},
+      {"float32, bfloat16 and float16", any_type},
+      {"NaN, infinity and zeros go the same ways", odd_values},
+      {"several passes in flight, in any order, in two halves; in a subgroup, twice",
+       several_passes},
+      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
+      {"f sends nothing forward, g nothing backward, and each one all-reduce the other way",
+       cost,
+       {},
+       Asks::cost},
+      {"f makes a tensor backward only, and g forward only", memory, {}, Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::conjugate_operators

@@ -1,0 +1,297 @@
+// The exam of parallel_attention: whose rows of the fused projection are whose, and the layer. A
+// rank is given the weights of its heads and no others; the judge attends with all of them.
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/12_tensor_parallel/parallel_attention/dense.hpp"
+
+namespace lockstep::grader::parallel_attention {
+namespace {
+
+using tensor_parallel::RowRange;
+
+enum class Expected : std::uint8_t { answers, refusals };
+
+// Questions to qkv_rows, in one case.
+struct RowsProblem {
+  Members members = whole_world(1);
+  std::vector<RowsQuestion> questions;
+  Expected expected = Expected::answers;
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const {
+    return text(counted(std::ssize(questions), "question"), " to qkv_rows",
+                expected == Expected::refusals ? " that it must refuse" : "");
+  }
+};
+using RowsAnswers = std::vector<RowsAnswer>;
+using RowsContract = RanksContract<RowsProblem, LayerCase, RowsAnswers>;
+
+std::string text_of(const RowsQuestion& q) {
+  return text("width ", q.width, ", ", counted(q.heads, "head"), ", rank ", q.rank, " of ",
+              q.ranks);
+}
+std::string text_of(const RowRange& range) {
+  return text("[", range.first, ", ", range.first + range.count, ")");
+}
+
+Cause cause_of_rows(const RowsQuestion& q, const RowsAnswer& seen) {
+  const std::int64_t own = q.width / q.ranks;
+  const auto is = [&](std::int64_t queries, std::int64_t keys, std::int64_t values) {
+    return seen.queries == RowRange{queries, own} && seen.keys == RowRange{keys, own} &&
+           seen.values == RowRange{values, own};
+  };
+  if (const std::int64_t first = 3 * q.rank * own; is(first, first + own, first + 2 * own)) {
+    return {"thirds_of_a_share",
+            "the 3·C rows are cut into t ranges, and each of these in three. Rank 0 then has "
+            "queries for its keys; the matrix holds all queries, then all keys, then all values"};
+  }
+  if (is(0, q.width, 2 * q.width)) {
+    return {"rows_of_rank_0", "these are the rows of rank 0; rank r begins r·C/t behind it"};
+  }
+  if (seen.queries.count == q.width / q.heads && seen.queries.count != own) {
+    return {"one_head", "a rank has heads / t heads, and their rows stand together"};
+  }
+  return {"other_rows",
+          "rank r has heads r·H/t to (r+1)·H/t, which are C/t rows of queries, and as many of keys "
+          "and of values behind C and 2·C"};
+}
+
+// The error names the numbers of heads below and above that the ranks divide.
+bool names_nearest(const RowsQuestion& q, const std::string& what) {
+  const std::int64_t below = q.heads / q.ranks * q.ranks;
+  return what.find(text(below + q.ranks)) != std::string::npos &&
+         (below == 0 || what.find(text(below)) != std::string::npos);
+}
+
+void check_rows(CaseRunner& runner, const Played& played, const RowsQuestion& q,
+                const RowsAnswer& seen) {
+  if (seen.ending.kind != Ending::Kind::returned) {
+    Failure failure{.cause = "refused",
+                    .message = text("qkv_rows refuses ", text_of(q), ": ", seen.ending.what),
+                    .where = text_of(q)};
+    runner.fail(played, failure);
+  }
+  const std::int64_t own = q.width / q.ranks, first = q.rank * own;
+  const RowRange right[] = {{first, own}, {q.width + first, own}, {2 * q.width + first, own}};
+  const RowRange given[] = {seen.queries, seen.keys, seen.values};
+  const char* const names[] = {"queries", "keys", "values"};
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (given[k] == right[k]) continue;
+    runner.fail(played, because(cause_of_rows(q, seen),
+                                {.message = text("the rows of the ", names[k], " are ",
+                                                 text_of(given[k]), " where ", text_of(right[k]),
+                                                 " is right, for ", text_of(q)),
+                                 .expected = text_of(right[k]),
+                                 .seen = text_of(given[k]),
+                                 .where = text_of(q)}));
+  }
+}
+
+void compare_rows(CaseRunner& runner, const Played& played, const RowsProblem& p, std::uint64_t,
+                  const std::vector<RowsAnswers>& of_ranks) {
+  const RowsAnswers& answers = of_ranks.at(0);
+  if (answers.size() != p.questions.size()) throw MalformedMessage("not an answer a question");
+  for (std::size_t k = 0; k < answers.size(); ++k) {
+    const RowsQuestion& q = p.questions[k];
+    const Ending& ending = answers[k].ending;
+    if (p.expected == Expected::answers) {
+      check_rows(runner, played, q, answers[k]);
+      continue;
+    }
+    if (ending.kind != Ending::Kind::threw_expected) {
+      runner.fail(played, wrong_ending(ending, "ContractError", text_of(q)));
+    }
+    const bool divides = q.heads > 0 && q.heads % q.ranks == 0;
+    const bool sizes_fit = q.heads > 0 && q.width % q.heads == 0;
+    if (divides || !sizes_fit || names_nearest(q, ending.what)) continue;
+    runner.fail(played,
+                because({"no_nearest", "equal_share says so by itself"},
+                        {.message = text("the error for ", text_of(q),
+                                         " does not name the nearest numbers of heads that ",
+                                         q.ranks, " ranks divide: ", ending.what),
+                         .where = text_of(q)}));
+  }
+}
+
+void judge_rows(CaseRunner& runner, std::vector<RowsQuestion> questions,
+                Expected expected = Expected::answers) {
+  const RowsContract contract{
+      .case_of = [](const RowsProblem& p, std::uint64_t,
+                    int) { return LayerCase{.options = options_of(p.questions)}; },
+      .compare = compare_rows};
+  judge(runner, contract, RowsProblem{.questions = std::move(questions), .expected = expected});
+}
+
+void rows(CaseRunner& runner) {
+  judge_rows(runner, {{8, 4, 2, 0}, {8, 4, 2, 1}});
+  std::vector<RowsQuestion> all;
+  for (const int ranks : rank_counts) {
+    const std::int64_t heads = ranks * runner.draw_between(1, 4);
+    for (int rank = 0; rank < ranks; ++rank) {
+      all.push_back({heads * runner.draw_between(1, 9), heads, ranks, rank});
+    }
+  }
+  all.push_back({12'288, 96, 8, 7});
+  judge_rows(runner, all);
+}
+
+void refused_rows(CaseRunner& runner) {
+  judge_rows(runner, {{100, 10, 4, 0}, {70, 7, 3, 2}, {64, 16, 17, 0}, {24, 12, 7, 3}},
+             Expected::refusals);
+  judge_rows(runner, {{10, 4, 2, 0}, {8, 4, 2, 2}, {8, 4, 2, -1}, {8, 0, 2, 0}},
+             Expected::refusals);
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  if (p.walk == LayerWalk::refused) return {};
+  std::vector<Problem> offered = smaller_layers(p, p.heads);
+  if (p.batch > 1) offered.emplace_back(p).batch = 1;
+  if (p.tokens > 1) offered.emplace_back(p).tokens = p.tokens - 1;
+  if (p.heads > p.ranks()) offered.emplace_back(p).heads = p.ranks();
+  return offered;
+}
+
+LayerContract<Problem> contract_of(CaseRunner& runner) {
+  return layer_contract<Problem>(runner, layer_of, smaller);
+}
+
+Problem usual(CaseRunner& runner, int ranks) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.heads = ranks <= 4 ? 2 * ranks : ranks;
+  p.head_size = ranks <= 4 ? 2 * ranks : 2;
+  if (ranks > 6) p.batch = 1;
+  p.schedule_seed = runner.draw();
+  return p;
+}
+
+void any_size(CaseRunner& runner) {
+  for (const auto& [batch, tokens, heads, size] :
+       {std::tuple{1, 1, 3, 1}, {1, 7, 6, 1}, {3, 2, 3, 5}, {2, 5, 9, 2}}) {
+    Problem p = usual(runner, 3);
+    p.batch = batch;
+    p.tokens = tokens;
+    p.heads = heads;
+    p.head_size = size;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void other_walks(CaseRunner& runner) {
+  Problem p = usual(runner, 3);
+  p.back = {2, 0, 1};
+  judge(runner, contract_of(runner), p);
+  p.walk = LayerWalk::in_halves;
+  p.back = {0, 1};
+  judge(runner, contract_of(runner), p);
+  p = usual(runner, 2);
+  p.walk = LayerWalk::inference;
+  judge(runner, contract_of(runner), p);
+  p = usual(runner, 4);
+  p.input = LayerInput::constant;
+  judge(runner, contract_of(runner), p);
+  p = usual(runner, 3);
+  p.dtype = DType::float32;
+  judge(runner, contract_of(runner), p);
+  p.members = {8, {6, 1, 4}};
+  p.dtype = DType::float64;
+  play_twice(runner, contract_of(runner), p);
+}
+
+// One token a sample: a softmax in blocks multiplies what is not finite by 0 for earlier tokens.
+void odd_values(CaseRunner& runner) {
+  for (const Odd odd : every_odd) {
+    Problem p = usual(runner, 2);
+    p.batch = 3;
+    p.tokens = 1;
+    p.odd = odd;
+    judge(runner, contract_of(runner), p);
+    p.odd_in = LayerProblem::Where::gradient;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void refused(CaseRunner& runner) {
+  for (const auto& [misfit, ranks, heads] : {std::tuple{Misfit::heads, 2, 3},
+                                             {Misfit::heads, 4, 2},
+                                             {Misfit::input, 2, 4},
+                                             {Misfit::projection, 2, 4}}) {
+    Problem p = usual(runner, ranks);
+    p.walk = LayerWalk::refused;
+    p.misfit = misfit;
+    p.heads = heads;
+    p.head_size = 4;
+    judge(runner, contract_of(runner), p);
+  }
+}
+
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double once =
+      ring_bytes(p.rows() * p.width() * static_cast<std::int64_t>(bytes_of(p.dtype)), p.ranks());
+  LayerPrice price{.forward = once, .forward_collectives = 1};
+  price.forward_words = "one all-reduce forward";
+  if (p.input == LayerInput::wanted) {
+    price.backward = once;
+    price.backward_collectives = 1;
+    price.backward_words = "one all-reduce backward";
+  }
+  const double right = price.forward + (p.walk == LayerWalk::whole ? price.backward : 0);
+  price.mistakes = {
+      {right + once / 2,
+       {"heads_gathered",
+        "a tensor of [B, T, C] is gathered: heads need nothing of each other, and the projection "
+        "back takes this rank's columns alone"}},
+      {right + once,
+       {"reduced_again",
+        "one all-reduce is enough in each direction, and none backward where nothing wants the "
+        "gradient of x"}}};
+  check_layer_price(runner, played, p, price);
+}
+
+void cost(CaseRunner& runner) {
+  for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
+    for (const int ranks : {2, 4}) {
+      Problem p = usual(runner, ranks);
+      p.walk = walk;
+      judge(runner, contract_of(runner), p, check_cost);
+    }
+  }
+  Problem p = usual(runner, 2);
+  p.input = LayerInput::constant;
+  judge(runner, contract_of(runner), p, check_cost);
+  p = usual(runner, 1);
+  p.tokens = 20;
+  judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"qkv_rows: queries, keys and values of a rank's heads", rows},
+      {"qkv_rows refuses what does not divide, and names the nearest numbers of heads",
+       refused_rows},
+      {"on 1 to 8 and 13 ranks, the layer and its gradients are those of one device",
+       [](CaseRunner& runner) {
+         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
+       },
+       std::vector<std::size_t>{}},
+      {"any number of samples, tokens and heads of any size", any_size},
+      {"several passes in flight, two halves, inference, a constant input, float32; in a subgroup, "
+       "twice",
+       other_walks},
+      {"NaN, infinity and zeros go where attention takes them", odd_values},
+      {"heads and shapes that do not fit are refused before anything is sent", refused},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
+       {},
+       Asks::cost},
+      {"one all-reduce forward and one backward, and no heads are gathered", cost, {}, Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::parallel_attention

@@ -1,0 +1,330 @@
+// The exam of row_parallel_linear, alone and as the second layer of a pair. A rank is given its
+// columns of the weight and of x and no others, so y needs the other ranks; the judge has the whole
+// layer. It counts what travels forward and backward, and looks at the memory of a rank that has a
+// quarter of a large matrix.
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/parallel_linear.hpp"
+#include "grader/exam/traffic.hpp"
+#include "grader/parts/12_tensor_parallel/row_parallel_linear/case.hpp"
+
+namespace lockstep::grader::row_parallel_linear {
+namespace {
+
+struct Problem : LinearProblem {
+  // Above 0: a column-parallel layer of so many inputs, and relu, come before.
+  std::int64_t before = 0;
+
+  bool is_pair() const { return before > 0; }
+  DenseSizes first() const { return {sizes().rows, before, inputs}; }
+  std::string description() const {
+    return text(in_words(), ", ", is_pair() ? text("behind ", before, " → ", inputs, ", ") : "",
+                linear_words());
+  }
+};
+
+// The usual mistakes.
+enum class Slip : std::uint8_t {
+  none,
+  own_term,  // y of this rank's columns
+  mean_of_terms,
+  bias_each_time,  // N times
+  no_bias,
+  gradient_summed,  // that of y, over the ranks
+  input_summed,     // the ranks' dx
+  weights_summed,   // the ranks' dW
+  bias_summed,      // db, N times
+  bias_averaged,
+};
+
+class Linear {
+ public:
+  Linear(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
+
+  // The wholes as `rank` sees its part of them.
+  LayerNumbers compute(Slip slip, int rank) const {
+    LayerNumbers all;
+    all.parameter_gradients.resize(layer_.parameters.size());
+    for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
+      const Numbers& x = layer_.inputs[pass];
+      const Numbers between = p_.is_pair() ? first_output(x) : x;
+      all.outputs.push_back(output(between, slip, rank));
+      Numbers dy = layer_.output_gradients[pass];
+      if (slip == Slip::gradient_summed) dy = scaled_numbers(dy, p_.ranks());
+      Numbers dx = dense_to_input(p_.sizes(), dy, weight(), static_cast<double>(p_.fill));
+      if (slip == Slip::input_summed) dx = summed_columns(dx, p_.sizes().rows);
+      add_numbers(all.parameter_gradients[place_of_weight()], to_weight(dy, between, slip));
+      if (p_.biased) add_numbers(all.parameter_gradients.back(), to_bias(dy, slip));
+      if (p_.is_pair()) {
+        // The slope of relu.
+        for (std::size_t e = 0; e < dx.size(); ++e) dx[e] = between[e] > 0 ? dx[e] : 0;
+        add_numbers(all.parameter_gradients[0], dense_to_weight(p_.first(), dx, x));
+        add_numbers(all.parameter_gradients[1], added_rows(p_.inputs, dx));
+        dx = dense_to_input(p_.first(), dx, layer_.values[0]);
+      }
+      all.input_gradients.push_back(std::move(dx));
+    }
+    return all;
+  }
+
+ private:
+  std::size_t place_of_weight() const { return p_.is_pair() ? 2 : 0; }
+  const Numbers& weight() const { return layer_.values[place_of_weight()]; }
+  std::int64_t columns() const { return p_.inputs / p_.ranks(); }
+
+  Numbers first_output(const Numbers& x) const {
+    Numbers y = dense_output(p_.first(), x, layer_.values[0]);
+    add_to_rows(y, layer_.values[1]);
+    for (double& value : y) value = value > 0 ? value : 0;
+    return y;
+  }
+  Numbers output(const Numbers& x, Slip slip, int rank) const {
+    Numbers mine = x;
+    for (std::size_t e = 0; slip == Slip::own_term && e < mine.size(); ++e) {
+      if (static_cast<std::int64_t>(e) % p_.inputs / columns() != rank) mine[e] = 0;
+    }
+    Numbers y = dense_output(p_.sizes(), mine, weight(), static_cast<double>(p_.fill));
+    if (slip == Slip::mean_of_terms) y = scaled_numbers(y, 1.0 / p_.ranks());
+    if (!p_.biased || slip == Slip::no_bias) return y;
+    add_to_rows(y, layer_.values.back(), slip == Slip::bias_each_time ? p_.ranks() : 1);
+    return y;
+  }
+  // Each rank's columns are what the columns of all ranks add up to.
+  Numbers summed_columns(const Numbers& matrix, std::int64_t rows) const {
+    Numbers all = matrix;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t c = 0; c < p_.inputs; ++c) {
+        double sum = 0;
+        for (int rank = 0; rank < p_.ranks(); ++rank) {
+          sum +=
+              matrix[static_cast<std::size_t>(row * p_.inputs + rank * columns() + c % columns())];
+        }
+        all[static_cast<std::size_t>(row * p_.inputs + c)] = sum;
+      }
+    }
+    return all;
+  }
+  Numbers to_weight(const Numbers& dy, const Numbers& x, Slip slip) const {
+    const Numbers dw = dense_to_weight(p_.sizes(), dy, x);
+    return slip == Slip::weights_summed ? summed_columns(dw, p_.outputs) : dw;
+  }
+  Numbers to_bias(const Numbers& dy, Slip slip) const {
+    const Numbers db = added_rows(p_.outputs, dy);
+    if (slip == Slip::bias_summed) return scaled_numbers(db, p_.ranks());
+    return slip == Slip::bias_averaged ? scaled_numbers(db, 1.0 / p_.ranks()) : db;
+  }
+
+  const Problem& p_;
+  const Layer& layer_;
+};
+
+std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
+  const std::string n = text(p.ranks());
+  const std::vector<std::pair<Slip, Cause>> told{
+      {Slip::own_term,
+       {"not_summed",
+        "this is the term of this rank's columns; y is the sum of the terms of all ranks"}},
+      {Slip::mean_of_terms,
+       {"averaged", "the ranks' terms are averaged; they are terms of one sum"}},
+      {Slip::bias_each_time,
+       {"bias_each_time", text("the bias is in it ", n,
+                               " times: every rank has the whole bias and adds it before the "
+                               "sum. Add it once, behind the all-reduce")}},
+      {Slip::no_bias, {"no_bias", "the bias is missing"}},
+      {Slip::gradient_summed,
+       {"gradient_summed", text("everything is ", n,
+                                " times too large: the gradient of y is summed over the ranks, "
+                                "which all have the same one already")}},
+      {Slip::input_summed,
+       {"input_summed",
+        "the gradients of all ranks' columns of x are added up; each rank keeps that of its own"}},
+      {Slip::weights_summed,
+       {"weights_summed",
+        "the gradients of all ranks' columns of the weight are added up; each rank keeps that of "
+        "its own"}},
+      {Slip::bias_summed,
+       {"bias_summed", text("it is ", n,
+                            " times too large: every rank has the whole gradient of "
+                            "the bias, so do not sum it over the ranks")}},
+      {Slip::bias_averaged,
+       {"bias_averaged", text("it is divided by ", n, ", though every rank has the whole of it")}},
+  };
+  std::vector<Mistake<LayerNumbers>> all;
+  for (const auto& [slip, cause] : told) {
+    all.push_back({cause, Linear(p, layer).compute(slip, rank)});
+  }
+  return all;
+}
+
+Layer layer_of(const Problem& p, std::uint64_t salt) {
+  const int n = p.ranks();
+  const std::int64_t more = p.misfit == Misfit::inputs ? n : 0;
+  Layer layer;
+  layer.input = p.is_pair() ? held_by_all("x", p.with_last(p.before), n)
+                            : cut_along("x", p.with_last(p.inputs + more), p.lead.size(), n);
+  layer.input_gradient = layer.input;
+  layer.output = held_by_all("y", p.with_last(p.outputs), n);
+  layer.output_gradient = layer.output;
+  if (p.is_pair()) {
+    layer.parameters = {cut_along("the first weight", {p.inputs, p.before}, 0, n),
+                        cut_along("the first bias", {p.inputs}, 0, n)};
+  }
+  layer.parameters.push_back(cut_along("the weight", {p.outputs, p.inputs}, 1, n));
+  const std::int64_t beside = p.misfit == Misfit::bias ? 1 : 0;
+  if (p.biased) layer.parameters.push_back(held_by_all("the bias", {p.outputs + beside}, n));
+  fill_linear(p, layer);
+  layer.weights_come_late = true;
+  layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};
+  draw_layer(p, salt, layer);
+  if (p.misfit != Misfit::none) return layer;
+  layer.right = Linear(p, layer).compute(Slip::none, 0);
+  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  return layer;
+}
+
+LayerContract<Problem> contract_of(CaseRunner& runner) {
+  return layer_contract<Problem>(runner, layer_of,
+                                 [](const Problem& p) { return smaller_linear(p, p.inputs); });
+}
+
+Problem usual(CaseRunner& runner, int ranks) {
+  Problem p;
+  p.members = whole_world(ranks);
+  p.schedule_seed = runner.draw();
+  p.inputs = std::int64_t{2} * ranks;
+  p.outputs = 5;
+  return p;
+}
+
+const LinearChecks<Problem> checks{usual,
+                                   [](CaseRunner& runner, const Problem& p, Situations asked) {
+                                     judge(runner, contract_of(runner), p, {}, asked);
+                                   }};
+
+void any_shape(CaseRunner& runner) {
+  checks.any_shape(runner);
+  Problem p = usual(runner, 3);
+  p.inputs = 3, p.outputs = 1;  // of each rank, one column
+  judge(runner, contract_of(runner), p);
+}
+
+Problem usual_pair(CaseRunner& runner, int ranks) {
+  Problem p = usual(runner, ranks);
+  p.before = 3;
+  p.outputs = 3;
+  return p;
+}
+
+void pairs(CaseRunner& runner) {
+  for (const int ranks : {3, 2, 4, 1, 8}) {
+    judge(runner, contract_of(runner), usual_pair(runner, ranks));
+  }
+  Problem p = usual_pair(runner, 3);
+  p.lead = {2, 3};
+  judge(runner, contract_of(runner), p);
+  p.walk = LayerWalk::in_halves;
+  judge(runner, contract_of(runner), p);
+}
+
+void several_passes(CaseRunner& runner) {
+  checks.several_passes(runner);
+  Problem p = usual_pair(runner, 2);
+  p.back = {1, 0};
+  judge(runner, contract_of(runner), p);
+}
+
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  const double once = ring_bytes(p.bytes_of_output(), p.ranks());
+  LayerPrice price{
+      .forward = once, .forward_collectives = 1, .forward_words = "an all-reduce of y forward"};
+  if (p.is_pair()) {
+    price.backward = ring_bytes(
+        p.first().rows * p.before * static_cast<std::int64_t>(bytes_of(p.dtype)), p.ranks());
+    price.backward_collectives = 1;
+    price.backward_words = "an all-reduce of the gradient of the pair's x backward";
+  }
+  price.mistakes = {{2 * once + price.backward,
+                     {"summed_twice",
+                      "two tensors of the size of y are summed; backward, every rank has the whole "
+                      "gradient of y, and computes the rest by itself"}}};
+  check_layer_price(runner, played, p, price);
+}
+
+void cost(CaseRunner& runner) {
+  for (const bool pair : {false, true}) {
+    for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
+      for (const int ranks : {2, 4}) {
+        Problem p = pair ? usual_pair(runner, ranks) : usual(runner, ranks);
+        p.lead = {16};
+        p.outputs = 24;
+        if (pair) p.before = 24;
+        p.walk = walk;
+        judge(runner, contract_of(runner), p, check_cost);
+      }
+    }
+  }
+  judge(runner, contract_of(runner), usual(runner, 1), check_cost,
+        {Situation::price_at_the_extremes});
+}
+
+// A matrix of 256 MB, of which a rank holds a quarter while it goes forward; and one of 16 MB, of
+// which it has as much of the gradient in the end.
+void memory(CaseRunner& runner) {
+  Problem p = usual(runner, 4);
+  p.dtype = DType::float32;
+  p.inputs = 64, p.outputs = 16;
+  p.lead = {1};
+  auto contract = contract_of(runner);
+  contract.compare =
+      compare_with_memory<Problem>("its columns of the weight's gradient", [](const Problem& q) {
+        return q.outputs * q.fill * (q.inputs * q.fill / q.ranks() + 1) * 4;
+      });
+  p.fill = 256;
+  p.walk = LayerWalk::forward;
+  judge(runner, contract, p, check_cost);
+  p.fill = 64;
+  p.walk = LayerWalk::whole;
+  judge(runner, contract, p, check_cost);
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, y and the gradients are those of the whole layer",
+       [](CaseRunner& runner) {
+         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
+       }},
+      {"behind a column-parallel layer and relu, the pair is the dense pair", pairs},
+      {"x of one to three dimensions, without rows, without a bias", any_shape},
+      {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
+      {"NaN and infinity show in what they go into, and nowhere else",
+       [](CaseRunner& runner) { checks.odd_values(runner); }},
+      {"several passes in flight, in any order; backward in two halves; an x that is a constant",
+       several_passes},
+      {"in a subgroup, twice",
+       [](CaseRunner& runner) {
+         Problem p = usual(runner, 3);
+         p.members = whole_world(8);
+         p.members.ranks = {6, 1, 4};
+         play_twice(runner, contract_of(runner), p);
+       }},
+      {"shapes that do not fit are refused before anything is sent",
+       [](CaseRunner& runner) { checks.refusals(runner); }},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
+       {},
+       Asks::cost},
+      {"forward sends one all-reduce of y, backward nothing; a pair, one of each",
+       cost,
+       {},
+       Asks::cost},
+      {"a rank holds a quarter of a 16384×4096 matrix, and nothing else of its size",
+       memory,
+       {},
+       Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::row_parallel_linear

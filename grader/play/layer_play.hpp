@@ -1,0 +1,383 @@
+// Plays a layer whose tensors are dealt to the ranks of a group: a member is given its pieces of
+// inputs and parameters and nothing of the others'. The gradient of an output is the judge's, and
+// comes when the output was shown. All passes go forward before the first one goes back.
+//
+// Tensors may be large and hold few numbers: along an axis, each number stands in `fill` elements
+// one after the other, and one of them crosses the wall.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+
+#include "engine/autograd/tape.hpp"
+#include "grader/play/ask.hpp"
+#include "grader/play/ranks_play.hpp"
+
+namespace lockstep::grader {
+
+// In halves: first what goes on to the inputs, then what ends in parameters. Forward: the tape
+// records, and no pass goes back. Refused: the shapes do not fit, and the part has to say so.
+enum class LayerWalk : std::uint8_t { whole, in_halves, forward, inference, refused };
+// A constant has no gradient that anything wants.
+enum class LayerInput : std::uint8_t { wanted, constant };
+
+using Axes = std::vector<std::int64_t>;  // the sizes of a tensor's axes
+inline Axes axes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+// A rank's piece of a tensor.
+struct LayerTensor {
+  Axes shape{};  // of the numbers
+  Axes fill{};   // by axis; empty: 1 each
+  Bytes values{};
+
+  Shape filled_shape() const {
+    Shape whole;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      whole.push_back(shape[axis] * (fill.empty() ? 1 : fill.at(axis)));
+    }
+    return whole;
+  }
+};
+
+struct LayerCase {
+  GroupChoice group{};
+  Peer peer = Peer::stays;
+  DType dtype = DType::float64;
+  LayerWalk walk = LayerWalk::whole;
+  LayerInput input = LayerInput::wanted;
+  std::vector<LayerTensor> inputs{};     // by pass
+  std::vector<LayerTensor> gradients{};  // by pass, of outputs: without values, which come later
+  std::vector<LayerTensor> outputs{};    // by pass: the shapes that are expected
+  std::vector<LayerTensor> parameters{};
+  std::vector<std::uint32_t> back{};    // the order in which passes go back
+  std::vector<std::int64_t> options{};  // what else the part is told
+};
+
+// A rank has made the output of a pass, and is given the gradient of it; or the pass is back.
+struct LayerCall {
+  static constexpr const char* service = "layer";
+  enum class Kind : std::uint8_t { forward, backward };
+  Kind kind = Kind::forward;
+  std::uint32_t pass = 0;
+  Axes shape{};  // of the output, as it is
+  DType dtype = DType::float64;
+  Bytes numbers{};              // of the output, if it has the shape that is expected
+  std::int64_t held_bytes = 0;  // tensors beside the adapter's; advice (decision 0055)
+};
+struct LayerAnswer {
+  Bytes gradient{};
+};
+
+struct LayerGradient {
+  bool defined = false;
+  Axes shape{};  // as it is
+  DType dtype = DType::float64;
+  Bytes numbers{};  // if it has the shape of its tensor
+};
+struct LayerReport {
+  Ending ending{};                          // of a part that has to refuse
+  std::vector<LayerGradient> inputs{};      // by pass
+  std::vector<LayerGradient> parameters{};  // of all passes together
+  std::vector<std::uint32_t> fired{};       // by parameter, hooks
+  // By parameter: hooks that fired in the first half of a walk in halves; advice.
+  std::vector<std::uint32_t> early{};
+  // By pass, in the end: what the part was given and must not change.
+  std::vector<Bytes> inputs_left{}, gradients_left{};
+};
+
+template <typename Archive>
+void fields(Archive& archive, LayerTensor& tensor) {
+  archive(tensor.shape, tensor.fill, tensor.values);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerCase& c) {
+  archive(c.group, c.peer, c.dtype, c.walk, c.input, c.inputs, c.gradients, c.outputs, c.parameters,
+          c.back, c.options);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerCall& call) {
+  archive(call.kind, call.pass, call.shape, call.dtype, call.numbers, call.held_bytes);
+}
+inline void check_fields(LayerCall& call) {
+  if (call.kind > LayerCall::Kind::backward) throw MalformedMessage("no such call");
+}
+template <typename Archive>
+void fields(Archive& archive, LayerAnswer& answer) {
+  archive(answer.gradient);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerGradient& gradient) {
+  archive(gradient.defined, gradient.shape, gradient.dtype, gradient.numbers);
+}
+template <typename Archive>
+void fields(Archive& archive, LayerReport& report) {
+  archive(report.ending, report.inputs, report.parameters, report.fired, report.early,
+          report.inputs_left, report.gradients_left);
+}
+
+// The elements of a tensor in which each number stands `fill` times along its axis.
+class Filler {
+ public:
+  Filler(const LayerTensor& tensor, DType dtype) : tensor_(tensor), width_(bytes_of(dtype)) {}
+
+  Tensor tensor(Device& device, DType dtype, MemoryKind kind, std::span<const std::byte> numbers) {
+    const Tensor made = empty(tensor_.filled_shape(), dtype, device, kind);
+    if (tensor_.fill.empty()) {
+      write_bytes(made, numbers);
+    } else if (made.numel() > 0) {
+      spread(0, numbers.data(), made.raw_bytes().data());
+    }
+    return made;
+  }
+  Bytes numbers(const Tensor& tensor) {
+    if (tensor_.fill.empty()) return copy_of(tensor);
+    std::int64_t count = 1;
+    for (const std::int64_t size : tensor_.shape) count *= size;
+    Bytes all(static_cast<std::size_t>(count) * width_);
+    if (!all.empty()) gather(0, tensor.raw_bytes().data(), all.data());
+    return all;
+  }
+
+ private:
+  // Bytes of one index of `axis`: of numbers, and of elements.
+  std::size_t numbers_below(std::size_t axis) const {
+    std::size_t bytes = width_;
+    for (std::size_t a = axis + 1; a < tensor_.shape.size(); ++a) {
+      bytes *= static_cast<std::size_t>(tensor_.shape[a]);
+    }
+    return bytes;
+  }
+  std::size_t elements_below(std::size_t axis) const {
+    std::size_t bytes = numbers_below(axis);
+    for (std::size_t a = axis + 1; a < tensor_.shape.size(); ++a) {
+      bytes *= static_cast<std::size_t>(tensor_.fill[a]);
+    }
+    return bytes;
+  }
+  void spread(std::size_t axis, const std::byte* numbers, std::byte* elements) const {
+    if (axis == tensor_.shape.size()) {
+      std::memcpy(elements, numbers, width_);
+      return;
+    }
+    const std::size_t block = elements_below(axis);
+    for (std::int64_t i = 0; i < tensor_.shape[axis]; ++i, numbers += numbers_below(axis)) {
+      const std::byte* const first = elements;
+      spread(axis + 1, numbers, elements);
+      for (std::int64_t copy = 1; copy < tensor_.fill[axis]; ++copy) {
+        elements += block;
+        std::memcpy(elements, first, block);
+      }
+      elements += block;
+    }
+  }
+  void gather(std::size_t axis, const std::byte* elements, std::byte* numbers) const {
+    if (axis == tensor_.shape.size()) {
+      std::memcpy(numbers, elements, width_);
+      return;
+    }
+    const std::size_t step = elements_below(axis) * static_cast<std::size_t>(tensor_.fill[axis]);
+    for (std::int64_t i = 0; i < tensor_.shape[axis]; ++i) {
+      gather(axis + 1, elements, numbers);
+      elements += step;
+      numbers += numbers_below(axis);
+    }
+  }
+
+  const LayerTensor& tensor_;
+  std::size_t width_;
+};
+
+// Lets virtual time pass for what the rank has computed since its last request, a nanosecond for
+// each floating-point operation: what is started before a product travels while it runs.
+class ComputingPort final : public sim::Port {
+ public:
+  explicit ComputingPort(sim::Port& port) : port_(port) {}
+  void computes_on(const Device* device) {
+    device_ = device;
+    told_ = device == nullptr ? 0 : device->flops();
+  }
+
+  using Port::call;
+  sim::Reply call(const sim::Request& request) override {
+    if (device_ != nullptr && device_->flops() > told_) {
+      const double seconds = (device_->flops() - told_) * 1e-9;
+      told_ = device_->flops();
+      pass_time(port_, seconds);
+    }
+    return port_.call(request);
+  }
+
+ private:
+  sim::Port& port_;
+  const Device* device_ = nullptr;
+  double told_ = 0;
+};
+
+// A layer: what it computes, and what it does once when all passes are back, if anything.
+struct PlayedFunctions {
+  std::function<Value(Tape&, const Value&)> forward;
+  std::function<void()> finish{};
+};
+
+class PlayedLayer {
+ public:
+  using Forward = std::function<Value(Tape&, const Value&)>;
+
+  PlayedLayer(const LayerCase& c, Device& device, sim::Port& port)
+      : c_(c), device_(device), port_(port) {
+    for (const LayerTensor& of : c.parameters) {
+      Parameter& parameter = parameters_.emplace_back();
+      parameter.name = text("parameter ", parameters_.size() - 1);
+      parameter.value =
+          Filler(of, c.dtype).tensor(device, c.dtype, MemoryKind::parameters, of.values);
+      const std::size_t index = report_.fired.size();
+      parameter.hooks.emplace_back([this, index](Parameter&) {
+        ++report_.fired[index];
+        if (first_half_) ++report_.early[index];
+      });
+      report_.fired.push_back(0);
+      report_.early.push_back(0);
+    }
+  }
+  std::deque<Parameter>& parameters() { return parameters_; }
+
+  LayerReport run(const PlayedFunctions& layer) {
+    const Forward& forward = layer.forward;
+    if (c_.walk == LayerWalk::refused) {
+      report_.ending = ending_of<ContractError>([&] { go_forward(0, forward); });
+      return std::move(report_);
+    }
+    own_bytes_ = device_.bytes_now();
+    for (std::size_t pass = 0; pass < c_.inputs.size(); ++pass) {
+      go_forward(pass, forward);
+      show(pass);
+    }
+    // From another output, there is no way back; the judge says what is wrong with it.
+    const bool fits = std::ranges::all_of(passes_, &Pass::fits);
+    report_.inputs.resize(passes_.size());
+    if (!fits) return std::move(report_);
+    for (const std::uint32_t pass : c_.back) {
+      go_back(passes_.at(pass));
+      tell(port_, LayerCall{.kind = LayerCall::Kind::backward,
+                            .pass = pass,
+                            .held_bytes = device_.bytes_now() - own_bytes_});
+    }
+    if (layer.finish && !c_.back.empty()) layer.finish();
+    report_all();
+    return std::move(report_);
+  }
+
+ private:
+  struct Pass {
+    explicit Pass(GradMode mode) : tape(mode) {}
+    Tape tape;
+    Value input{}, output{};
+    bool fits = true;   // the output has the shape and the type that are expected
+    Tensor gradient{};  // of the output
+    Tensor to_input{};  // the gradient of the input
+  };
+
+  // A tensor of the adapter's.
+  Tensor own(const LayerTensor& of, std::span<const std::byte> numbers) {
+    const std::int64_t before = device_.bytes_now();
+    Tensor made = Filler(of, c_.dtype).tensor(device_, c_.dtype, MemoryKind::activations, numbers);
+    own_bytes_ += device_.bytes_now() - before;
+    return made;
+  }
+  void go_forward(std::size_t number, const Forward& forward) {
+    const bool infers = c_.walk == LayerWalk::inference;
+    Pass& pass = passes_.emplace_back(infers ? GradMode::inference : GradMode::record);
+    const LayerTensor& of = c_.inputs[number];
+    const Tensor x = own(of, of.values);
+    pass.input = c_.input == LayerInput::wanted ? pass.tape.input(x) : pass.tape.constant(x);
+    pass.output = forward(pass.tape, pass.input);
+  }
+  void show(std::size_t number) {
+    Pass& pass = passes_[number];
+    const Tensor& output = pass.output.tensor;
+    const LayerTensor& wanted = c_.outputs.at(number);
+    LayerCall call{.kind = LayerCall::Kind::forward,
+                   .pass = static_cast<std::uint32_t>(number),
+                   .shape = axes_of(output.shape()),
+                   .dtype = output.dtype()};
+    pass.fits = output.shape() == wanted.filled_shape() && call.dtype == c_.dtype;
+    if (pass.fits) call.numbers = Filler(wanted, c_.dtype).numbers(output);
+    call.held_bytes = device_.bytes_now() - own_bytes_;
+    const auto answer = ask<LayerAnswer>(port_, call);
+    if (!c_.back.empty()) {
+      pass.gradient = own(c_.gradients.at(number), answer.gradient);
+    }
+  }
+  void go_back(Pass& pass) {
+    const bool wanted = c_.input == LayerInput::wanted;
+    if (c_.walk == LayerWalk::whole) {
+      pass.tape.backward(pass.output, pass.gradient);
+      if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);
+      return;
+    }
+    first_half_ = true;
+    pass.tape.backward_inputs(pass.output, pass.gradient);
+    first_half_ = false;
+    if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);  // final after the first half
+    pass.tape.backward_weights();
+  }
+  void report_all() {
+    for (std::size_t number = 0; number < passes_.size(); ++number) {
+      const Pass& pass = passes_[number];
+      const LayerTensor& of = c_.inputs[number];
+      report_.inputs_left.push_back(Filler(of, c_.dtype).numbers(pass.input.tensor));
+      if (c_.back.empty()) continue;
+      const LayerTensor& of_output = c_.gradients[number];
+      report_.gradients_left.push_back(Filler(of_output, c_.dtype).numbers(pass.gradient));
+      if (c_.input == LayerInput::constant) continue;
+      report_.inputs[number] = reported(pass.to_input, of);
+    }
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      report_.parameters.push_back(reported(parameters_[i].grad, c_.parameters[i]));
+    }
+  }
+  LayerGradient reported(const Tensor& made, const LayerTensor& of) const {
+    if (!made.defined()) return {};
+    LayerGradient report{true, axes_of(made.shape()), made.dtype()};
+    if (made.shape() == of.filled_shape() && report.dtype == c_.dtype) {
+      report.numbers = Filler(of, c_.dtype).numbers(made);
+    }
+    return report;
+  }
+
+  const LayerCase& c_;
+  Device& device_;
+  sim::Port& port_;
+  std::deque<Parameter> parameters_;
+  std::deque<Pass> passes_;
+  bool first_half_ = false;
+  std::int64_t own_bytes_ = 0;
+  LayerReport report_;
+};
+
+// make(group, parameters, case) is the layer: PlayedFunctions, or the first of them.
+inline Bytes play_layer(sim::PlayerCase& played, const auto& make) {
+  ComputingPort computing(played.port);
+  sim::PlayerCase timed{computing, played.strands, played.rank, played.ranks, played.input};
+  const auto run = [&](comm::ProcessGroup& group, const LayerCase& c, Device& device,
+                       sim::Port& port) {
+    PlayedLayer layer(c, device, port);
+    computing.computes_on(&device);
+    LayerReport report;
+    try {
+      report = layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
+    } catch (...) {
+      computing.computes_on(nullptr);
+      throw;
+    }
+    computing.computes_on(nullptr);
+    return report;
+  };
+  Bytes report = play_in_group<LayerCase>(timed, run);
+  played.gave_up = std::move(timed.gave_up);
+  return report;
+}
+
+}  // namespace lockstep::grader
