@@ -99,12 +99,23 @@ std::vector<KindBits> every_kind() {
   return kinds;
 }
 
-std::vector<Question> drawn_meshes(CaseRunner& runner, MicroBatch after) {
+std::vector<Question> drawn_meshes(CaseRunner& runner) {
   std::vector<Question> questions;
   for (int k = 0; k < 12; ++k) {
     AxisSizes sizes;
     for (const Axis axis : usual_order) sizes[axis] = static_cast<int>(runner.draw_between(2, 5));
-    questions.push_back(sums(sizes, every_kind(), after));
+    questions.push_back(sums(sizes, every_kind()));
+  }
+  return questions;
+}
+
+// Two micro-batches that others follow, and the last one.
+std::vector<Question> steps(CaseRunner& runner) {
+  std::vector<Question> questions;
+  for (const Question& last : drawn_meshes(runner)) {
+    questions.push_back(sums(last.sizes, last.gradients, MicroBatch::more_follow));
+    questions.push_back(questions.back());
+    questions.push_back(last);
   }
   return questions;
 }
@@ -161,12 +172,10 @@ Exam exam() {
               sums({.tp = 2, .dp = 4}, gradients_of_task()), sums({.dp = 8}, gradients_of_task())});
        }},
       {"every kind of gradient becomes the mean over all data shards",
+       [](CaseRunner& runner) { judge(runner, contract, "drawn meshes", drawn_meshes(runner)); }},
+      {"while micro-batches follow, nothing travels; after the last one, gradients do",
        [](CaseRunner& runner) {
-         judge(runner, contract, "drawn meshes", drawn_meshes(runner, MicroBatch::last));
-       }},
-      {"while micro-batches follow, nothing travels",
-       [](CaseRunner& runner) {
-         judge(runner, contract, "more follow", drawn_meshes(runner, MicroBatch::more_follow));
+         judge(runner, contract, "steps of three micro-batches", steps(runner));
        }},
       {"axes of size 1 are left out, and so is what needs neither a sum nor a factor",
        [](CaseRunner& runner) { judge(runner, contract, "missing axes", missing_axes()); }},
