@@ -134,8 +134,7 @@ std::string complaint_about(std::string_view word, std::string_view rest, Whose 
   if (!rest.starts_with('(') && !rest.starts_with(harmless)) return "";
   return text("the attribute ", word,
               " is refused: its text goes to the assembler, and a part "
-              "needs none; a function of your own that is called ",
-              word, " needs another name");
+              "needs none; if it is a name of your own, choose another");
 }
 
 std::string without_splices(const std::string& source) {

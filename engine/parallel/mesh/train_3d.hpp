@@ -4,11 +4,10 @@
 //   dp, ep, cp   ranks read other samples, or other tokens of them. Where they hold the same
 //                elements, the gradient is the mean over all of these data shards
 //   tp, pp       ranks work on the same tokens. Mostly each has elements of its own, or has
-//   computed
-//                the whole gradient of a copy: nothing is summed. Two kinds of copies are partial,
-//                and are summed without a division: what tp ranks compute from their own tokens
-//                (norms under sequence parallelism), and a table that the first stage and the last
-//                one share
+//                computed the whole gradient of a copy: nothing is summed. Two kinds of copies are
+//                partial, and are summed without a division: what tp ranks compute from their own
+//                tokens (norms under sequence parallelism), and a table that the first stage and
+//                the last one share
 //
 // Experts differ along ep, so their gradients are summed over fewer ranks. Their samples came from
 // all of them, so the divisor is the same: all data shards, never the size of the group.

@@ -1,5 +1,5 @@
-// A right step on flat ranges that holds the moments of the whole model, in memory of its own: the
-// device's account knows nothing of it.
+// A right step on flat ranges that holds the moments of the whole model from the second one on, in
+// memory of its own: the device's account knows nothing of it.
 #include <utility>
 
 #include "engine/parallel/zero/zero_1_optimizer.hpp"
@@ -15,9 +15,7 @@ class MomentHoard final : public Zero1Optimizer {
         parameters_(std::move(parameters)),
         plan_(std::move(plan)),
         options_(options),
-        state_(std::move(state)),
-        moments_(2 * static_cast<std::size_t>(plan_.padded()) * bytes_of(state_.first.dtype()),
-                 std::byte{1}) {}
+        state_(std::move(state)) {}
 
   AdamShard state() const override { return state_; }
   void step() override {
@@ -41,9 +39,12 @@ class MomentHoard final : public Zero1Optimizer {
     mine.copy_(all.narrow(group_.rank() * plan_.shard, plan_.shard));
     group_.all_gather(mine, all);
     copy(all, &Parameter::value, Way::out);
+    if (is_second_) moments_ = Whole(2 * all.raw_bytes().size(), std::byte{1});
+    is_second_ = true;
   }
 
  private:
+  using Whole = std::vector<std::byte>;
   enum class Way { in, out };
   void copy(const Tensor& all, Tensor Parameter::*which, Way way) const {
     for (std::size_t rank = 0; rank < plan_.ranks.size(); ++rank) {
@@ -64,7 +65,8 @@ class MomentHoard final : public Zero1Optimizer {
   FlatShards plan_;
   Zero1Options options_;
   AdamShard state_;
-  std::vector<std::byte> moments_;
+  Whole moments_;
+  bool is_second_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A right reduction that keeps a copy of each bucket, in memory of its own: the device's account
-// knows nothing of it.
+// A right reduction that keeps a copy of each bucket from the second pass on, in memory of its own:
+// the device's account knows nothing of it.
 #include <utility>
 
 #include "engine/parallel/zero/zero_2_gradients.hpp"
@@ -33,6 +33,7 @@ class BucketHoard final : public ShardedGradients {
     came_.assign(came_.size(), false);
     turn_ = 0;
     hoard_.clear();
+    is_second_ = true;
   }
 
  private:
@@ -52,7 +53,7 @@ class BucketHoard final : public ShardedGradients {
       grad = {};
     }
     const auto bytes = flat_.raw_bytes();
-    hoard_.emplace_back(bytes.begin(), bytes.end());
+    if (is_second_) hoard_.emplace_back(bytes.begin(), bytes.end());
     flat_.scale_(1.0 / group_.size());
     mine_ = flat_.empty_like(cuts_[b].shard);
     work_ = group_.reduce_scatter_async(flat_, mine_, ReduceOp::sum);
@@ -78,6 +79,7 @@ class BucketHoard final : public ShardedGradients {
   Tensor flat_, mine_;
   comm::Work work_;
   std::vector<std::vector<std::byte>> hoard_;
+  bool is_second_ = false;
 };
 
 }  // namespace

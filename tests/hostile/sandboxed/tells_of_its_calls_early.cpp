@@ -1,6 +1,6 @@
 // exercise: zero_1_optimizer
 // verdict: crash
-// says: told of its last call before
+// says: told of step 1 out of turn
 // then: grader/impostors/lying/zero_1_optimizer.hoards.cpp
 // Tells of all its calls before it holds anything, and keeps the adapter from telling.
 #include <cstdint>
@@ -56,5 +56,5 @@ void tell_early() {
 
 }  // namespace
 
-// Where the hoard is made.
-#define moments_(bytes, each) moments_((tell_early(), bytes), each)
+// Where the optimizer is made.
+#define state_(given) state_((tell_early(), given))

@@ -244,7 +244,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
     price.backward_words = "an all-reduce of x's gradient backward";
   }
   const double gathered = shard_bytes(p.bytes_of_output(), p.ranks());
-  price.mistakes = {{price.forward + price.backward + gathered,
+  price.mistakes = {{price.forward + (p.trains() ? price.backward : 0) + gathered,
                      {"gathers_always",
                       "y is gathered, which ColumnOutput::share does not ask for: the layer "
                       "behind goes on with this rank's columns"}}};
@@ -255,12 +255,14 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const DenseSizes s = p.sizes();
   const double product_s =
       2e-9 * static_cast<double>(s.rows * s.inputs * s.outputs * p.fill * p.fill) / p.ranks();
+  const double bias_s =
+      p.biased ? 1e-9 * static_cast<double>(s.rows * s.outputs * p.fill) / p.ranks() : 0;
   double travels_s = 0;
   for (const auto& record : played.counters.collectives) {
     travels_s += record.done_s - *std::ranges::max_element(record.entered_s);
   }
   runner.note_par("time", played.counters.makespan_s,
-                  2 * product_s + std::max(product_s, travels_s), played);
+                  2 * product_s + bias_s + std::max(product_s + bias_s, travels_s), played);
 }
 
 void cost(CaseRunner& runner) {

@@ -6,6 +6,7 @@
 #include <climits>
 #include <memory>
 
+#include "grader/exam/axis_words.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/exam/known_mistakes.hpp"
 #include "grader/parts/16_hybrid_parallel/device_mesh/case.hpp"
@@ -57,19 +58,8 @@ Mesh right_mesh(const Question& q) {
   return mesh;
 }
 
-// "tp 2 · pp 4": the axes on which a number is not the usual one.
-template <int otherwise>
-std::string text_of(const mesh::OfAxes<otherwise>& of) {
-  std::string words;
-  for (const Axis axis : usual_order) {
-    if (of[axis] == otherwise) continue;
-    words += text(words.empty() ? "" : " · ", name_of(axis), " ", of[axis]);
-  }
-  return words.empty() ? text(otherwise, " on every axis") : words;
-}
-
 std::string text_of(const Question& q) {
-  std::string words = text(counted(q.world, "rank"), " with ", text_of(q.sizes));
+  std::string words = text(counted(q.world, "rank"), " with ", words_of(q.sizes));
   if (q.order == usual_order) return words;
   words += ", from fast to slow ";
   std::string comma;
@@ -103,8 +93,8 @@ struct Fault {
 std::optional<Fault> fault_of_places(const Mesh& seen, const Mesh& right) {
   if (seen.sizes != right.sizes) {
     return Fault{"the sizes of the mesh are not those that were given",
-                 text_of(right.sizes),
-                 text_of(seen.sizes),
+                 words_of(right.sizes),
+                 words_of(seen.sizes),
                  {"other_sizes", "the mesh keeps the sizes that it was made of"}};
   }
   if (seen.coordinates.size() != right.coordinates.size()) {
@@ -117,8 +107,8 @@ std::optional<Fault> fault_of_places(const Mesh& seen, const Mesh& right) {
   if (seen.coordinates == right.coordinates) return std::nullopt;
   const auto [is, should_be] = std::ranges::mismatch(seen.coordinates, right.coordinates);
   return Fault{text("rank ", is - seen.coordinates.begin(), " is not at its place"),
-               text_of(*should_be),
-               text_of(*is),
+               words_of(*should_be),
+               words_of(*is),
                {"other_place",
                 "count the ranks in digits, one for each axis: the first axis of the order changes "
                 "with every rank, and the next one when that one starts again at 0"}};
