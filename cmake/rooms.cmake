@@ -21,7 +21,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/tensor 5750" "engine/autograd 1000" "engine/nn 1200" "engine/optim 900" "engine/data 1200"
     "engine/gpu 6100" "engine/comm 11500" "engine/collectives 1200" "engine/replicas 250"
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
-    "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1850" "engine/parallel/tensor 850" "engine/parallel/mesh 350"
+    "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1850" "engine/parallel/tensor 850" "engine/parallel/mesh 250"
     "engine/checkpoint 1650" "engine/launch 3600" "engine/plan 150" "engine/train 6000" "engine/apps 7200"
     "grader/course 7350" "grader/play 2300" "grader/judge 2850" "grader/exam 8600" "grader/sandbox 2100"
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1350" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
@@ -31,7 +31,7 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/07_ddp 5200" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
     "grader/parts/10_compression 3100" "grader/parts/11_sharding 7950"
     "grader/parts/12_tensor_parallel 3700"
-    "grader/parts/13_pipeline_parallel 2700")
+    "grader/parts/13_pipeline_parallel 2700" "grader/parts/16_hybrid_parallel 950")
 
 function(lockstep_floor_of room result)
   set(floor 0)

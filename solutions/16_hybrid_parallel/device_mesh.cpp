@@ -1,3 +1,6 @@
+// Task: lay out the ranks of a world along five axes: a place on each axis for every rank, and for
+// each axis the groups of ranks that differ on it alone. The contract is in
+// engine/parallel/mesh/device_mesh.hpp.
 #include "engine/parallel/mesh/device_mesh.hpp"
 
 #include <algorithm>
@@ -14,6 +17,7 @@ Mesh make_mesh(int world, const AxisSizes& sizes, const AxisOrder& order) {
     LOCKSTEP_CHECK(std::ranges::count(order, axis) == 1, "make_mesh: the order names axis ",
                    name_of(axis), " twice; it names each axis once");
   }
+  // >>> your code
   std::int64_t ranks = 1;
   for (const Axis axis : order) ranks = std::min(ranks * sizes[axis], std::int64_t{1} << 32);
   LOCKSTEP_CHECK(ranks == world, "make_mesh: tp ", sizes.tp, " · cp ", sizes.cp, " · ep ", sizes.ep,
@@ -36,6 +40,7 @@ Mesh make_mesh(int world, const AxisSizes& sizes, const AxisOrder& order) {
     stride *= size;
   }
   return mesh;
+  // <<< your code
 }
 
 }  // namespace lockstep::mesh
