@@ -1,9 +1,10 @@
-// Where the ranks of a mesh are, in nodes of eight; an axis that is not named has size 1.
-//   build/release/bin/layout groups tp=4 dp=8 pp=2     the groups of each axis, and how near they
-//   are build/release/bin/layout reversed tp=4 dp=8 pp=2   the same, with the axes in the reverse
-//   order build/release/bin/layout rank 13 tp=4 dp=8 pp=2    a rank's place, its groups, what it
-//   reads build/release/bin/layout gradients tp=2 dp=2       over which axes gradients are summed
-//   build/release/bin/layout numbers tp=4 dp=8 pp=2    for the figure: RANK TP DP PP
+// Where the ranks of a mesh are, in nodes of eight:
+//   build/release/bin/layout groups tp=4 dp=8 pp=2     the groups of each axis
+//   build/release/bin/layout reversed tp=4 dp=8 pp=2   the same, with pp as the fastest axis
+//   build/release/bin/layout rank 13 tp=4 dp=8 pp=2    a rank's place, groups and samples
+//   build/release/bin/layout gradients tp=2 dp=2       over which axes gradients are summed
+//   build/release/bin/layout numbers tp=4 dp=8 pp=2    for the figures: RANK TP DP PP
+// An axis that is not named has size 1.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
