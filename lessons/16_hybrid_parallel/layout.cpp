@@ -73,7 +73,11 @@ void tell_groups(const mesh::Mesh& all) {
 }
 
 void tell_rank(const mesh::Mesh& all, int rank) {
-  const mesh::Coordinates& at = all.coordinates.at(static_cast<std::size_t>(rank));
+  const int ranks = world_of(all.sizes);
+  if (rank < 0 || rank >= ranks) {
+    throw UsageError(text("there is no rank ", rank, "; these sizes have ranks 0 to ", ranks - 1));
+  }
+  const mesh::Coordinates& at = all.coordinates[static_cast<std::size_t>(rank)];
   for (const Axis axis : used(all.sizes)) {
     const auto group = std::ranges::find_if(all.along(axis), [&](const std::vector<int>& ranks) {
       return std::ranges::find(ranks, rank) != ranks.end();
