@@ -79,8 +79,8 @@ void tell_rank(const mesh::Mesh& all, int rank) {
   }
   const mesh::Coordinates& at = all.coordinates[static_cast<std::size_t>(rank)];
   for (const Axis axis : used(all.sizes)) {
-    const auto group = std::ranges::find_if(all.along(axis), [&](const std::vector<int>& ranks) {
-      return std::ranges::find(ranks, rank) != ranks.end();
+    const auto group = std::ranges::find_if(all.along(axis), [&](const std::vector<int>& one) {
+      return std::ranges::find(one, rank) != one.end();
     });
     std::cout << name_of(axis) << " " << at[axis] << "  in " << listed(*group) << "\n";
   }
