@@ -305,10 +305,12 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .seed = options.seed,
     };
     add_watchers(watchers, arguments, run);
+    const bool one_has_all = arguments.integer("tp", 1) == 1;  // that a replica has
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
                       counted(run.ranks, "rank"), ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",
-                      run.batch_size, " a rank, ", counted(run.steps, "step"), ", ", run.dtype,
+                      run.batch_size, one_has_all ? " a rank, " : " a replica, ",
+                      counted(run.steps, "step"), ", ", run.dtype,
                       recipe.precision.masters ? " with float32 masters, " : ", ",
                       device.numbers() == Numbers::away ? run.device + ", " : std::string(),
                       run.kernels, " kernels\n");

@@ -150,12 +150,19 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
             seconds_text(total_s), ", of which ", seconds_text(exposed_s), " is exposed"));
 }
 
-void print_cost(const sim::Counters& counters, double wall_s) {
+void print_cost(const sim::Counters& counters, bool several_nodes, double wall_s) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::cout << "simulated " << seconds_text(counters.makespan_s) << " of "
             << counted(std::ssize(counters.ranks), "rank") << " in " << seconds_text(wall_s)
             << " and " << usage.ru_maxrss / 1024 << " MiB\n";
+  if (!several_nodes) return;
+  sim::SentBytes sent = counters.by_collectives;
+  for (const sim::RankCounters& rank : counters.ranks) {
+    sent += {rank.bytes_sent, rank.bytes_left_node};
+  }
+  std::cout << "sent by all ranks: " << bytes_text(sent.all - sent.left_node) << " within nodes, "
+            << bytes_text(sent.left_node) << " between them\n";
 }
 
 train::DeviceRoom room_of(const sim::Cluster& cluster) {
@@ -195,7 +202,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
   const train::ChosenWays ways(arguments);
-  ways.trainer().check_memory(
+  ways.check_memory(
       arguments,
       {.model = spec,
        .optimizer = optimizer_spec(arguments),
@@ -269,7 +276,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
   if (seen.last.front().report.step > 0) print_report(seen, arguments, spec, options, cluster);
-  print_cost(core.counters(), watch.seconds());
+  print_cost(core.counters(), cluster.network.node_of(ranks - 1) > 0, watch.seconds());
   const train::Summary& summary = seen.trained.summary;
   return summary.replicas_equal && summary.asynchrony.lost.empty() ? 0 : 1;
 }

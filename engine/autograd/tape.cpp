@@ -2,7 +2,7 @@
 //   a. mark the nodes the loss depends on, last to first;
 //   b. count, for each parameter, the uses among them, and say which parameters that are;
 //   c. walk again: run each marked node's derivative and hand its gradients to its inputs; where
-//      the walk is made in two halves, what a node puts off comes in a second round;
+//      the walk is made in two halves, what a node puts off for parameters comes in a second round;
 //   d. at a parameter's last use, add the sum to its grad and fire its hooks.
 #include "engine/autograd/tape.hpp"
 
@@ -33,6 +33,13 @@ Tensor kept(const Tensor& sum) {
   if (!sum.sole_owner()) return sum.clone(MemoryKind::gradients);
   sum.relabel(MemoryKind::gradients);
   return sum;
+}
+
+// Adds what the second half of a derivative brings to what the first one left undefined.
+void complete(std::vector<Tensor>& gradients, std::vector<Tensor> others) {
+  for (std::size_t k = 0; k < std::min(gradients.size(), others.size()); ++k) {
+    if (!gradients[k].defined()) gradients[k] = std::move(others[k]);
+  }
 }
 
 }  // namespace
@@ -184,6 +191,17 @@ void Tape::deliver_all(const Node& node, std::vector<Tensor> gradients,
   }
 }
 
+// Whether the gradients that are not there are all of parameters. The first half goes on from every
+// other input: a weight that was made from a parameter, or an input() that is used as a weight.
+bool Tape::can_wait(const Node& node, const std::vector<Tensor>& gradients) const {
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    const std::int64_t input = node.inputs.at(k);
+    if (gradients[k].defined() || input < 0) continue;
+    if (nodes_[static_cast<std::size_t>(input)].parameter == nullptr) return false;
+  }
+  return true;
+}
+
 // Those of the first half that are there; says which.
 std::vector<bool> Tape::deliver_some(const Node& node, std::vector<Tensor> gradients) {
   std::vector<bool> given;
@@ -227,12 +245,7 @@ void Tape::backward(const Value& output, const Tensor& grad, const LeafSink& sin
     if (!pass_->needed[i] || !node.backward) continue;
     const Tensor of_node = std::exchange(gradients_[i], {});
     std::vector<Tensor> gradients = node.backward(of_node);
-    if (node.rest) {
-      std::vector<Tensor> others = node.rest(of_node);
-      for (std::size_t k = 0; k < std::min(gradients.size(), others.size()); ++k) {
-        if (!gradients[k].defined()) gradients[k] = std::move(others[k]);
-      }
-    }
+    if (node.rest) complete(gradients, node.rest(of_node));
     node.backward = node.rest = nullptr;  // releases the activations they saved
     deliver_all(node, std::move(gradients));
   }
@@ -249,6 +262,9 @@ void Tape::backward_inputs(const Value& output, const Tensor& grad, const LeafSi
     Tensor of_node = std::exchange(gradients_[i], {});
     std::vector<Tensor> gradients = node.backward(of_node);
     node.backward = nullptr;
+    if (node.rest && !can_wait(node, gradients)) {
+      complete(gradients, std::exchange(node.rest, nullptr)(of_node));
+    }
     if (node.rest) {
       std::vector<bool> given = deliver_some(node, std::move(gradients));
       pass_->halved.push_back({i, std::move(of_node), std::move(given)});

@@ -134,7 +134,7 @@ class Tape {
   // instead of in a tensor of its own: the grad_place of a parameter that has no grad yet and no
   // other use. Undefined otherwise.
   Tensor place_of(std::int64_t node) const;
-  // The same: whether `rest` comes only with the second half of the walk, or at once.
+  // The same: whether the walk is in two halves, so that what `rest` returns may wait.
   bool in_halves() const;
 
   // Adds d(loss)/d(parameter) to the grad of every leaf that the loss depends on; a grad made here
@@ -154,8 +154,10 @@ class Tape {
   using LeafSink = std::function<void(Parameter& parameter, const Tensor& sum)>;
   void backward(const Value& output, const Tensor& grad, const LeafSink& sink);
 
-  // The first half of backward(output, grad): all but the `rest` of each node. gradient_of is final
-  // after it; what the second half needs is kept, together with the gradients it starts from.
+  // The first half of backward(output, grad): all but the `rest` of each node, which waits if the
+  // gradients that it brings are all of parameters, and else comes at once: what a parameter was
+  // turned into before its use (autograd::narrow) has nodes to walk on to. gradient_of is final
+  // after this half; what the second half needs is kept, with the gradients it starts from.
   void backward_inputs(const Value& output, const Tensor& grad, const LeafSink& sink = nullptr);
   // The second half, once, in the order of the first. Both together give each parameter the
   // gradient of backward(), up to the order in which a parameter's uses are summed; hooks fire in
@@ -191,6 +193,7 @@ class Tape {
   void deliver_all(const Node& node, std::vector<Tensor> gradients,
                    const std::vector<bool>& given = {});
   std::vector<bool> deliver_some(const Node& node, std::vector<Tensor> gradients);
+  bool can_wait(const Node& node, const std::vector<Tensor>& gradients) const;
   bool passed_mark(std::size_t node);
   void end_walk();
 

@@ -34,21 +34,82 @@ class TimedPending final : public comm::Pending {
   Communication& seen_;
 };
 
+// On an asynchronous device, the host knows when it issued a call, not when it ran.
+bool has_clock(const Tensor& data) {
+  return !data.defined() || data.device().numbers() != Numbers::away;
+}
+
+comm::Work timed(comm::Work work, const Tensor& data, const comm::ProcessGroup& group,
+                 double began_s, Communication& seen) {
+  if (!has_clock(data)) return work;
+  if (!work.complete()) {
+    return comm::Work(std::make_unique<TimedPending>(std::move(work), group, seen));
+  }
+  // It ran here and now, so nothing of it was hidden.
+  const double waited = group.now_s() - began_s;
+  seen += {waited, waited};
+  return {};
+}
+
+class TimedGroup final : public comm::ProcessGroup {
+ public:
+  TimedGroup(std::unique_ptr<comm::ProcessGroup> inner, Communication& seen)
+      : ProcessGroup(inner->rank(), inner->size(), inner->names()),
+        inner_(std::move(inner)),
+        seen_(seen) {}
+
+  std::string_view backend() const override { return inner_->backend(); }
+  bool carries(const Device& device) const override { return inner_->carries(device); }
+  comm::Traffic traffic() const override { return inner_->traffic(); }
+  double now_s() const override { return inner_->now_s(); }
+  void wait_until(double seconds) const override { inner_->wait_until(seconds); }
+  comm::Clock clock() const override { return inner_->clock(); }
+  comm::Averaging averaging(const Device& device) const override {
+    return inner_->averaging(device);
+  }
+  Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
+    return inner_->allocate_buffer(count, dtype, device);
+  }
+
+ protected:
+  comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
+    const double began_s = now_s();
+    return timed(start_in(*inner_, collective, where), data_of(collective), *inner_, began_s,
+                 seen_);
+  }
+  void run(const comm::Collective& collective, const comm::Where& where) override {
+    const double began_s = now_s();
+    run_in(*inner_, collective, where);
+    if (!has_clock(data_of(collective))) return;
+    const double waited = now_s() - began_s;
+    seen_ += {waited, waited};
+  }
+  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
+    return inner_->split(color, key, where);
+  }
+  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
+    return inner_->isend(data, dst, tag, where);
+  }
+  comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
+    return inner_->irecv(std::move(data), src, tag, where);
+  }
+  void give_up(const std::string& why) override { give_up_in(*inner_, why); }
+
+ private:
+  static const Tensor& data_of(const comm::Collective& collective) {
+    return collective.input.defined() ? collective.input : collective.output;
+  }
+
+  std::unique_ptr<comm::ProcessGroup> inner_;
+  Communication& seen_;
+};
+
 class TimedHook final : public CommHook {
  public:
   TimedHook(CommHook& inner, Communication& seen) : inner_(inner), seen_(seen) {}
   comm::Work start(comm::ProcessGroup& group, const GradientBucket& bucket) override {
     const double began = group.now_s();
-    comm::Work work = inner_.start(group, bucket);
-    // On an asynchronous device, the host knows when it issued the call, not when it ran.
-    if (bucket.flat.device().numbers() == Numbers::away) return work;
-    if (!work.complete()) {
-      return comm::Work(std::make_unique<TimedPending>(std::move(work), group, seen_));
-    }
-    // It ran here and now, so nothing of it was hidden.
-    const double waited = group.now_s() - began;
-    seen_ += {waited, waited};
-    return {};
+    return timed(inner_.start(group, bucket), bucket.flat, group, began, seen_);
   }
 
  private:
@@ -102,6 +163,11 @@ Communication& Communication::operator+=(const Communication& other) {
 
 std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen) {
   return std::make_unique<TimedHook>(inner, seen);
+}
+
+std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
+                                                     Communication& seen) {
+  return std::make_unique<TimedGroup>(std::move(inner), seen);
 }
 
 std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<PlainHook>(ReduceOp::sum); }

@@ -1,4 +1,4 @@
-// How long the reduction of gradients took, and how much of it was hidden behind backward.
+// How long collectives took, and how much of that was hidden behind computation.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace lockstep::collectives {
 
-// The communication of one backward pass, or of several added up, in seconds of this rank's clock.
+// The communication of a pass, or of several added up, in seconds of this rank's clock.
 struct Communication {
   double total_s = 0;    // that collectives ran: together, since they run one after the other
   double exposed_s = 0;  // of these, that the rank stood waiting
@@ -21,6 +21,12 @@ struct Communication {
 // A hook that starts `inner` and adds what is seen of it to `seen`. Both must outlive it.
 //   A Work that does not know how long it ran counts as long as it was waited for.
 std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
+
+// A group in front of `inner` that adds what is seen of its collectives to `seen`, which must
+// outlive it. A blocking collective counts as long as it was waited for, so nothing of it was
+// hidden.
+std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
+                                                     Communication& seen);
 
 // Hooks that compress nothing: the sum over the group, and the average.
 std::unique_ptr<CommHook> make_sum_hook();

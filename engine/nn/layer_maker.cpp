@@ -35,6 +35,9 @@ Holding LayerMaker::holding_of(const Parameter& parameter) const {
   return {whole_of(parameter.value.shape())};
 }
 
+// None are: layers that are whole on a rank leave it whole gradients.
+void LayerMaker::sum_partial_gradients(std::span<Parameter* const>) const {}
+
 std::unique_ptr<Module> LayerMaker::norm(const std::string& name, std::int64_t width,
                                          const Made& made) const {
   return std::make_unique<LayerNorm>(name, width, made);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/nn/layers.hpp"
@@ -33,6 +34,11 @@ class LayerMaker {
 
   // Answers for each parameter of a model whose layers it makes, also for those made elsewhere.
   virtual Holding holding_of(const Parameter& parameter) const;
+
+  // Completes gradients that holding_of calls partial, in place: after backward, once a step.
+  //   parameters  those that have one, or the same shard of each; the same list on all ranks that
+  //               compute the layers together
+  virtual void sum_partial_gradients(std::span<Parameter* const> parameters) const;
 
   // Between the layers, x is [B, T / tokens().count, C].
   virtual TokenShare tokens() const { return {}; }

@@ -2,6 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
+#include "engine/train/strategies/unheard_group.hpp"
 
 namespace lockstep::train {
 
@@ -35,6 +36,14 @@ int ChosenWays::ranks_without_axes(int ranks) const {
                           (ranks + ranks_of_axes_ - 1) / ranks_of_axes_ * ranks_of_axes_));
   }
   return ranks / static_cast<int>(ranks_of_axes_);
+}
+
+void ChosenWays::check_memory(const Arguments& arguments, Recipe recipe,
+                              std::span<const std::int64_t> batches, const DeviceRoom& room) const {
+  // Rank 0 of a layer holds as much as any: what a vocabulary is padded with is at the end.
+  Unheard layer(static_cast<int>(ranks_of_axes_));
+  if (layers_ != nullptr) recipe.model.layers = layers_->make_layers(arguments, layer);
+  trainer_->check_memory(arguments, recipe, batches, room);
 }
 
 std::string ChosenWays::note(const Arguments& arguments, const nn::ModelSpec& model) const {

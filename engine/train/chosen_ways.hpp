@@ -26,6 +26,9 @@ class ChosenWays {
   // ranks that hold one part of each layer.
   void check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const;
   int shares(const Arguments& arguments, int ranks) const;
+  // The trainer's, of a rank's share of each layer where the ranks of an axis share layers.
+  void check_memory(const Arguments& arguments, Recipe recipe,
+                    std::span<const std::int64_t> batches, const DeviceRoom& room) const;
   std::string note(const Arguments& arguments, const nn::ModelSpec& model) const;
   std::string compression(const Arguments& arguments) const;
   std::string note_on_resume(const Arguments& arguments) const;

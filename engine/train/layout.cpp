@@ -1,6 +1,7 @@
 #include "engine/train/layout.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/weights.hpp"
@@ -59,6 +60,14 @@ std::vector<mesh::GradientKind> Layout::gradients() const {
   std::vector<mesh::GradientKind> all;
   for (const ParameterPlace& place : places_) all.push_back(place.gradient);
   return all;
+}
+
+std::vector<Parameter*> Layout::partial_along_tp(std::span<Parameter* const> parameters) const {
+  std::vector<Parameter*> partial;
+  std::ranges::copy_if(parameters, std::back_inserter(partial), [&](const Parameter* parameter) {
+    return of(parameter->name).gradient.partial.has(mesh::Axis::tp);
+  });
+  return partial;
 }
 
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,

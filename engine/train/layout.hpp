@@ -48,6 +48,8 @@ class Layout {
   // "h.0.ln_1.weight.exp_avg" is of "h.0.ln_1.weight".
   const ParameterPlace* owner_of(std::string_view state) const;
   std::vector<mesh::GradientKind> gradients() const;
+  // Of these parameters or shards, those whose gradient is partial along tp.
+  std::vector<Parameter*> partial_along_tp(std::span<Parameter* const> parameters) const;
 
  private:
   std::vector<ParameterPlace> places_;

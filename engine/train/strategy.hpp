@@ -52,8 +52,9 @@ struct RankPosition {
 
 // The cost of a step on this rank.
 struct Cost {
-  std::int64_t bytes_sent = 0;                 // payload, on all groups of the strategy
-  collectives::Communication communication{};  // zeros where that is not measured
+  std::int64_t bytes_sent = 0;  // payload, on all groups of the strategy
+  // Of gradients, and of collectives inside layers; zeros where that is not measured.
+  collectives::Communication communication{};
   // Updates that were made between the pull and the push of this step, where there is such a thing.
   std::optional<std::int64_t> staleness = std::nullopt;
   std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer

@@ -1,5 +1,7 @@
 #include "engine/train/training_ranks.hpp"
 
+#include <utility>
+
 #include "engine/parallel/mesh/axis_groups.hpp"
 
 namespace lockstep::train {
@@ -13,7 +15,14 @@ TrainingRanks::TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& siz
   sizes_ = sizes;
   at_ = mesh::place_of(all, sizes);
   if (sizes.dp < all.size()) replicas_ = along({mesh::Axis::dp});
-  if (sizes.tp > 1) layer_ = along({mesh::Axis::tp});
+  if (sizes.tp == 1) return;
+  in_layers_ = std::make_shared<collectives::Communication>();
+  layer_ = collectives::make_timed_group(along({mesh::Axis::tp}), *in_layers_);
+}
+
+collectives::Communication TrainingRanks::take_layer_communication() const {
+  if (!in_layers_) return {};
+  return std::exchange(*in_layers_, {});
 }
 
 std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {

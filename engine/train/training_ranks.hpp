@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "engine/collectives/communication.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/parallel/mesh/axes.hpp"
 
@@ -28,6 +29,9 @@ class TrainingRanks {
   // Those that compute each layer together: they differ in tp alone. None where tp is 1.
   comm::ProcessGroup* layer() const { return layer_.get(); }
 
+  // What was seen of collectives inside layers since the last call: their time on this rank.
+  collectives::Communication take_layer_communication() const;
+
   const mesh::AxisSizes& sizes() const { return sizes_; }
   const mesh::Coordinates& at() const { return at_; }
   int share() const { return at_.dp; }      // d, of a global batch
@@ -41,7 +45,8 @@ class TrainingRanks {
   comm::ProcessGroup* trainers_;
   mesh::AxisSizes sizes_;
   mesh::Coordinates at_;
-  std::shared_ptr<comm::ProcessGroup> replicas_;  // where they are not all that train
+  std::shared_ptr<comm::ProcessGroup> replicas_;           // where they are not all that train
+  std::shared_ptr<collectives::Communication> in_layers_;  // of layer_, which is timed
   std::shared_ptr<comm::ProcessGroup> layer_;
 };
 

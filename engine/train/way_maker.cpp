@@ -17,6 +17,11 @@ std::shared_ptr<const nn::LayerMaker> WayMaker::make_layers(Making&) const {
   throw ContractError("this way makes no layers; it belongs into another slot");
 }
 
+std::shared_ptr<const nn::LayerMaker> WayMaker::make_layers(const Arguments&,
+                                                            comm::ProcessGroup&) const {
+  throw ContractError("this way makes no layers; it belongs into another slot");
+}
+
 std::unique_ptr<collectives::CommHook> WayMaker::make_hook(const Arguments&, std::uint64_t) const {
   throw ContractError("this way makes no hook; it belongs into another slot");
 }

@@ -67,6 +67,9 @@ class WayMaker {
 
   // A way in the slot axis: the maker of the layers that its ranks compute together.
   virtual std::shared_ptr<const nn::LayerMaker> make_layers(Making& making) const;
+  // The same on a group that is given, which must outlive the layers.
+  virtual std::shared_ptr<const nn::LayerMaker> make_layers(const Arguments& arguments,
+                                                            comm::ProcessGroup& layer) const;
 
   // Throws once, before any rank is started, what each rank would throw.
   //   Throws  UsageError
@@ -88,6 +91,7 @@ class WayMaker {
   virtual std::string note(const Arguments&, const nn::ModelSpec&) const { return ""; }
   virtual std::string note_on_resume(const Arguments&) const { return ""; }
   // Checks that the ranks' memory suffices, if that is known before the first step.
+  //   recipe   where several ranks compute a layer together, its maker makes a rank's share
   //   batches  the samples of each size of batch that the run has
   //   Throws   UsageError with what is missing
   virtual void check_memory(const Arguments&, const Recipe&,

@@ -66,6 +66,43 @@ struct TwoLayers {
     for (const Parameter* p : all) grads.push_back(p->grad);
     return grads;
   }
+
+  // The loss `body(tape, x)` gives the same gradients in one walk and in two halves, of which the
+  // first has the one of x; on the tape, and where only the input of the body is kept.
+  template <typename Body>
+  void check_halves(const Body& body) {
+    const std::vector<Parameter*> all{&first, &bias, &scale, &shift, &last};
+    const Tensor one = full({1}, 1, DType::float64, device, MemoryKind::activations);
+    for (const Kept kept : {Kept::all, Kept::input}) {
+      std::vector<Tensor> whole, halved;
+      for (const Halves halves : {Halves::no, Halves::yes}) {
+        std::vector<Tensor>& grads = halves == Halves::no ? whole : halved;
+        for (Parameter* p : all) p->grad = {};
+        Tape tape(GradMode::record);
+        const Value x = tape.input(from_values(std::vector<double>{1, 2, 3, -4}, {2, 2},
+                                               DType::float64, device, MemoryKind::activations));
+        const Value loss = kept == Kept::all ? body(tape, x) : autograd::recompute(tape, x, body);
+        if (halves == Halves::no) {
+          tape.backward(loss, one);
+          grads.push_back(tape.gradient_of(x));
+        } else {
+          tape.backward_inputs(loss, one);
+          grads.push_back(tape.gradient_of(x).clone(MemoryKind::activations));
+          tape.backward_weights();
+        }
+        for (const Parameter* p : all) grads.push_back(p->grad);
+      }
+      for (std::size_t k = 0; k < whole.size(); ++k) {
+        INFO((k == 0 ? std::string("the input") : all[k - 1]->name)
+             << (kept == Kept::all ? "" : ", in a segment that runs again"));
+        REQUIRE(halved[k].defined() == whole[k].defined());
+        for (std::int64_t i = 0; i < whole[k].numel(); ++i) {
+          INFO("element " << i);
+          CHECK(std::abs(halved[k].item(i) - whole[k].item(i)) <= 1e-12);
+        }
+      }
+    }
+  }
 };
 
 }  // namespace
@@ -99,6 +136,61 @@ TEST_CASE_METHOD(TwoLayers, "tape: the halves of a backward pass make together w
     CHECK(fired == hooks_whole);
     CHECK(fired.size() == 5);
   }
+}
+
+TEST_CASE_METHOD(TwoLayers, "tape: what stands between a parameter and its layer, in two halves") {
+  const auto made_from = [&](const std::string& way, Tape& on, const Value& w) {
+    if (way == "nothing") return w;
+    if (way == "narrow") return autograd::narrow(on, on.leaf(last), 0, 1, 2);
+    if (way == "view") return autograd::view(on, w, {2, 2});
+    if (way == "transpose") return autograd::transpose(on, w, 0, 1);
+    if (way == "concatenate") {
+      const Value whole[] = {w, on.leaf(last)};
+      return autograd::concatenate(on, whole, 0);
+    }
+    if (way == "add") return autograd::add(on, w, on.leaf(bias));
+    if (way == "subtract") return autograd::subtract(on, w, on.leaf(bias));
+    if (way == "multiply") return autograd::multiply(on, w, on.leaf(bias));
+    if (way == "scale") return autograd::scale(on, w, 0.5);
+    if (way == "matmul") return autograd::matmul(on, w, w);
+    if (way == "linear") return autograd::linear(on, w, w);
+    if (way == "activate") return autograd::activate(on, w, ops::Activation::gelu);
+    if (way == "relu") return autograd::relu(on, w);
+    if (way == "softmax") return autograd::softmax(on, w);
+    if (way == "layer_norm") return autograd::layer_norm(on, w, on.leaf(scale), on.leaf(shift));
+    if (way == "rms_norm") return autograd::rms_norm(on, w, on.leaf(scale));
+    if (way == "dropout") return autograd::dropout(on, w, {.rate = 0.5, .seed = 3});
+    if (way == "recompute") {
+      return autograd::recompute(on, w, [&](Tape& inner, const Value& in) {
+        return autograd::linear(inner, inner.leaf(last), in);
+      });
+    }
+    REQUIRE(way == "embedding");
+    const Tensor rows = empty({2}, DType::int64, device);
+    rows.data<std::int64_t>()[0] = 2;
+    rows.data<std::int64_t>()[1] = 0;
+    return autograd::embedding(on, on.leaf(last), rows);
+  };
+  for (const std::string way :
+       {"nothing", "narrow", "view", "transpose", "concatenate", "add", "subtract", "multiply",
+        "scale", "matmul", "linear", "activate", "relu", "softmax", "layer_norm", "rms_norm",
+        "dropout", "recompute", "embedding"}) {
+    INFO("between the parameter and its layer: " << way);
+    // The parameter is the layer's weight itself, too, once before and once after.
+    const auto body = [&](Tape& on, const Value& x) {
+      const Value w = on.leaf(first), made = made_from(way, on, w);
+      const Value y = autograd::linear(on, autograd::linear(on, x, w), made);
+      return autograd::add(on, autograd::sum(on, y), autograd::sum(on, autograd::linear(on, x, w)));
+    };
+    check_halves(body);
+  }
+}
+
+TEST_CASE_METHOD(TwoLayers, "tape: the gradient of an input that is a weight is there after I") {
+  check_halves([&](Tape& on, const Value& x) {
+    const Value y = autograd::linear(on, autograd::linear(on, x, on.leaf(first)), x);
+    return autograd::sum(on, autograd::multiply(on, y, y));
+  });
 }
 
 TEST_CASE_METHOD(TwoLayers, "tape: the second half frees what it kept, and comes once") {

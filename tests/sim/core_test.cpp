@@ -145,6 +145,7 @@ TEST_CASE("a native all-reduce sums in rank order and leaves every rank at the s
   }
   CHECK(core.counters().collectives.size() == 1);
   CHECK(core.counters().ranks[0].collective_bytes == 8);
+  CHECK(core.counters().by_collectives == SentBytes{n * (2 * (n - 1) * 8 / n), 0});
   CHECK(core.counters().depth == 0);
 }
 

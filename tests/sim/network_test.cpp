@@ -67,6 +67,18 @@ TEST_CASE("a native collective on one node costs what it cost before there were 
   CHECK(price_s(Collective::all_to_all, group, 24, one) == Approx((n - 1) * step));
 }
 
+TEST_CASE("network: of a ring over nodes, one link a node leads out of it") {
+  const Extent group{16, 2};
+  CHECK(sent_bytes(Collective::all_reduce, group, 64) ==
+        SentBytes{2 * 15 * 64, 2 * 2 * 15 * 64 / 16});
+  CHECK(sent_bytes(Collective::reduce_scatter, group, 64) == SentBytes{15 * 64, 2 * 15 * 64 / 16});
+  CHECK(sent_bytes(Collective::all_gather, group, 4) == SentBytes{16 * 15 * 4, 2 * 15 * 4});
+  CHECK(sent_bytes(Collective::broadcast, group, 4) == SentBytes{15 * 4, 4});
+  CHECK(sent_bytes(Collective::all_to_all, group, 64) == SentBytes{15 * 64, 8 * 64});
+  CHECK(sent_bytes(Collective::all_reduce, {16, 1}, 64).left_node == 0);
+  CHECK(sent_bytes(Collective::all_gather, {1, 1}, 64) == SentBytes{});
+}
+
 TEST_CASE("a group split off knows on how many nodes it is") {
   Options options = world(4);
   options.network = two_nodes_of_two();

@@ -127,6 +127,32 @@ TEST_CASE("tensor layers: logits on a tape for inference are whole, and the dens
   });
 }
 
+TEST_CASE("tensor layers: partial gradients are summed in one all-reduce, and none sends nothing") {
+  on_fibers(2, [](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const TensorLayers layers(group, Sequence::sliced);
+    const auto norm = [&](const char* name) {
+      return Parameter{name,
+                       zeros({8}, DType::float64, device),
+                       full({8}, group.rank() + 1, DType::float64, device),
+                       {}};
+    };
+    Parameter weight = norm("h.0.ln_1.weight"), bias = norm("h.0.ln_1.bias");
+    const std::vector<Parameter*> both{&weight, &bias};
+    const std::int64_t sent = group.traffic().bytes_sent, messages = group.traffic().messages_sent;
+    layers.sum_partial_gradients({});
+    CHECK(group.traffic().bytes_sent == sent);
+    layers.sum_partial_gradients(both);
+    CHECK(weight.grad.item(7) == 3);
+    CHECK(bias.grad.item(0) == 3);
+    CHECK(group.traffic().bytes_sent - sent == 16 * 8);
+    // One sum's messages, not one a parameter.
+    const std::int64_t of_both = group.traffic().messages_sent - messages;
+    group.all_reduce(weight.grad, ReduceOp::sum);
+    CHECK(group.traffic().messages_sent - messages == 2 * of_both);
+  });
+}
+
 TEST_CASE("tensor layers: heads that ranks do not divide, and tokens, are told with the nearest") {
   on_fibers(3, [&](comm::ProcessGroup& group) {
     CpuDevice device;

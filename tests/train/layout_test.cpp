@@ -77,6 +77,15 @@ std::shared_ptr<optim::Optimizer> momentum(nn::Module& model) {
   return optim::make_optimizer(spec, model.parameters());
 }
 
+// Adds up over the ranks what it is given.
+struct Summing final : nn::LayerMaker {
+  explicit Summing(comm::ProcessGroup& of) : group(of) {}
+  void sum_partial_gradients(std::span<Parameter* const> parameters) const override {
+    for (const Parameter* parameter : parameters) group.all_reduce(parameter->grad, ReduceOp::sum);
+  }
+  comm::ProcessGroup& group;
+};
+
 // A strategy whose gradients are given.
 class Given final : public train::WholeModel {
  public:
@@ -175,6 +184,7 @@ TEST_CASE(
       const train::TrainingRanks ranks(world, {.tp = 2, .dp = 2});
       const std::int64_t t = ranks.at().tp;
       replica.layout = layout_of_half(t);
+      replica.layers = std::make_shared<Summing>(*ranks.layer());
       mine->all[0].grad = full({2, 2}, 1, DType::float64, device);
       mine->all[1].grad = full({3, 2}, 1, DType::float64, device);
       if (t == 1) mine->all[1].grad.view({-1}).narrow(4, 2).fill_(0);  // padding

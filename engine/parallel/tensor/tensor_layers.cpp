@@ -204,6 +204,11 @@ nn::Holding TensorLayers::holding_of(const Parameter& parameter) const {
           partial ? nn::Holding::Gradient::partial : nn::Holding::Gradient::complete};
 }
 
+void TensorLayers::sum_partial_gradients(std::span<Parameter* const> parameters) const {
+  // With whole sequences nothing is partial: such a run does without the part.
+  if (!parameters.empty()) sum_slice_gradients(group_, parameters);
+}
+
 nn::TokenShare TensorLayers::tokens() const {
   if (sequence_ == Sequence::whole) return {};
   return {group_.rank(), group_.size()};

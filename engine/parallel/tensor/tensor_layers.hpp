@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/comm/process_group.hpp"
@@ -26,6 +27,8 @@ class TensorLayers : public nn::LayerMaker {
   // With Sequence::sliced, the gradients of what every rank has whole are partial: each has the
   // terms of its own tokens.
   nn::Holding holding_of(const Parameter& parameter) const override;
+  // In one all-reduce (sequence_parallel_region.hpp).
+  void sum_partial_gradients(std::span<Parameter* const> parameters) const override;
   nn::TokenShare tokens() const override;
   //   Throws  ContractError when ranks do not divide the heads
   std::unique_ptr<nn::Module> attention(const std::string& name, std::int64_t width,

@@ -52,6 +52,7 @@
 #include "engine/sim/core/finding.hpp"
 #include "engine/sim/model/faults.hpp"
 #include "engine/sim/model/network.hpp"
+#include "engine/sim/model/price.hpp"
 #include "engine/sim/wire/request.hpp"
 
 namespace lockstep::trace {
@@ -131,7 +132,8 @@ struct RankCounters {
 };
 struct Counters {
   std::vector<RankCounters> ranks;
-  int depth = 0;  // longest chain of causally dependent messages
+  SentBytes by_collectives;  // native ones, by all ranks together
+  int depth = 0;             // longest chain of causally dependent messages
   double makespan_s = 0;
   // Over everything that was delivered: who sent what to whom, and when it arrived. It does not
   // depend on the order in which ranks ran.

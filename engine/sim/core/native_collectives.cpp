@@ -167,6 +167,7 @@ void Core::State::run_collective(Group& group, std::uint32_t id, Group::Slot& sl
   group.free_s = record.done_s = done;
   if (split) return run_split(group, slot, done);
 
+  counters_.by_collectives += sent_bytes(request.collective, extent, record.bytes);
   const std::vector<Payload> results = results_of(slot.by_member);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const OperationPtr& member = slot.by_member[i];

@@ -68,4 +68,36 @@ double price_s(Collective collective, const Extent& group, std::int64_t given,
   return course.tree(2, 0);
 }
 
+SentBytes& SentBytes::operator+=(const SentBytes& other) {
+  all += other.all;
+  left_node += other.left_node;
+  return *this;
+}
+
+SentBytes sent_bytes(Collective collective, const Extent& group, std::int64_t bytes) {
+  const std::int64_t n = group.members, m = group.nodes;
+  const auto ring = [&](std::int64_t of_link) {
+    return SentBytes{n * of_link, m > 1 ? m * of_link : 0};
+  };
+  switch (collective) {
+    case Collective::all_reduce:
+      return ring(2 * (n - 1) * bytes / n);
+    case Collective::reduce_scatter:
+      return ring((n - 1) * bytes / n);
+    case Collective::all_gather:
+      return ring((n - 1) * bytes);
+    case Collective::broadcast:
+    case Collective::reduce:
+      return {(n - 1) * bytes, (m - 1) * bytes};
+    case Collective::gather:
+    case Collective::all_to_all:
+      return {(n - 1) * bytes, (n - n / m) * bytes};
+    case Collective::scatter:
+      return {(n - 1) * bytes / n, (n - n / m) * bytes / n};
+    case Collective::barrier:
+      break;
+  }
+  return {};
+}
+
 }  // namespace lockstep::sim

@@ -30,4 +30,15 @@ namespace lockstep::sim {
 double price_s(Collective collective, const Extent& group, std::int64_t bytes,
                const Network& network);
 
+// The payload that the members of a collective send together, and the part of it that goes from
+// node to node: of a ring's N links M, of a tree's N-1 links M-1, of pairs all but those within one
+// node.
+struct SentBytes {
+  std::int64_t all = 0, left_node = 0;
+  SentBytes& operator+=(const SentBytes& other);
+  friend bool operator==(const SentBytes&, const SentBytes&) = default;
+};
+//   bytes, Requires  as above
+SentBytes sent_bytes(Collective collective, const Extent& group, std::int64_t bytes);
+
 }  // namespace lockstep::sim

@@ -24,6 +24,7 @@ class DdpStrategy final : public WholeModel {
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
+    ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
     next_ = occasion;
     int live = group_.size();
@@ -36,6 +37,7 @@ class DdpStrategy final : public WholeModel {
     double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
     if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
     cost_ = {bytes_sent() - sent_before, ddp_.communication()};
+    cost_.communication += ranks_.take_layer_communication();
     return mean;
   }
 

@@ -102,6 +102,7 @@ class Pipeline final : public Strategy {
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
     communication_ = {};
+    ranks_.take_layer_communication();  // of what came between the steps
     busy_s_ = span_s_ = 0;
     optimizer_->set_learning_rate(rate);
     zero_grad();
@@ -144,6 +145,7 @@ class Pipeline final : public Strategy {
       sharded_->end_update();
       communication_ += sharded_->communication();
     }
+    communication_ += ranks_.take_layer_communication();
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
     return told.loss;
@@ -222,6 +224,8 @@ class Pipeline final : public Strategy {
       place.gradient.partial.add(mesh::Axis::pp);
     }
     layout_ = Layout(std::move(places));
+    layers_ = spec.layers;
+    partial_ = layout_.partial_along_tp(parameters_);
     if (names.empty()) return;
     const bool holds = stages_->rank() == 0 || is_last();
     tied_ = stages_->split(holds ? 0 : comm::ProcessGroup::no_color, stages_->rank());
@@ -237,8 +241,8 @@ class Pipeline final : public Strategy {
          mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
       const Tensor& grad = parameters_[sum.gradient]->grad;
       if (sum.over.has(mesh::Axis::pp)) tied_->all_reduce(grad, ReduceOp::sum);
-      if (sum.over.has(mesh::Axis::tp)) ranks_.layer()->all_reduce(grad, ReduceOp::sum);
     }
+    if (layers_) layers_->sum_partial_gradients(partial_);
   }
 
   // Parameters that the same ranks hold are a unit. What two stages share is then cut alike on
@@ -346,7 +350,9 @@ class Pipeline final : public Strategy {
   std::unique_ptr<comm::ProcessGroup> tied_;    // first and last stage, where they share
   pipeline::ModelStage stage_;
   std::vector<Parameter*> parameters_;
-  Layout layout_;                              // of parameters_
+  Layout layout_;  // of parameters_
+  std::shared_ptr<const nn::LayerMaker> layers_;
+  std::vector<Parameter*> partial_;            // of parameters_, along tp
   std::vector<mesh::GradientKind> kinds_;      // of the units of sharded_
   std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;

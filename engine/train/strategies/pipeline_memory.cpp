@@ -136,7 +136,10 @@ void check_memory(const PipelineOptions& options, const Recipe& recipe,
                         bytes_text(room.bytes), rows_text, "\nin flight: the most micro-batches ",
                         "whose activations the stage holds at a time; --schedule 1f1b holds at ",
                         "most --pp, --recompute computes activations again, and a larger --pp ",
-                        "gives a stage fewer layers"));
+                        "gives a stage fewer layers",
+                        recipe.model.kind == nn::ModelKind::gpt
+                            ? "; a larger --tp gives a rank a smaller share of each"
+                            : ""));
 }
 
 }  // namespace lockstep::train

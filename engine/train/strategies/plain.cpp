@@ -21,11 +21,13 @@ class Plain final : public WholeModel {
     LOCKSTEP_CHECK(batches.size() == 1, "train: ", batches.size(),
                    " batches in a step of the plain way, which takes one; ddp adds up several");
     const std::int64_t sent_before = bytes_sent();
+    ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
     model_->prepare(occasion);
     const bool by_part = numbers() && !is_spread();
     const double loss = by_part ? with_part(batches[0]) : by_hand(batches[0]);
     cost_.bytes_sent = bytes_sent() - sent_before;
+    cost_.communication += ranks_.take_layer_communication();
     return loss;
   }
 

@@ -1,5 +1,7 @@
 #include "engine/train/strategies/sharding_maker.hpp"
 
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/train/strategies/zero_memory.hpp"
@@ -88,12 +90,13 @@ std::string ShardingMaker::note(const Arguments& arguments, const nn::ModelSpec&
 void ShardingMaker::check_memory(const Arguments& arguments, const Recipe& recipe,
                                  std::span<const std::int64_t> batches,
                                  const DeviceRoom& room) const {
-  // The memory of a share of a layer is not modelled; a run that does not fit ends in its first
-  // step.
-  if (arguments.integer("tp", 1) > 1) return;
-  const auto ranks = static_cast<int>(arguments.integer("ranks", 1));
-  train::check_memory(zero_options_on(arguments, ranks, room.ranks_per_node), recipe, ranks,
-                      batches, accumulate(arguments), room);
+  // Only ranks with the same share of each layer shard it among them.
+  const std::int64_t tp = arguments.integer("tp", 1);
+  const auto ranks =
+      static_cast<int>(std::max<std::int64_t>(1, arguments.integer("ranks", 1) / tp));
+  const auto neighbours = static_cast<int>((room.ranks_per_node + tp - 1) / tp);
+  train::check_memory(zero_options_on(arguments, ranks, neighbours), recipe, ranks, batches,
+                      accumulate(arguments), room);
 }
 
 }  // namespace lockstep::train

@@ -16,6 +16,7 @@ Replica make_replica(const Recipe& recipe, Device& device) {
   const std::vector<Parameter*> parameters = replica.model->parameters();
   replica.layout =
       recipe.model.layers ? Layout(parameters, *recipe.model.layers) : Layout(parameters);
+  replica.layers = recipe.model.layers;
   if (recipe.first_weights) {
     const checkpoint::SafetensorsFile file(*recipe.first_weights);
     checkpoint::check_same_model(file, *replica.model);
@@ -40,6 +41,8 @@ WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
       weights_(replica.weights ? std::move(replica.weights) : model_),
       masters_(std::move(replica.masters)),
       layout_(replica.layout ? *std::move(replica.layout) : Layout(model_->parameters())),
+      layers_(std::move(replica.layers)),
+      partial_(layout_.partial_along_tp(model_->parameters())),
       clip_norm_(clip_norm),
       rate_(optimizer_->learning_rate()) {
   if (!masters_) return;
@@ -78,14 +81,7 @@ void WholeModel::before_update() {
   enter(Phase::optimizer);
   const std::vector<Parameter*> parameters = model_->parameters();
   // Means over dp are made already. What is left are sums over the ranks of the replica.
-  comm::ProcessGroup* const layer = ranks_.layer();
-  if (layer != nullptr) {
-    for (const auto& sum :
-         mesh::reduce_gradients_3d(ranks_.sizes(), layout_.gradients(), mesh::MicroBatch::last)) {
-      if (!sum.over.has(mesh::Axis::tp)) continue;
-      layer->all_reduce(parameters[sum.gradient]->grad, ReduceOp::sum);
-    }
-  }
+  if (layers_) layers_->sum_partial_gradients(partial_);
   if (clip_norm_ <= 0) return;
   std::vector<Tensor> counted, copies;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -94,7 +90,7 @@ void WholeModel::before_update() {
   }
   if (counted.empty()) counted.push_back(any().view({-1}).narrow(0, 0));  // of copies alone
   std::vector<comm::ProcessGroup*> groups;
-  if (layer != nullptr) groups.push_back(layer);
+  if (comm::ProcessGroup* const layer = ranks_.layer()) groups.push_back(layer);
   replicas::clip_global_norm(groups, {counted, copies}, clip_norm_);
 }
 

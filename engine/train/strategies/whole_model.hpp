@@ -24,6 +24,8 @@ struct Replica {
   // The places of the parameters where several ranks hold one replica together. None: every rank
   // holds all.
   std::optional<Layout> layout = std::nullopt;
+  // Who made their layers, and sums partial gradients. None: no gradient is partial.
+  std::shared_ptr<const nn::LayerMaker> layers = nullptr;
 };
 
 // As the recipe says, on `device`; masters too.
@@ -77,9 +79,11 @@ class WholeModel : public Strategy {
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::shared_ptr<nn::Module> weights_;  // which are saved
   std::shared_ptr<optim::MasterOptimizer> masters_;
-  Layout layout_;     // of the model's parameters
-  double clip_norm_;  // 0 where the optimizer has masters, and clips itself
-  double rate_;       // of the optimizer, when it was given
+  Layout layout_;  // of the model's parameters
+  std::shared_ptr<const nn::LayerMaker> layers_;
+  std::vector<Parameter*> partial_;  // along tp
+  double clip_norm_;                 // 0 where the optimizer has masters, and clips itself
+  double rate_;                      // of the optimizer, when it was given
   PhaseWatch* phases_ = nullptr;
   Cost cost_;
 };

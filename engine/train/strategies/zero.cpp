@@ -95,6 +95,7 @@ class ZeroStrategy final : public Strategy {
       check_model(file);
       fill_from(file);
     }
+    partial_ = layout_.partial_along_tp(units_->shards());
     optimizer_ = optim::make_optimizer(recipe.optimizer, units_->shards());
     rate_ = optimizer_->learning_rate();
   }
@@ -113,6 +114,7 @@ class ZeroStrategy final : public Strategy {
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
               double rate) override {
     const std::int64_t sent_before = bytes_sent();
+    ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
     units_->zero_grad();
     double labels = 0;
@@ -131,7 +133,9 @@ class ZeroStrategy final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     enter(Phase::optimizer);
-    sum_partial();
+    // The units have made means over dp. All ranks of a layer cut what each has whole alike, so the
+    // shards of what they have in parts are summed as the whole is.
+    if (recipe_.model.layers) recipe_.model.layers->sum_partial_gradients(partial_);
     if (unscale() == optim::Overflow::no) {
       clip();
       optimizer_->step();
@@ -139,6 +143,7 @@ class ZeroStrategy final : public Strategy {
     }
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
+    cost_.communication += ranks_.take_layer_communication();
     if (link_) cost_.host = units_->copies();
     return mean;
   }
@@ -229,17 +234,6 @@ class ZeroStrategy final : public Strategy {
     return overflow;
   }
 
-  // The units have made means over dp; what the ranks of a layer have in parts is summed, shard by
-  // shard: they cut what each of them has whole alike.
-  void sum_partial() {
-    comm::ProcessGroup* const layer = ranks_.layer();
-    if (layer == nullptr) return;
-    for (const Parameter* shard : units_->shards()) {
-      const bool partial = layout_.of(shard->name).gradient.partial.has(mesh::Axis::tp);
-      if (partial && shard->grad.defined()) layer->all_reduce(shard->grad, ReduceOp::sum);
-    }
-  }
-
   // Copies of a shard are equal, so the norm is over the ranks that share one copy, and over those
   // that share a layer.
   void clip() {
@@ -307,6 +301,7 @@ class ZeroStrategy final : public Strategy {
   std::unique_ptr<Device> own_host_;                     // where state is offloaded, and to none
   std::unique_ptr<zero::HostLink> link_;                 // where state is offloaded
   std::unique_ptr<ShardedUnits> units_;
+  std::vector<Parameter*> partial_;  // of their shards, along tp
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScaler> scaler_;
   PhaseWatch* phases_ = nullptr;

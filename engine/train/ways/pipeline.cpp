@@ -77,12 +77,10 @@ class PipelineMaker final : public WayMaker {
   }
   void check_memory(const Arguments& arguments, const Recipe& recipe,
                     std::span<const std::int64_t> batches, const DeviceRoom& room) const override {
-    // The memory of a share of a layer is not modelled; a run that does not fit ends in its first
-    // step.
-    if (arguments.integer("tp", 1) > 1) return;
     PipelineOptions options = options_of(arguments);
     if (arguments.given("ranks")) {
-      options.pipelines = static_cast<int>(arguments.integer("ranks", 1)) / options.stages;
+      const std::int64_t layer_copies = arguments.integer("ranks", 1) / arguments.integer("tp", 1);
+      options.pipelines = static_cast<int>(layer_copies) / options.stages;
     } else if (arguments.given("dp")) {
       options.pipelines = static_cast<int>(arguments.integer("dp", 1));
     }

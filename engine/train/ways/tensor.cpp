@@ -56,7 +56,12 @@ class TensorMaker final : public WayMaker {
     comm::ProcessGroup* const layer = making.ranks().layer();
     LOCKSTEP_CHECK(layer != nullptr, "tensor parallelism on an axis tp of 1");
     tell_of_nodes(making, *layer);
-    return std::make_shared<tensor_parallel::TensorLayers>(*layer, sequence_of(making.arguments));
+    return make_layers(making.arguments, *layer);
+  }
+
+  std::shared_ptr<const nn::LayerMaker> make_layers(const Arguments& arguments,
+                                                    comm::ProcessGroup& layer) const override {
+    return std::make_shared<tensor_parallel::TensorLayers>(layer, sequence_of(arguments));
   }
 
   void check(const Arguments& arguments, const nn::ModelSpec& model, int) const override {

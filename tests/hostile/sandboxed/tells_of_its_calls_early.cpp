@@ -1,6 +1,6 @@
 // exercise: zero_1_optimizer
 // verdict: crash
-// says: told of step 1 out of turn
+// says: told of its last step before
 // then: grader/impostors/lying/zero_1_optimizer.hoards.cpp
 // Tells of all its calls before it holds anything, and keeps the adapter from telling.
 #include <cstdint>

@@ -63,12 +63,14 @@ void require_in_turn(const ScriptService& events, const MomentService& moments, 
 }
 
 // The sums; the gradients that wait for their bucket, and no others; two buckets in flat tensors.
+// Beside the parameters, the adapter has a copy of them for each pass that is over.
 void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const Reports& reports, const ScriptService& events,
                     const MomentService& moments) {
   check_sums(runner, played, p, salt, reports, events);
   check_freed(runner, played, p, reports, events);
   std::int64_t sums = 0, bucket = 0, values = 0;
+  const std::int64_t passes = std::ssize(p.script.passes);
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
     const zero::FlatShards cut = p.cut(b);
     sums += cut.shard * p.filler * static_cast<std::int64_t>(bytes_of(p.sums()));
@@ -79,7 +81,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
     require_in_turn(events, moments, rank);
     check_member_memory(runner, played, rank, moments.of(rank),
                         {.tensor_bytes = sums + 3 * bucket + 4096,
-                         .adapter_bytes = values + 3 * bucket,
+                         .adapter_bytes = passes * values + 2 * bucket,
                          .of_what = "its sums and the buckets in flight",
                          .cause = {"gradients_kept",
                                    "gradients that have been reduced are still there: in the "
