@@ -1,9 +1,9 @@
-// Where the ranks of a mesh are, in the usual order and in nodes of eight:
-//   build/release/bin/layout groups tp=4 dp=8 pp=2      the groups of each axis, and how near they
-//   are build/release/bin/layout rank 13 tp=4 dp=8 pp=2     a rank's place, its groups, and what it
-//   reads build/release/bin/layout gradients tp=2 dp=2 pp=2   over which axes some gradients are
-//   summed build/release/bin/layout numbers tp=4 dp=8 pp=2     what the figure is drawn from: RANK
-//   TP DP PP
+// Where the ranks of a mesh are, in nodes of eight:
+//   build/release/bin/layout groups tp=4 dp=8 pp=2     the groups of each axis
+//   build/release/bin/layout reversed tp=4 dp=8 pp=2   the same, with pp as the fastest axis
+//   build/release/bin/layout rank 13 tp=4 dp=8 pp=2    a rank's place, groups and samples
+//   build/release/bin/layout gradients tp=2 dp=2       over which axes gradients are summed
+//   build/release/bin/layout numbers tp=4 dp=8 pp=2    for the figures: RANK TP DP PP
 // An axis that is not named has size 1.
 #include <algorithm>
 #include <iomanip>
@@ -73,10 +73,14 @@ void tell_groups(const mesh::Mesh& all) {
 }
 
 void tell_rank(const mesh::Mesh& all, int rank) {
-  const mesh::Coordinates& at = all.coordinates.at(static_cast<std::size_t>(rank));
+  const int ranks = world_of(all.sizes);
+  if (rank < 0 || rank >= ranks) {
+    throw UsageError(text("there is no rank ", rank, "; these sizes have ranks 0 to ", ranks - 1));
+  }
+  const mesh::Coordinates& at = all.coordinates[static_cast<std::size_t>(rank)];
   for (const Axis axis : used(all.sizes)) {
-    const auto group = std::ranges::find_if(all.along(axis), [&](const std::vector<int>& ranks) {
-      return std::ranges::find(ranks, rank) != ranks.end();
+    const auto group = std::ranges::find_if(all.along(axis), [&](const std::vector<int>& one) {
+      return std::ranges::find(one, rank) != one.end();
     });
     std::cout << name_of(axis) << " " << at[axis] << "  in " << listed(*group) << "\n";
   }
@@ -127,12 +131,14 @@ void tell(const std::string& what, std::vector<std::string> words) {
     words.erase(words.begin());
   }
   const mesh::AxisSizes sizes = sizes_of(words);
-  const mesh::Mesh all = mesh::make_mesh(world_of(sizes), sizes, mesh::usual_order);
-  if (what == "groups") return tell_groups(all);
+  mesh::AxisOrder order = mesh::usual_order;
+  if (what == "reversed") std::ranges::reverse(order);
+  const mesh::Mesh all = mesh::make_mesh(world_of(sizes), sizes, order);
+  if (what == "groups" || what == "reversed") return tell_groups(all);
   if (what == "rank") return tell_rank(all, rank);
   if (what == "gradients") return tell_gradients(sizes);
   if (what == "numbers") return tell_numbers(all);
-  throw UsageError("usage: layout groups|rank R|gradients|numbers AXIS=SIZE…");
+  throw UsageError("usage: layout groups|reversed|rank R|gradients|numbers AXIS=SIZE…");
 }
 
 }  // namespace
