@@ -17,8 +17,8 @@
 
 namespace lockstep::tensor_parallel {
 
-// Begins what the ranks of `group` compute in shares. A part: defined, together with leave_parallel,
-// in solutions/12_tensor_parallel.
+// Begins what the ranks of `group` compute in shares. A part: defined, together with
+// leave_parallel, in solutions/12_tensor_parallel.
 //   x         [...] of a floating type, the same on every rank
 //   Returns   x, without a copy
 //   Gradient  that of x is the sum over the ranks of the gradients {partial: tp} that arrive here,
