@@ -303,6 +303,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .steps = steps,
         .learning_rate = optimizer.learning_rate(),
         .seed = options.seed,
+        .data_hash = datasets.text ? std::optional(datasets.text->checksum) : std::nullopt,
     };
     add_watchers(watchers, arguments, run);
     const bool one_has_all = arguments.integer("tp", 1) == 1;  // that a replica has

@@ -150,13 +150,13 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
             seconds_text(total_s), ", of which ", seconds_text(exposed_s), " is exposed"));
 }
 
-void print_cost(const sim::Counters& counters, bool several_nodes, double wall_s) {
+void print_cost(const sim::Counters& counters, const sim::Network& network, double wall_s) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::cout << "simulated " << seconds_text(counters.makespan_s) << " of "
             << counted(std::ssize(counters.ranks), "rank") << " in " << seconds_text(wall_s)
             << " and " << usage.ru_maxrss / 1024 << " MiB\n";
-  if (!several_nodes) return;
+  if (network.node_of(static_cast<int>(counters.ranks.size()) - 1) == 0) return;
   sim::SentBytes sent = counters.by_collectives;
   for (const sim::RankCounters& rank : counters.ranks) {
     sent += {rank.bytes_sent, rank.bytes_left_node};
@@ -276,7 +276,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   if (failure) std::rethrow_exception(failure);
   if (result.finding) throw Error(result.finding->message);
   if (seen.last.front().report.step > 0) print_report(seen, arguments, spec, options, cluster);
-  print_cost(core.counters(), cluster.network.node_of(ranks - 1) > 0, watch.seconds());
+  print_cost(core.counters(), cluster.network, watch.seconds());
   const train::Summary& summary = seen.trained.summary;
   return summary.replicas_equal && summary.asynchrony.lost.empty() ? 0 : 1;
 }

@@ -191,7 +191,7 @@ void Tape::deliver_all(const Node& node, std::vector<Tensor> gradients,
   }
 }
 
-// Whether the gradients that are not there are all of parameters. The first half goes on from every
+// True if the gradients that are not there are all of parameters. The first half goes on from every
 // other input: a weight that was made from a parameter, or an input() that is used as a weight.
 bool Tape::can_wait(const Node& node, const std::vector<Tensor>& gradients) const {
   for (std::size_t k = 0; k < gradients.size(); ++k) {

@@ -45,27 +45,28 @@ void add(Json& line, const std::optional<StageTimes>& stages) {
 
 JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile begin)
     : path_(path), file_(path, begin == LogFile::append ? std::ios::app : std::ios::trunc) {
-  put(Json{{"event", "start"},
-           {"model", run.model},
-           {"parameters", run.parameters},
-           {"data", run.data},
-           {"ranks", run.ranks},
-           {"backend", run.backend},
-           {"device", run.device},
-           {"dtype", run.dtype},
-           {"kernels", run.kernels},
-           {"all_reduce", run.all_reduce},
-           {"optimizer", run.optimizer},
-           {"learning_rate", run.learning_rate},
-           {"reduction", run.reduction},
-           {"compression", run.compression},
-           {"options", run.options},
-           {"batch_size", run.batch_size},
-           {"accumulate", run.accumulate},
-           {"global_batch", run.batch_size * run.accumulate * run.shares},
-           {"steps", run.steps},
-           {"seed", run.seed}}
-          .dump());
+  Json start{{"event", "start"},
+             {"model", run.model},
+             {"parameters", run.parameters},
+             {"data", run.data},
+             {"ranks", run.ranks},
+             {"backend", run.backend},
+             {"device", run.device},
+             {"dtype", run.dtype},
+             {"kernels", run.kernels},
+             {"all_reduce", run.all_reduce},
+             {"optimizer", run.optimizer},
+             {"learning_rate", run.learning_rate},
+             {"reduction", run.reduction},
+             {"compression", run.compression},
+             {"options", run.options},
+             {"batch_size", run.batch_size},
+             {"accumulate", run.accumulate},
+             {"global_batch", run.batch_size * run.accumulate * run.shares},
+             {"steps", run.steps},
+             {"seed", run.seed}};
+  if (run.data_hash) start["data_hash"] = hexadecimal(*run.data_hash);
+  put(start.dump());
 }
 
 // Each line is handed over at once, so that the log of a run that dies tells how far it came.

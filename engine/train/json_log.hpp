@@ -1,10 +1,11 @@
 // The run as JSON, one object a line, for programs that read it: start, step, epoch, end. The
-// fields are those of the observer's reports; parameters_hash holds hexadecimal text, because JSON
-// numbers do not carry 64 bits everywhere.
+// fields are those of the observer's reports; parameters_hash and data_hash hold hexadecimal text,
+// because JSON numbers do not carry 64 bits everywhere.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "engine/train/observer.hpp"
@@ -25,6 +26,9 @@ struct RunDescription {
   std::int64_t steps = 0;
   double learning_rate = 0;
   std::uint64_t seed = 0;
+  // Of a text. That of `lessons` changes with every edit of a page, and all losses change with it:
+  // only logs with equal hashes are of equal runs.
+  std::optional<std::uint64_t> data_hash = std::nullopt;
 };
 
 // The treatment of an existing file. A run that goes on appends to the log of the run before.

@@ -1,7 +1,6 @@
 #include "engine/train/layout.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/weights.hpp"
@@ -62,12 +61,15 @@ std::vector<mesh::GradientKind> Layout::gradients() const {
   return all;
 }
 
-std::vector<Parameter*> Layout::partial_along_tp(std::span<Parameter* const> parameters) const {
-  std::vector<Parameter*> partial;
-  std::ranges::copy_if(parameters, std::back_inserter(partial), [&](const Parameter* parameter) {
-    return of(parameter->name).gradient.partial.has(mesh::Axis::tp);
-  });
-  return partial;
+std::vector<Parameter*> Layout::summed_over_tp(std::span<Parameter* const> parameters,
+                                               const mesh::AxisSizes& sizes) const {
+  std::vector<mesh::GradientKind> kinds;
+  for (const Parameter* parameter : parameters) kinds.push_back(of(parameter->name).gradient);
+  std::vector<Parameter*> summed;
+  for (const auto& sum : mesh::reduce_gradients_3d(sizes, kinds, mesh::MicroBatch::last)) {
+    if (sum.over.has(mesh::Axis::tp)) summed.push_back(parameters[sum.gradient]);
+  }
+  return summed;
 }
 
 std::vector<Piece> pieces_of(const Layout& layout, nn::Module& model,

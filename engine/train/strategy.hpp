@@ -53,7 +53,7 @@ struct RankPosition {
 // The cost of a step on this rank.
 struct Cost {
   std::int64_t bytes_sent = 0;  // payload, on all groups of the strategy
-  // Of gradients, and of collectives inside layers; zeros where that is not measured.
+  // The time of gradients and of collectives inside layers; zeros where that is not measured.
   collectives::Communication communication{};
   // Updates that were made between the pull and the push of this step, where there is such a thing.
   std::optional<std::int64_t> staleness = std::nullopt;

@@ -29,7 +29,7 @@ class TrainingRanks {
   // Those that compute each layer together: they differ in tp alone. None where tp is 1.
   comm::ProcessGroup* layer() const { return layer_.get(); }
 
-  // What was seen of collectives inside layers since the last call: their time on this rank.
+  // The time of collectives inside layers on this rank since the last call.
   collectives::Communication take_layer_communication() const;
 
   const mesh::AxisSizes& sizes() const { return sizes_; }

@@ -38,7 +38,8 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
                               .shares = 4,
                               .batch_size = 32,
                               .steps = 40,
-                              .seed = 7});
+                              .seed = 7,
+                              .data_hash = 0xfe});
     log.on_step(first_step);
     log.on_epoch(equal_epoch);
     log.on_end({2.5, 90'000, 0.875, true});
@@ -65,6 +66,7 @@ TEST_CASE("log: four events, one JSON object a line, with the documented fields"
   CHECK(lines[0]["batch_size"] == 32);
   CHECK(lines[0]["global_batch"] == 128);
   CHECK(lines[0]["seed"] == 7);
+  CHECK(lines[0]["data_hash"] == "00000000000000fe");
   const nlohmann::json step = {{"event", "step"},           {"step", 1},      {"loss", 2.25},
                                {"samples_per_s", 100000.0}, {"seconds", 0.5}, {"bytes_sent", 4096}};
   CHECK(lines[1] == step);

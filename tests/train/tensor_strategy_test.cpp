@@ -42,10 +42,11 @@ std::unique_ptr<data::Dataset> some_text() {
 using Make = std::function<std::unique_ptr<train::Strategy>(const train::TrainingRanks&, Device&,
                                                             const train::Recipe&)>;
 
-// Steps of one rank, with an evaluation before the last.
+enum class Between : std::uint8_t { nothing, evaluation };  // the second step and the last
+
 std::unique_ptr<train::Strategy> trained(comm::ProcessGroup& group, const mesh::AxisSizes& sizes,
-                                         Sequence sequence, std::int64_t batches, Device& device,
-                                         const Make& make) {
+                                         Sequence sequence, std::int64_t batches, Between between,
+                                         Device& device, const Make& make) {
   const train::TrainingRanks ranks(group, sizes);
   auto strategy =
       make(ranks, device, recipe(std::make_shared<TensorLayers>(*ranks.layer(), sequence)));
@@ -55,7 +56,7 @@ std::unique_ptr<train::Strategy> trained(comm::ProcessGroup& group, const mesh::
   const std::vector<data::Batch> all(static_cast<std::size_t>(batches),
                                      dataset->batch(indices, DType::float32, device));
   for (int step = 0; step < 3; ++step) {
-    if (step == 2) strategy->evaluate(*dataset);
+    if (step == 2 && between == Between::evaluation) strategy->evaluate(*dataset);
     strategy->step(all, {.mode = nn::Mode::training}, 0.01);
   }
   return strategy;
@@ -90,7 +91,8 @@ TEST_CASE(
       const auto make = [&](const auto& ranks, Device& at, const train::Recipe& of) {
         return train::make_ddp_or_plain(ranks, at, of, {.accumulate = batches});
       };
-      const auto strategy = trained(group, {.tp = 2}, Sequence::whole, batches, device, make);
+      const auto strategy =
+          trained(group, {.tp = 2}, Sequence::whole, batches, Between::evaluation, device, make);
       check_seen(*strategy, static_cast<double>(batches) * layers_of_pass_s(rows));
     });
   }
@@ -103,13 +105,15 @@ TEST_CASE("tensor strategies: the collectives of all stages together are those o
     const auto make = [](const auto& ranks, Device& at, const train::Recipe& of) {
       return train::make_pipeline(ranks, at, of, 0, {.stages = 2, .micro_batches = 2});
     };
-    const auto strategy = trained(group, {.tp = 2, .pp = 2}, Sequence::whole, 1, device, make);
+    const auto strategy =
+        trained(group, {.tp = 2, .pp = 2}, Sequence::whole, 1, Between::evaluation, device, make);
     if (group.rank() % 2 == 0) seen_s += strategy->cost().communication.total_s;
   });
   CHECK_THAT(seen_s, Catch::Matchers::WithinRel(2 * layers_of_pass_s(rows / 2), 1e-9));
 }
 
-// What is on its way between two stages comes on top of what is counted.
+// What is on its way between two stages comes on top of what is counted; so does an evaluation,
+// which gathers logits.
 TEST_CASE("tensor strategies: the memory of a stage's share is counted before a run") {
   const train::PipelineOptions options{.stages = 2, .micro_batches = 2};
   for (const Sequence sequence : {Sequence::whole, Sequence::sliced}) {
@@ -128,7 +132,8 @@ TEST_CASE("tensor strategies: the memory of a stage's share is counted before a 
       const auto make = [&](const auto& ranks, Device& at, const train::Recipe& of) {
         return train::make_pipeline(ranks, at, of, 0, options);
       };
-      const auto strategy = trained(group, {.tp = 2, .pp = 2}, sequence, 1, device, make);
+      const auto strategy =
+          trained(group, {.tp = 2, .pp = 2}, sequence, 1, Between::nothing, device, make);
       const train::StageMemory& stage = counted[static_cast<std::size_t>(group.rank() / 2)];
       const auto told = [&](MemoryKind kind) {
         return stage.bytes[static_cast<std::size_t>(kind)];
@@ -160,7 +165,7 @@ TEST_CASE("tensor strategies: the memory of a shard of a share is counted before
       const auto make = [&](const auto& ranks, Device& at, const train::Recipe& of) {
         return train::make_zero(ranks, at, of, 0, options);
       };
-      trained(group, {.tp = 2, .dp = 2}, Sequence::whole, 1, device, make);
+      trained(group, {.tp = 2, .dp = 2}, Sequence::whole, 1, Between::nothing, device, make);
       if (group.rank() > 0) return;  // a shard of another may be shorter
       for (const MemoryKind kind :
            {MemoryKind::parameters, MemoryKind::gradients, MemoryKind::optimizer_state}) {

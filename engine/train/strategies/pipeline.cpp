@@ -225,7 +225,7 @@ class Pipeline final : public Strategy {
     }
     layout_ = Layout(std::move(places));
     layers_ = spec.layers;
-    partial_ = layout_.partial_along_tp(parameters_);
+    if (layers_) partial_ = layout_.summed_over_tp(parameters_, ranks_.sizes());
     if (names.empty()) return;
     const bool holds = stages_->rank() == 0 || is_last();
     tied_ = stages_->split(holds ? 0 : comm::ProcessGroup::no_color, stages_->rank());

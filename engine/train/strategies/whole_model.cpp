@@ -42,9 +42,9 @@ WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
       masters_(std::move(replica.masters)),
       layout_(replica.layout ? *std::move(replica.layout) : Layout(model_->parameters())),
       layers_(std::move(replica.layers)),
-      partial_(layout_.partial_along_tp(model_->parameters())),
       clip_norm_(clip_norm),
       rate_(optimizer_->learning_rate()) {
+  if (layers_) partial_ = layout_.summed_over_tp(model_->parameters(), ranks_.sizes());
   if (!masters_) return;
   replicas::make_equal(group_, *weights_);
   masters_->round();

@@ -95,7 +95,7 @@ class ZeroStrategy final : public Strategy {
       check_model(file);
       fill_from(file);
     }
-    partial_ = layout_.partial_along_tp(units_->shards());
+    if (recipe.model.layers) partial_ = layout_.summed_over_tp(units_->shards(), ranks_.sizes());
     optimizer_ = optim::make_optimizer(recipe.optimizer, units_->shards());
     rate_ = optimizer_->learning_rate();
   }
