@@ -26,8 +26,8 @@ struct RunDescription {
   std::int64_t steps = 0;
   double learning_rate = 0;
   std::uint64_t seed = 0;
-  // Of a text. That of `lessons` changes with every edit of a page, and all losses change with it:
-  // only logs with equal hashes are of equal runs.
+  // The hash of a text. That of `lessons` changes with every edit of a page, and all losses change
+  // with it: only logs with equal hashes are of equal runs.
   std::optional<std::uint64_t> data_hash = std::nullopt;
 };
 

@@ -24,7 +24,7 @@ struct Replica {
   // The places of the parameters where several ranks hold one replica together. None: every rank
   // holds all.
   std::optional<Layout> layout = std::nullopt;
-  // Who made their layers, and sums partial gradients. None: no gradient is partial.
+  // The maker of their layers, which sums partial gradients. None: no gradient is partial.
   std::shared_ptr<const nn::LayerMaker> layers = nullptr;
 };
 
