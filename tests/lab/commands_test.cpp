@@ -242,7 +242,7 @@ TEST_CASE("lab next: says why, what is open before it, and what to type") {
   const auto first = tree.lab({"next"});
   CHECK(first.exit_code == 0);
   CHECK_THAT(first.output,
-             test::contains("data_parallel_step and token_weighted_mean build on it") &&
+             test::contains("data_parallel_step, token_weighted_mean and conjugate_operators") &&
                  test::contains("./lab watch average_gradients"));
   tree.solve("03_collectives/broadcast.cpp");
   tree.lab({"check", "broadcast"});
