@@ -13,9 +13,12 @@ namespace lockstep::grader {
 
 // Writes each number as often as there is room for it, all of them equally often.
 inline void write_filled(const Tensor& to, const Bytes& numbers) {
-  const auto bytes = to.raw_bytes();
-  if (numbers.size() == bytes.size()) return write_bytes(to, numbers);
   const std::size_t width = bytes_of(to.dtype());
+  // Only these may go to a device whose memory the host cannot reach.
+  if (numbers.size() == width * static_cast<std::size_t>(to.numel())) {
+    return write_bytes(to, numbers);
+  }
+  const auto bytes = to.raw_bytes();
   if (numbers.empty() || bytes.size() % numbers.size() != 0) {
     throw Error("numbers that do not fill their tensor");
   }

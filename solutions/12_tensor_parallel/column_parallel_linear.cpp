@@ -26,7 +26,7 @@ Value own_columns(Tape& tape, comm::ProcessGroup& group, const Value& x, const V
     ops::add_row_(y, bias->tensor);
     inputs.push_back(*bias);
   }
-  const std::size_t count = inputs.size();
+  const std::size_t count = bias ? 3 : 2;
   Tape::Backward to_weights = [&tape, x = Saved(x), leaf = weight.node, count](const Tensor& grad) {
     std::vector<Tensor> grads(count);
     grads[1] = ops::matmul(matrix(grad), ops::Transpose::yes, matrix(x.get()), ops::Transpose::no,

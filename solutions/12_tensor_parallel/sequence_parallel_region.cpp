@@ -86,8 +86,8 @@ void sum_slice_gradients(comm::ProcessGroup& group, std::span<Parameter* const> 
   for (Parameter* parameter : parameters) {
     const std::int64_t size = parameter->value.numel();
     if (!parameter->grad.defined()) {
-      parameter->grad =
-          empty(parameter->value.shape(), first.dtype(), first.device(), MemoryKind::gradients);
+      const Tensor& value = parameter->value;
+      parameter->grad = empty(value.shape(), first.dtype(), first.device(), MemoryKind::gradients);
     }
     parameter->grad.copy_(all.narrow(at, size));
     at += size;
