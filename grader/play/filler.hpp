@@ -15,9 +15,8 @@ namespace lockstep::grader {
 inline void write_filled(const Tensor& to, const Bytes& numbers) {
   const std::size_t width = bytes_of(to.dtype());
   // Only these may go to a device whose memory the host cannot reach.
-  if (numbers.size() == width * static_cast<std::size_t>(to.numel())) {
-    return write_bytes(to, numbers);
-  }
+  const bool as_they_are = numbers.size() == width * static_cast<std::size_t>(to.numel());
+  if (as_they_are) return write_bytes(to, numbers);
   const auto bytes = to.raw_bytes();
   if (numbers.empty() || bytes.size() % numbers.size() != 0) {
     throw Error("numbers that do not fill their tensor");
