@@ -78,7 +78,7 @@ struct Loss {
 };
 Loss right_loss(const Problem& p, const Call& call);
 
-// How far a loss may be from the right one, and each element of the gradient.
+// The bounds on the distance of a loss from the right one, and of each element of the gradient.
 double tolerance_of(const Problem& p, const Call& call, double loss);
 std::vector<double> tolerance_of(const Problem& p, const std::vector<double>& gradient);
 
