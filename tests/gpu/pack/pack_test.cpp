@@ -100,9 +100,9 @@ TEST_CASE("lab gpu pack: the folder is small, and holds what a bare machine lack
   for (const auto& entry : fs::directory_iterator(pack)) bytes += entry.file_size();
   CHECK(bytes < 64U << 20U);
   const Ran listed = run("tar -tzf " + (pack / "programs.tar.gz").string());
-  for (const char* file : {"./bin/test_gpu", "./bin/bench-train", "./gpu/liblockstep_gpu.so",
-                           "./paper/libcudart.so.13", "./lib/libgloo.so", "./no_nccl/libnccl.so.2",
-                           "./torch_train.py"}) {
+  for (const char* file : {"./bin/test_gpu", "./bin/test_nccl", "./bin/bench-train",
+                           "./gpu/liblockstep_gpu.so", "./paper/libcudart.so.13",
+                           "./lib/libgloo.so", "./no_nccl/libnccl.so.2", "./torch_train.py"}) {
     CHECK_THAT(listed.said, contains(file));
   }
   CHECK_THAT(listed.said, !contains("./lib/libc.so") && !contains("libcudart.so.13.0"));
@@ -121,9 +121,9 @@ TEST_CASE("run.sh: with all tools, every part runs, and the exit code is 0") {
   CHECK(ran.exit_code == 0);
   for (const char* step :
        {"tests-test_gpu: All tests passed", "tests-test_gpu_kernels: All tests passed",
-        "nccl-2-ranks", "sanitizer-memcheck", "sanitizer-racecheck", "sanitizer-initcheck",
-        "sanitizer-synccheck", "profile-ncu", "train", "bench-mlp", "torch-eager-mlp",
-        "torch-compiled-mlp"}) {
+        "tests-test_nccl: All tests passed", "nccl-2-ranks", "sanitizer-memcheck",
+        "sanitizer-racecheck", "sanitizer-initcheck", "sanitizer-synccheck", "profile-ncu", "train",
+        "bench-mlp", "torch-eager-mlp", "torch-compiled-mlp"}) {
     CHECK_THAT(ran.said, contains(std::string("passed   ") + step));
   }
   CHECK_THAT(ran.said, contains("sectors and passes agree within 5 % in 1 of 2 kernels"));
