@@ -172,3 +172,13 @@ TEST_CASE("run.sh: what fails is named with its last lines, and the exit code is
   CHECK_THAT(ran.said, contains("1 failed, 1 missing"));
   CHECK(machine.rehearse("--papre").exit_code == 2);
 }
+
+TEST_CASE("run.sh: a command that outlasts --limit is stopped, and has failed") {
+  const Machine machine;
+  machine.program("compute-sanitizer", "exec sleep 600");
+  const Ran ran = machine.rehearse("--paper --limit 1 sanitizer");
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.said, contains("FAILED   sanitizer-synccheck: stopped after 1 s"));
+  CHECK_THAT(ran.said, !contains("passed   "));
+  CHECK(machine.rehearse("--paper --limit soon sanitizer").exit_code == 2);
+}
