@@ -141,9 +141,6 @@ void attend_block(const Products& products, const Sizes& s, const HeadRows<const
   T most[query_block], sums[query_block];
   std::fill_n(most, rows, -std::numeric_limits<T>::infinity());
   std::fill_n(sums, rows, T(0));
-  if (s.seen_by(first + rows - 1) == 0) {
-    fill_rows(out + first * s.width, s.width, rows, s.head_size);
-  }
   for_key_blocks(s, first, rows, [&](const ScoreBlock& b) {
     score(products, s, b, h, scores);
     absorb(products.isa, s, b, scale, scores, most, sums, out);
@@ -154,10 +151,14 @@ void attend_block(const Products& products, const Sizes& s, const HeadRows<const
   vectors::vectorised(products.isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < rows; ++i) {
       T* to = out + (first + i) * s.width;
+      log_sums[first + i] = most[i] + std::log(sums[i]);  // -∞ of no key
+      if (sums[i] == 0) {
+        vectors::fill(registers, s.head_size, T(0), to);
+        continue;
+      }
       vectors::map(
           registers, s.head_size, to,
-          [by = sums[i] == 0 ? T(0) : 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
-      log_sums[first + i] = most[i] + std::log(sums[i]);  // -∞ of none
+          [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
     }
   });
 }
