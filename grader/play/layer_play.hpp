@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "engine/autograd/tape.hpp"
-#include "grader/play/ask.hpp"
+#include "grader/play/computing_port.hpp"
 #include "grader/play/ranks_play.hpp"
 
 namespace lockstep::grader {
@@ -187,32 +187,6 @@ class Filler {
 
   const LayerTensor& tensor_;
   std::size_t width_;
-};
-
-// Lets virtual time pass for what the rank has computed since its last request, a nanosecond for
-// each floating-point operation: what is started before a product travels while it runs.
-class ComputingPort final : public sim::Port {
- public:
-  explicit ComputingPort(sim::Port& port) : port_(port) {}
-  void computes_on(const Device* device) {
-    device_ = device;
-    told_ = device == nullptr ? 0 : device->flops();
-  }
-
-  using Port::call;
-  sim::Reply call(const sim::Request& request) override {
-    if (device_ != nullptr && device_->flops() > told_) {
-      const double seconds = (device_->flops() - told_) * 1e-9;
-      told_ = device_->flops();
-      pass_time(port_, seconds);
-    }
-    return port_.call(request);
-  }
-
- private:
-  sim::Port& port_;
-  const Device* device_ = nullptr;
-  double told_ = 0;
 };
 
 // A layer: what it computes, and what it does once when all passes are back, if anything.

@@ -1,0 +1,35 @@
+// The time that a part's computing takes, in a case in which it matters what travels meanwhile.
+#pragma once
+
+#include "engine/tensor/device.hpp"
+#include "grader/play/ask.hpp"
+
+namespace lockstep::grader {
+
+// Lets virtual time pass for what the rank has computed since its last request, a nanosecond for
+// each floating-point operation: what is started before a product travels while it runs.
+class ComputingPort final : public sim::Port {
+ public:
+  explicit ComputingPort(sim::Port& port) : port_(port) {}
+  void computes_on(const Device* device) {
+    device_ = device;
+    told_ = device == nullptr ? 0 : device->flops();
+  }
+
+  using Port::call;
+  sim::Reply call(const sim::Request& request) override {
+    if (device_ != nullptr && device_->flops() > told_) {
+      const double seconds = (device_->flops() - told_) * 1e-9;
+      told_ = device_->flops();
+      pass_time(port_, seconds);
+    }
+    return port_.call(request);
+  }
+
+ private:
+  sim::Port& port_;
+  const Device* device_ = nullptr;
+  double told_ = 0;
+};
+
+}  // namespace lockstep::grader
