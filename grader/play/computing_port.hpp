@@ -1,8 +1,8 @@
 // The time that a part's computing takes, in a case in which it matters what travels meanwhile.
 #pragma once
 
-#include "engine/tensor/device.hpp"
 #include "grader/play/ask.hpp"
+#include "grader/play/ranks_play.hpp"
 
 namespace lockstep::grader {
 
@@ -31,5 +31,23 @@ class ComputingPort final : public sim::Port {
   const Device* device_ = nullptr;
   double told_ = 0;
 };
+
+// As play_in_group, for a part that is given the port, and takes time where it computes.
+template <typename Case>
+Bytes play_computing(sim::PlayerCase& played, const auto& part) {
+  ComputingPort computing(played.port);
+  sim::PlayerCase timed{computing, played.strands, played.rank, played.ranks, played.input};
+  const auto run = [&](comm::ProcessGroup& group, const Case& c, Device& device, sim::Port& port) {
+    struct Until {  // the device ends before the port does
+      ~Until() { port.computes_on(nullptr); }
+      ComputingPort& port;
+    } const over{computing};
+    computing.computes_on(&device);
+    return part(group, c, device, port);
+  };
+  Bytes report = play_in_group<Case>(timed, run);
+  played.gave_up = std::move(timed.gave_up);
+  return report;
+}
 
 }  // namespace lockstep::grader

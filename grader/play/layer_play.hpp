@@ -13,7 +13,6 @@
 
 #include "engine/autograd/tape.hpp"
 #include "grader/play/computing_port.hpp"
-#include "grader/play/ranks_play.hpp"
 
 namespace lockstep::grader {
 
@@ -333,25 +332,11 @@ class PlayedLayer {
 
 // make(group, parameters, case) is the layer: PlayedFunctions, or the first of them.
 inline Bytes play_layer(sim::PlayerCase& played, const auto& make) {
-  ComputingPort computing(played.port);
-  sim::PlayerCase timed{computing, played.strands, played.rank, played.ranks, played.input};
-  const auto run = [&](comm::ProcessGroup& group, const LayerCase& c, Device& device,
-                       sim::Port& port) {
-    PlayedLayer layer(c, device, port);
-    computing.computes_on(&device);
-    LayerReport report;
-    try {
-      report = layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
-    } catch (...) {
-      computing.computes_on(nullptr);
-      throw;
-    }
-    computing.computes_on(nullptr);
-    return report;
-  };
-  Bytes report = play_in_group<LayerCase>(timed, run);
-  played.gave_up = std::move(timed.gave_up);
-  return report;
+  return play_computing<LayerCase>(
+      played, [&](comm::ProcessGroup& group, const LayerCase& c, Device& device, sim::Port& port) {
+        PlayedLayer layer(c, device, port);
+        return layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
+      });
 }
 
 }  // namespace lockstep::grader

@@ -13,31 +13,31 @@ namespace lockstep::grader {
 
 using RingShape = std::vector<std::int64_t>;
 
-// What a rank has of one layer. Each number stands in `filler` elements, one after the other.
+// What a rank has in one call. Each number stands in `filler` elements, one after the other.
 struct RingCall {
   RingShape queries_shape{}, keys_values_shape{};  // of the elements
   Bytes queries{}, keys_values{};
 };
 
-enum class RingAsked : std::uint8_t { computes, refuses };
+// hands_over: the caller keeps no handle of the keys and values, and the judge looks at the memory.
+enum class RingWalk : std::uint8_t { keeps, hands_over, refused };
 
 struct RingCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
   DType dtype = DType::float64;
-  RingAsked asked = RingAsked::computes;
+  RingWalk walk = RingWalk::keeps;
   std::int64_t heads = 1, filler = 1;
   std::vector<Positions> slices{};  // by rank
   std::vector<RingCall> calls{};
 };
 
 struct RingReport {
-  Ending ending{};                           // of a part that has to refuse
-  bool fits = true;                          // the shapes and types are those of the contract
+  Ending ending{};                             // of a part that has to refuse
   RingShape output_shape{}, log_sums_shape{};  // as they are
-  Bytes output{}, log_sums{};                // the numbers, if they fit
-  bool changed = false;                      // the part wrote into what it was given
-  std::int64_t held_bytes = 0;  // the most of the part's tensors at a time; advice (decision 0055)
+  DType output_dtype = DType::float64, log_sums_dtype = DType::float64;
+  Bytes output{}, log_sums{};  // the numbers
+  bool changed = false;        // the part wrote into what it was given
 };
 
 template <typename Archive>
@@ -46,12 +46,12 @@ void fields(Archive& archive, RingCall& call) {
 }
 template <typename Archive>
 void fields(Archive& archive, RingCase& c) {
-  archive(c.group, c.peer, c.dtype, c.asked, c.heads, c.filler, c.slices, c.calls);
+  archive(c.group, c.peer, c.dtype, c.walk, c.heads, c.filler, c.slices, c.calls);
 }
 template <typename Archive>
 void fields(Archive& archive, RingReport& report) {
-  archive(report.ending, report.fits, report.output_shape, report.log_sums_shape, report.output,
-          report.log_sums, report.changed, report.held_bytes);
+  archive(report.ending, report.output_shape, report.log_sums_shape, report.output_dtype,
+          report.log_sums_dtype, report.output, report.log_sums, report.changed);
 }
 
 }  // namespace lockstep::grader
