@@ -60,13 +60,14 @@ class EmbeddingUnit final : public Module {
 
   Value forward(Tape& tape, const Value& input) override {
     const Tensor& tokens = input.tensor;
-    LOCKSTEP_CHECK(tokens.shape().size() == 2 && tokens.size(1) <= options_.sequence,
+    const std::int64_t before = occasion_.cache == nullptr ? 0 : occasion_.cache->tokens;
+    LOCKSTEP_CHECK(tokens.shape().size() == 2 && before + tokens.size(1) <= options_.sequence,
                    "gpt: tokens of shape ", text_of(tokens.shape()), ", expected [batch, up to ",
-                   options_.sequence, "]");
+                   options_.sequence - before, "]");
     const std::int64_t length = tokens.size(1) / share_.count;
     Value positions = tape.leaf(wpe_);  // [longest T, C]
     if (length < options_.sequence) {
-      positions = autograd::narrow(tape, positions, 0, share_.index * length, length);
+      positions = autograd::narrow(tape, positions, 0, before + share_.index * length, length);
     }
     const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
     return dropped(tape, x, options_.dropout, occasion_, share_, 0);
@@ -116,7 +117,10 @@ class BlockUnit final : public Module {
     }
     return all;
   }
-  void prepare(const Occasion& occasion) override { occasion_ = occasion; }
+  void prepare(const Occasion& occasion) override {
+    occasion_ = occasion;
+    block_.attn->prepare(occasion);
+  }
 
  private:
   GptOptions options_;

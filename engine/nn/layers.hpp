@@ -60,9 +60,12 @@ struct Deviations {
 struct CausalSelfAttention final : Module {
   CausalSelfAttention(const std::string& name, std::int64_t width, std::int64_t heads,
                       const Deviations& deviations, const Made& made);
-  Value forward(Tape& tape, const Value& x) override;  // [B, T, C] → [B, T, C]
+  // [B, T, C] → [B, T, C]. With a cache, on a tape for inference, tokens see what it holds, too.
+  Value forward(Tape& tape, const Value& x) override;
+  void prepare(const Occasion& occasion) override { cache = occasion.cache; }
   std::vector<Parameter*> parameters() override;
 
+  KeyValueCache* cache = nullptr;
   std::int64_t heads;
   Linear c_attn;  // C → 3·C
   Linear c_proj;
