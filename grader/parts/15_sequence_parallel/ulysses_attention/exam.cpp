@@ -137,9 +137,6 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
                             4 * others * bytes, right + others * bytes}) {
     price.mistakes.push_back({more, gathered});
   }
-  price.mistakes.push_back(
-      {2 * once,
-       {"backward_unasked", "backward exchanges something that nothing wants the gradient of"}});
   check_layer_price(runner, played, p, price);
 }
 
