@@ -72,10 +72,10 @@ class EmbeddingUnit final : public Module {
     LOCKSTEP_CHECK(tokens.shape().size() == 2 && before + tokens.size(1) <= options_.sequence,
                    "gpt: tokens of shape ", text_of(tokens.shape()), ", expected [batch, up to ",
                    options_.sequence - before, "]");
+    Positions at = share_.of(tokens.size(1));
+    at.early.first += before;
     const Value table = tape.leaf(wpe_);  // [longest T, C]
-    Positions places = share_.of(tokens.size(1));
-    places.early.first += before;  // with a cache, all tokens are here
-    const Value positions = rows_at(tape, table, places);
+    const Value positions = rows_at(tape, table, at);
     const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
     return dropped(tape, x, options_, occasion_, share_, 0);
   }
