@@ -10,6 +10,8 @@ namespace lockstep::grader {
 // each floating-point operation: what is started before a product travels while it runs.
 class ComputingPort final : public sim::Port {
  public:
+  static constexpr double seconds_per_flop = 1e-9;
+
   explicit ComputingPort(sim::Port& port) : port_(port) {}
   void computes_on(const Device* device) {
     device_ = device;
@@ -19,7 +21,7 @@ class ComputingPort final : public sim::Port {
   using Port::call;
   sim::Reply call(const sim::Request& request) override {
     if (device_ != nullptr && device_->flops() > told_) {
-      const double seconds = (device_->flops() - told_) * 1e-9;
+      const double seconds = (device_->flops() - told_) * seconds_per_flop;
       told_ = device_->flops();
       pass_time(port_, seconds);
     }

@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
+#include "engine/tensor/attention.hpp"
+#include "engine/tensor/symbolic.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/play/computing_port.hpp"
 
 namespace lockstep::grader::ring_attention {
 namespace {
@@ -33,12 +36,16 @@ Cause cause_of_bytes(const Problem& p, int rank, std::int64_t sent, std::int64_t
   return {"other_bytes", "in each of N-1 steps, a rank sends the block that it has, and no more"};
 }
 
-// The seconds for which a rank computes with another one's block: a nanosecond for each operation.
+// The seconds for which a rank computes with another one's block, as its adapter counts them.
 double computing_s(const Problem& p, int rank, int owner) {
   const std::vector<Positions> slices = p.slices();
-  auto pairs = static_cast<double>(pairs_seen(slices[at(rank)], slices[at(owner)]));
-  if (rank == owner) pairs -= 0.5 * static_cast<double>(slices[at(rank)].count());
-  return 4e-9 * static_cast<double>(p.batch * p.width() * p.filler) * pairs;
+  const Positions &queries = slices[at(rank)], &keys = slices[at(owner)];
+  const std::int64_t width = p.width() * p.filler;
+  SymbolicDevice sizes;
+  ops::attention(empty({p.batch, queries.count(), width}, p.dtype, sizes),
+                 empty({p.batch, keys.count(), 2 * width}, p.dtype, sizes),
+                 {p.heads, queries, keys});
+  return sizes.flops() * ComputingPort::seconds_per_flop;
 }
 
 double transfer_s(const Problem& p, int owner) {

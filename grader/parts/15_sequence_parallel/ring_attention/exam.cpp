@@ -299,7 +299,8 @@ void memory(CaseRunner& runner) {
   }
 }
 
-// A block is computed with for about 3 times as long as it travels, for as long, and for less.
+// A block is computed with for longer than it travels, and for less; for as long on all ranks, and
+// on the last ones alone.
 void overlap(CaseRunner& runner) {
   for (const auto& [cut, ranks, tokens] :
        {std::tuple{Cut::zigzag, 4, 128}, {Cut::zigzag, 3, 60}, {Cut::zigzag, 5, 40},
