@@ -162,9 +162,7 @@ class Drawer {
 };
 
 // e^0 = 1 and e^log 3 = 3: (1·2 + 3·6) / 4 = 5.
-std::vector<Question> of_the_task(Drawer&) {
-  return {{{{0, {2}}, {std::log(3), {6}}}, {{0, 1}}}};
-}
+std::vector<Question> of_the_task(Drawer&) { return {{{{0, {2}}, {std::log(3), {6}}}, {{0, 1}}}}; }
 
 std::vector<Question> any_size(Drawer& draw) {
   std::vector<Question> all;
@@ -204,9 +202,14 @@ std::vector<Question> no_keys(Drawer& draw) {
 
 std::vector<Question> large_log_sums(Drawer& draw) {
   std::vector<Question> all;
-  for (const auto& log_sums : {std::vector<double>{1e4, 1e4 + 1}, {1e4 + 1, 1e4},
-                               {-1e4, -1e4 - 1}, {-1e4, 1e4}, {1e4, -1e4},
-                               {0, 800, -800, 1600, 1599.5}, {710, 0, 709.5}, {-745, -746}}) {
+  for (const auto& log_sums : {std::vector<double>{1e4, 1e4 + 1},
+                               {1e4 + 1, 1e4},
+                               {-1e4, -1e4 - 1},
+                               {-1e4, 1e4},
+                               {1e4, -1e4},
+                               {0, 800, -800, 1600, 1599.5},
+                               {710, 0, 709.5},
+                               {-745, -746}}) {
     Question& q = all.emplace_back(draw.in_a_row(static_cast<int>(log_sums.size()), 2));
     for (std::size_t k = 0; k < log_sums.size(); ++k) q.partials[k].log_sum = log_sums[k];
   }

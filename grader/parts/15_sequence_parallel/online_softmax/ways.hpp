@@ -61,13 +61,15 @@ struct KnownWay {
 inline const std::vector<KnownWay>& wrong_ways() {
   static const std::vector<KnownWay> all{
       {{"averaged",
-        "the two outputs are averaged; each weighs as much as its exponentials together, e^log_sum"},
+        "the two outputs are averaged; each weighs as much as its exponentials together, "
+        "e^log_sum"},
        [](Element a, Element b) {
          return Element{merged(a, b).log_sum, (a.output + b.output) / 2};
        }},
-      {{"added",
-        "the two outputs are added; each is a mean already, so their weights add up to 1"},
-       [](Element a, Element b) { return Element{merged(a, b).log_sum, a.output + b.output}; }},
+      {{"added", "the two outputs are added; each is a mean already, so their weights add up to 1"},
+       [](Element a, Element b) {
+         return Element{merged(a, b).log_sum, a.output + b.output};
+       }},
       {{"old_not_rescaled",
         "the block's output is weighted and added, but what was there before is not weighted anew"},
        [](Element a, Element b) {
@@ -93,14 +95,18 @@ inline const std::vector<KnownWay>& wrong_ways() {
       {{"weighted_by_log_sums", "the weights are the log-sums themselves; take their exponentials"},
        [](Element a, Element b) {
          const double sum = a.log_sum + b.log_sum;
-         return Element{merged(a, b).log_sum,
-                        (a.log_sum * a.output + b.log_sum * b.output) / sum};
+         return Element{merged(a, b).log_sum, (a.log_sum * a.output + b.log_sum * b.output) / sum};
        }},
       {{"log_sum_kept",
-        "the output is merged, and the log-sum is still the old one: the next merge weighs wrongly"},
-       [](Element a, Element b) { return Element{a.log_sum, merged(a, b).output}; }},
+        "the output is merged, and the log-sum is still the old one: the next merge weighs "
+        "wrongly"},
+       [](Element a, Element b) {
+         return Element{a.log_sum, merged(a, b).output};
+       }},
       {{"log_sum_of_block", "the log-sum is that of the block alone"},
-       [](Element a, Element b) { return Element{b.log_sum, merged(a, b).output}; }},
+       [](Element a, Element b) {
+         return Element{b.log_sum, merged(a, b).output};
+       }},
       {{"larger_log_sum",
         "the log-sum is the larger one of the two; the exponentials of both belong to it"},
        [](Element a, Element b) {
@@ -108,8 +114,11 @@ inline const std::vector<KnownWay>& wrong_ways() {
        }},
       {{"log_sums_added",
         "the two log-sums are added, which multiplies the sums; add the exponentials"},
-       [](Element a, Element b) { return Element{a.log_sum + b.log_sum, merged(a, b).output}; }},
-      {{"maximum_left_out", "what was taken out of the exponents is not added to the log-sum again"},
+       [](Element a, Element b) {
+         return Element{a.log_sum + b.log_sum, merged(a, b).output};
+       }},
+      {{"maximum_left_out",
+        "what was taken out of the exponents is not added to the log-sum again"},
        [](Element a, Element b) {
          return Element{std::log(Weights(a, b).sum()), merged(a, b).output};
        }},

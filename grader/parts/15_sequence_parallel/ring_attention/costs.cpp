@@ -124,12 +124,12 @@ void check_computing(CaseRunner& runner, const Played& played, const Problem& p)
     for (int owner = 0; owner < p.ranks(); ++owner) least += computing_s(p, rank, owner);
     const double seen = played.counters.ranks[at(rank)].clock_s;
     if (seen >= least * (1 - 1e-9)) continue;
-    Failure failure{.message = text("the results are right, but rank ", rank, " is done after ",
-                                    micros(seen), ", and attention to its blocks takes ",
-                                    micros(least)),
-                    .expected = text("at least ", micros(least)),
-                    .seen = micros(seen),
-                    .where = text("rank ", rank)};
+    Failure failure{
+        .message = text("the results are right, but rank ", rank, " is done after ", micros(seen),
+                        ", and attention to its blocks takes ", micros(least)),
+        .expected = text("at least ", micros(least)),
+        .seen = micros(seen),
+        .where = text("rank ", rank)};
     failure.verdict = Verdict::efficiency;
     runner.fail(played, because({"computes_unseen",
                                  "blocks are computed with by something else than ops::attention, "

@@ -41,9 +41,7 @@ void check_shape(CaseRunner& runner, const Played& played, const std::string& na
 // Log-sums of large scores are rounded, and weights are off by as much.
 std::vector<double> tolerance_of(const Problem& p, const Numbers& right) {
   const double score = std::max(1.0, p.reach * p.reach * static_cast<double>(p.head_size));
-  const double least = p.dtype == DType::float64   ? 1e-12
-                       : p.dtype == DType::float32 ? 1e-5
-                                                   : 3e-2;
+  const double least = p.dtype == DType::float64 ? 1e-12 : p.dtype == DType::float32 ? 1e-5 : 3e-2;
   const double rounded = 8 * epsilon_of(dtype_of_log_sums(p)) * score;
   return relative_tolerance(p.reach > 1 ? std::max(least, rounded) : least, right);
 }
@@ -159,7 +157,8 @@ std::vector<Problem> smaller(const Problem& p) {
   std::vector<Problem> offered;
   if (p.misfit != Misfit::nothing || p.hands_over) return offered;
   const std::int64_t least = p.cut == Cut::zigzag ? 2 : 1;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) offered.emplace_back(p).members = whole_world(ranks);
+  for (int ranks = 1; ranks < p.ranks(); ++ranks)
+    offered.emplace_back(p).members = whole_world(ranks);
   if (p.calls > 1) offered.emplace_back(p).calls = 1;
   if (p.batch > 1) offered.emplace_back(p).batch = 1;
   if (p.heads > 1) offered.emplace_back(p).heads = 1;
@@ -175,12 +174,11 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .compare = std::move(compared),
           .ask_of = ask_of,
           .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t) {
-                MomentService::ReadMemory read;
-                if (p.hands_over) read = [&runner](int rank) { return runner.memory_bytes(rank); };
-                return std::tuple(MomentService(p.members, 1, read));
-              }};
+          .services = [&runner](const Problem& p, std::uint64_t) {
+            MomentService::ReadMemory read;
+            if (p.hands_over) read = [&runner](int rank) { return runner.memory_bytes(rank); };
+            return std::tuple(MomentService(p.members, 1, read));
+          }};
 }
 
 Problem usual(CaseRunner& runner, int ranks) {
@@ -198,10 +196,16 @@ void judge_usual(CaseRunner& runner, int ranks, const std::function<void(Problem
 }
 
 void any_slices(CaseRunner& runner) {
-  for (const auto& [cut, tokens, ranks] :
-       {std::tuple{Cut::equal, 7, 3}, {Cut::equal, 17, 4}, {Cut::equal, 5, 5}, {Cut::turned, 6, 3},
-        {Cut::turned, 11, 4}, {Cut::zigzag, 8, 2}, {Cut::zigzag, 13, 3}, {Cut::zigzag, 8, 4},
-        {Cut::zigzag, 29, 5}, {Cut::zigzag, 3, 1}}) {
+  for (const auto& [cut, tokens, ranks] : {std::tuple{Cut::equal, 7, 3},
+                                           {Cut::equal, 17, 4},
+                                           {Cut::equal, 5, 5},
+                                           {Cut::turned, 6, 3},
+                                           {Cut::turned, 11, 4},
+                                           {Cut::zigzag, 8, 2},
+                                           {Cut::zigzag, 13, 3},
+                                           {Cut::zigzag, 8, 4},
+                                           {Cut::zigzag, 29, 5},
+                                           {Cut::zigzag, 3, 1}}) {
     judge_usual(runner, ranks, [&](Problem& p) {
       p.cut = cut;
       p.tokens = tokens;
@@ -260,9 +264,9 @@ void odd_values(CaseRunner& runner) {
 }
 
 void refused(CaseRunner& runner) {
-  for (const Misfit misfit : {Misfit::fewer_positions, Misfit::other_positions,
-                              Misfit::narrow_values, Misfit::heads, Misfit::other_batch,
-                              Misfit::no_token}) {
+  for (const Misfit misfit :
+       {Misfit::fewer_positions, Misfit::other_positions, Misfit::narrow_values, Misfit::heads,
+        Misfit::other_batch, Misfit::no_token}) {
     judge_usual(runner, 3, [&](Problem& p) { p.misfit = misfit; });
   }
 }
@@ -302,9 +306,12 @@ void memory(CaseRunner& runner) {
 // A block is computed with for longer than it travels, and for less; for as long on all ranks, and
 // on the last ones alone.
 void overlap(CaseRunner& runner) {
-  for (const auto& [cut, ranks, tokens] :
-       {std::tuple{Cut::zigzag, 4, 128}, {Cut::zigzag, 3, 60}, {Cut::zigzag, 5, 40},
-        {Cut::equal, 4, 128}, {Cut::equal, 2, 48}, {Cut::turned, 4, 96}}) {
+  for (const auto& [cut, ranks, tokens] : {std::tuple{Cut::zigzag, 4, 128},
+                                           {Cut::zigzag, 3, 60},
+                                           {Cut::zigzag, 5, 40},
+                                           {Cut::equal, 4, 128},
+                                           {Cut::equal, 2, 48},
+                                           {Cut::turned, 4, 96}}) {
     Problem p = usual(runner, ranks);
     p.cut = cut;
     p.batch = 1;

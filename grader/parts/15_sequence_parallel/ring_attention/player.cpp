@@ -49,7 +49,8 @@ std::vector<RingReport> attend(comm::ProcessGroup& group, const RingCase& c, Dev
     }
     if (c.walk == RingWalk::hands_over) {
       // The judge looks at what the process holds from the first moment to the second.
-      const std::int64_t others = device.bytes_now() - static_cast<std::int64_t>(keys_values.bytes());
+      const std::int64_t others =
+          device.bytes_now() - static_cast<std::int64_t>(keys_values.bytes());
       tell(port, Moment{0, 0});
       device.reset_peak();
       ops::Attention made = attended();

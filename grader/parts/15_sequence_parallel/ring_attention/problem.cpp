@@ -92,7 +92,9 @@ std::string Problem::description() const {
   if (calls > 1) words += text(", ", calls, " calls");
   if (reach > 1) words += text(", queries and keys up to ", reach);
   if (odd != Odd::none) {
-    words += odd == Odd::zeros ? ", the " : odd == Odd::infinity ? ", an infinity in the " : ", a NaN in the ";
+    words += odd == Odd::zeros      ? ", the "
+             : odd == Odd::infinity ? ", an infinity in the "
+                                    : ", a NaN in the ";
     words += odd_in == Where::queries ? "queries" : "values";
     if (odd == Odd::zeros) words += " are zeros";
   }
@@ -124,15 +126,12 @@ RingCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   const RingWalk walk = p.misfit != Misfit::nothing ? RingWalk::refused
                         : p.hands_over              ? RingWalk::hands_over
                                                     : RingWalk::keeps;
-  RingCase one{.dtype = p.dtype,
-               .walk = walk,
-               .heads = p.heads,
-               .filler = p.filler,
-               .slices = p.slices()};
+  RingCase one{
+      .dtype = p.dtype, .walk = walk, .heads = p.heads, .filler = p.filler, .slices = p.slices()};
   const std::int64_t width = p.width(), own = one.slices[at(rank)].count();
   const Dealt queries = dealt_by_tokens("queries", one.slices, p.batch, 3 * width, 0, width),
-              keys_values =
-                  dealt_by_tokens("keys and values", one.slices, p.batch, 3 * width, width, 2 * width);
+              keys_values = dealt_by_tokens("keys and values", one.slices, p.batch, 3 * width,
+                                            width, 2 * width);
   for (int k = 0; k < p.calls; ++k) {
     const Numbers qkv = drawn_qkv(p, salt, k);
     one.calls.push_back({shape_of(p, own, 1), shape_of(p, own, 2),

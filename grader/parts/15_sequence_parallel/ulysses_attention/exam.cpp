@@ -37,10 +37,9 @@ void check_nearest(CaseRunner& runner, const Played& played, const Problem& p,
 
 LayerContract<Problem> contract_of(CaseRunner& runner) {
   auto contract = layer_contract<Problem>(runner, layer_of, smaller);
-  contract.compare = [compared = contract.compare](CaseRunner& at, const Played& played,
-                                                   const Problem& p, std::uint64_t salt,
-                                                   const LayerReports& reports,
-                                                   const LayerService& seen) {
+  contract.compare = [compared = contract.compare](
+                         CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
+                         const LayerReports& reports, const LayerService& seen) {
     compared(at, played, p, salt, reports, seen);
     if (p.misfit == Misfit::heads) check_nearest(at, played, p, reports);
   };
@@ -103,9 +102,12 @@ void odd_values(CaseRunner& runner) {
 }
 
 void refused(CaseRunner& runner) {
-  for (const auto& [misfit, ranks, heads, tokens] :
-       {std::tuple{Misfit::heads, 2, 3, 6}, {Misfit::heads, 4, 2, 8}, {Misfit::heads, 3, 40, 6},
-        {Misfit::few, 4, 4, 3}, {Misfit::slice, 2, 4, 6}, {Misfit::columns, 2, 4, 6}}) {
+  for (const auto& [misfit, ranks, heads, tokens] : {std::tuple{Misfit::heads, 2, 3, 6},
+                                                     {Misfit::heads, 4, 2, 8},
+                                                     {Misfit::heads, 3, 40, 6},
+                                                     {Misfit::few, 4, 4, 3},
+                                                     {Misfit::slice, 2, 4, 6},
+                                                     {Misfit::columns, 2, 4, 6}}) {
     judge_usual(runner, ranks, [&](Problem& p) {
       p.walk = LayerWalk::refused;
       p.misfit = misfit;
@@ -117,8 +119,8 @@ void refused(CaseRunner& runner) {
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   // Of one rank's tokens, with equal slices.
-  const std::int64_t one = p.batch * p.tokens / p.ranks() * p.width() *
-                           static_cast<std::int64_t>(bytes_of(p.dtype));
+  const std::int64_t one =
+      p.batch * p.tokens / p.ranks() * p.width() * static_cast<std::int64_t>(bytes_of(p.dtype));
   const double once = shard_bytes(4 * one, p.ranks());
   LayerPrice price{.forward = once, .forward_collectives = 4};
   price.forward_words = "to heads and back to tokens";

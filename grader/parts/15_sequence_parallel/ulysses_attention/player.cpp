@@ -7,13 +7,13 @@ namespace lockstep::grader {
 
 // The options of the layer are the number of heads, and the length of a sample.
 Bytes play(sim::PlayerCase& played) {
-  return play_layer(played, [](comm::ProcessGroup& group, std::deque<Parameter>&,
-                               const LayerCase& c) {
-    const std::int64_t heads = c.options.at(0), length = c.options.at(1);
-    return [&group, heads, length](Tape& tape, const Value& qkv) {
-      return sequence_parallel::ulysses_attention(tape, group, qkv, heads, length);
-    };
-  });
+  return play_layer(
+      played, [](comm::ProcessGroup& group, std::deque<Parameter>&, const LayerCase& c) {
+        const std::int64_t heads = c.options.at(0), length = c.options.at(1);
+        return [&group, heads, length](Tape& tape, const Value& qkv) {
+          return sequence_parallel::ulysses_attention(tape, group, qkv, heads, length);
+        };
+      });
 }
 
 }  // namespace lockstep::grader

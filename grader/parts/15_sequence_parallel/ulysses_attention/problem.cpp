@@ -106,9 +106,9 @@ void misfit(const Problem& p, Layer& layer) {
 }  // namespace
 
 std::string Problem::description() const {
-  static const char* const misfits[] = {"", ", ranks do not divide the heads",
-                                        ", fewer tokens than ranks", ", a token more than a slice has",
-                                        ", a column more than queries, keys and values have"};
+  static const char* const misfits[] = {
+      "", ", ranks do not divide the heads", ", fewer tokens than ranks",
+      ", a token more than a slice has", ", a column more than queries, keys and values have"};
   return text(in_words(), ", ", counted(batch, "sample"), " of ", counted(tokens, "token"), ", ",
               counted(heads, "head"), " of size ", head_size,
               misfits[static_cast<std::size_t>(misfit)]);

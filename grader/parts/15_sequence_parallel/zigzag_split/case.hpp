@@ -1,4 +1,5 @@
-// The case format of zigzag_split, shared by adapter and exam: questions to either of its functions.
+// The case format of zigzag_split, shared by adapter and exam: questions to either of its
+// functions.
 #pragma once
 
 #include <cstdint>

@@ -150,10 +150,10 @@ Failure told(const Result& seen, const Result& right, std::vector<Mistake<Result
     otherwise = std::move(mistake.cause);
     break;
   }
-  return because(otherwise, {.message = text("it is ", text_of(seen), " where ", text_of(right),
-                                             " is right"),
-                             .expected = text_of(right),
-                             .seen = text_of(seen)});
+  return because(otherwise,
+                 {.message = text("it is ", text_of(seen), " where ", text_of(right), " is right"),
+                  .expected = text_of(right),
+                  .seen = text_of(seen)});
 }
 
 std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen) {
@@ -162,20 +162,23 @@ std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen
     const Positions right = slice_of(q);
     if (seen.slice == right) return std::nullopt;
     return told(seen.slice, right, wrong_slices(q),
-                {"other_slice", "rank r has chunks r and 2N-1-r of 2N, and chunk c begins at "
-                                "⌊c·S / 2N⌋"});
+                {"other_slice",
+                 "rank r has chunks r and 2N-1-r of 2N, and chunk c begins at "
+                 "⌊c·S / 2N⌋"});
   }
   const TokenPlace right = place_of(q);
   if (seen.place == right) return std::nullopt;
   // The rank may be wrong and the index with it.
   auto mistakes = wrong_places(q);
   for (auto& mistake : mistakes) {
-    const bool rank_only = mistake.gives.rank != right.rank && seen.place.rank == mistake.gives.rank;
+    const bool rank_only =
+        mistake.gives.rank != right.rank && seen.place.rank == mistake.gives.rank;
     if (rank_only) mistake.gives.index = seen.place.index;
   }
   return told(seen.place, right, std::move(mistakes),
-              {"other_place", "a chunk c below N is rank c's, and any other one rank 2N-1-c's; on a "
-                              "rank, the late chunk lies behind the early one"});
+              {"other_place",
+               "a chunk c below N is rank c's, and any other one rank 2N-1-c's; on a "
+               "rank, the late chunk lies behind the early one"});
 }
 
 std::vector<Question> smaller(const Question& q) {
@@ -206,7 +209,9 @@ FunctionContract<Question, Answer> contract() {
                                     "no chunk is empty, so there are 2N tokens at least; ranks and "
                                     "positions count from 0, and are below N and S"}}},
           .smaller = smaller,
-          .sizes = [](const Question& q) -> Sizes { return {q.ranks, {q.length}}; },
+          .sizes = [](const Question& q) -> Sizes {
+            return {q.ranks, {q.length}};
+          },
           .least_count = 2};
 }
 
@@ -236,7 +241,8 @@ std::vector<Question> equal_chunks(CaseRunner& runner) {
 std::vector<Question> unequal_chunks(CaseRunner& runner) {
   std::vector<Question> all;
   for (const int ranks : {1, 2, 3, 4, 7}) {
-    for (const std::int64_t more : {std::int64_t{1}, ranks + std::int64_t{1}, 2 * ranks - std::int64_t{1}}) {
+    for (const std::int64_t more :
+         {std::int64_t{1}, ranks + std::int64_t{1}, 2 * ranks - std::int64_t{1}}) {
       const std::int64_t length = 2 * ranks * runner.draw_between(1, 9) + more;
       for (int rank = 0; rank < ranks; ++rank) all.push_back(slice(length, ranks, rank));
     }
@@ -273,23 +279,14 @@ std::vector<Question> large(CaseRunner& runner) {
 
 Check refusals() {
   auto refusing = contract();
-  refusing.refusals->nonsense = {slice(7, 4, 0),
-                                 slice(1, 1, 0),
-                                 slice(0, 1, 0),
-                                 slice(-8, 2, 0),
-                                 slice(16, 4, 4),
-                                 slice(16, 4, -1),
-                                 slice(16, 0, 0),
-                                 slice(16, -4, -5),
-                                 slice(100, INT_MAX, 0),
-                                 slice(16, 4, INT_MIN),
-                                 place(7, 4, 0),
-                                 place(5, 3, 4),
-                                 place(16, 4, 16),
-                                 place(16, 4, -1),
-                                 place(100, INT_MAX, 99),
+  refusing.refusals->nonsense = {slice(7, 4, 0),         slice(1, 1, 0),    slice(0, 1, 0),
+                                 slice(-8, 2, 0),        slice(16, 4, 4),   slice(16, 4, -1),
+                                 slice(16, 0, 0),        slice(16, -4, -5), slice(100, INT_MAX, 0),
+                                 slice(16, 4, INT_MIN),  place(7, 4, 0),    place(5, 3, 4),
+                                 place(16, 4, 16),       place(16, 4, -1),  place(100, INT_MAX, 99),
                                  place(16, 4, INT64_MIN)};
-  return check_of_refusals(refusing, "fewer than 2N tokens, and ranks and positions outside, are refused",
+  return check_of_refusals(refusing,
+                           "fewer than 2N tokens, and ranks and positions outside, are refused",
                            {slice(8, 4, 3), place(8, 4, 7), slice(2, 1, 0)});
 }
 

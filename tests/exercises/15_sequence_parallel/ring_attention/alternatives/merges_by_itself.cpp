@@ -43,8 +43,8 @@ class Table {
     });
     const bool wide = queries.dtype() == DType::float64;
     return {from_values(output, queries.shape(), queries.dtype(), queries.device()),
-            from_values(log_sums, {batch_, heads_, tokens_},
-                        wide ? DType::float64 : DType::float32, queries.device())};
+            from_values(log_sums, {batch_, heads_, tokens_}, wide ? DType::float64 : DType::float32,
+                        queries.device())};
   }
 
  private:

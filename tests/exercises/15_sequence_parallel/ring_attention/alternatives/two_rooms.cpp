@@ -41,7 +41,8 @@ ops::Attention ring_attention(comm::Peers& peers, const Tensor& queries, Tensor 
     Tensor coming;
     comm::Work sent, came;
     if (left_to_send > 0) {
-      coming = rooms.block(left_to_send, here, of_ranks[static_cast<std::size_t>(next_owner)].count());
+      coming =
+          rooms.block(left_to_send, here, of_ranks[static_cast<std::size_t>(next_owner)].count());
       sent = peers.isend(here, me + 1 == n ? 0 : me + 1);
       came = peers.irecv(coming, me == 0 ? n - 1 : me - 1);
     }

@@ -72,8 +72,8 @@ Value ulysses_attention(Tape& tape, comm::ProcessGroup& group, const Value& qkv,
   for (std::int64_t kind = 0; kind < 3; ++kind) {
     kinds.push_back(to_heads(group, length, ops::narrow(qkv.tensor, 2, kind * width, width)));
   }
-  const Value mine = tape.record(
-      ops::concatenate(kinds, 2), {qkv}, [&group, length, own](const Tensor& grad) {
+  const Value mine =
+      tape.record(ops::concatenate(kinds, 2), {qkv}, [&group, length, own](const Tensor& grad) {
         std::vector<Tensor> back;
         for (std::int64_t kind = 0; kind < 3; ++kind) {
           back.push_back(to_tokens(group, length, ops::narrow(grad, 2, kind * own, own)));

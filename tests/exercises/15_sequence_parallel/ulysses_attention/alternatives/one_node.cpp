@@ -79,14 +79,13 @@ Value ulysses_attention(Tape& tape, comm::ProcessGroup& group, const Value& qkv,
   const std::int64_t own_heads = heads / group.size();
   const Tensor mine = moved(Way::to_heads, group, qkv.tensor, length, 3);
   const ops::Attention attended = ops::causal_attention(mine, own_heads);
-  return tape.record(
-      moved(Way::to_tokens, group, attended.output, length, 1), {qkv},
-      [&group, mine, attended, own_heads, length](const Tensor& grad) {
-        const Tensor to_output = moved(Way::to_heads, group, grad, length, 1);
-        const Tensor to_mine =
-            ops::causal_attention_backward(to_output, mine, attended, own_heads);
-        return std::vector<Tensor>{moved(Way::to_tokens, group, to_mine, length, 3)};
-      });
+  return tape.record(moved(Way::to_tokens, group, attended.output, length, 1), {qkv},
+                     [&group, mine, attended, own_heads, length](const Tensor& grad) {
+                       const Tensor to_output = moved(Way::to_heads, group, grad, length, 1);
+                       const Tensor to_mine =
+                           ops::causal_attention_backward(to_output, mine, attended, own_heads);
+                       return std::vector<Tensor>{moved(Way::to_tokens, group, to_mine, length, 3)};
+                     });
 }
 
 }  // namespace lockstep::sequence_parallel

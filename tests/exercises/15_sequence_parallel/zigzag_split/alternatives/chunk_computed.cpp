@@ -6,7 +6,8 @@ namespace lockstep::sequence_parallel {
 
 Positions zigzag(std::int64_t length, int ranks, int rank) {
   const std::int64_t n = ranks, r = rank, chunks = 2 * n;
-  LOCKSTEP_CHECK(r >= 0 && r < n && length >= chunks, "rank ", r, " of ", n, ", ", length, " tokens");
+  LOCKSTEP_CHECK(r >= 0 && r < n && length >= chunks, "rank ", r, " of ", n, ", ", length,
+                 " tokens");
   const std::int64_t first = r * length / chunks, end = (r + 1) * length / chunks;
   const std::int64_t late = (chunks - 1 - r) * length / chunks,
                      late_end = (chunks - r) * length / chunks;
