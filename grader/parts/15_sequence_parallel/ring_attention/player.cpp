@@ -16,7 +16,7 @@ Tensor given(const RingShape& shape, const Bytes& numbers, const RingCase& c, De
   Shape sizes;
   for (const std::int64_t size : shape) sizes.push_back(size);
   const Tensor made = empty(sizes, c.dtype, device, MemoryKind::activations);
-  write_filled(made, numbers);
+  if (!numbers.empty()) write_filled(made, numbers);
   return made;
 }
 
