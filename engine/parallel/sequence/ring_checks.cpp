@@ -1,4 +1,4 @@
-// What a ring is given, checked before anything is sent.
+// Checks what a ring is given, before anything is sent.
 #include <cstddef>
 
 #include "engine/base/error.hpp"
