@@ -116,6 +116,12 @@ TEST_CASE("sequence strategies: a step tells of the bytes and the time of its ri
     const auto strategy = made(Way::replicas, ranks, device, recipe_for(ranks, ContextKind::ring));
     const std::array indices{std::int64_t{0}, std::int64_t{1}};
     const std::array batches{some_text()->batch(indices, DType::float64, device)};
+    comm::ProcessGroup& ring = *ranks.sequence();
+    const Tensor mine = zeros({1000}, DType::float64, device), theirs = mine.clone();
+    comm::Work receiving = ring.irecv(theirs, (ring.rank() + 2) % 3);
+    ring.send(mine, (ring.rank() + 1) % 3);
+    receiving.wait();
+    CHECK(ranks.take_layer_communication().total_s > 0);
     const std::int64_t before = ranks.bytes_sent_in_layers();
     strategy->step(batches, {.mode = nn::Mode::training}, 0.01);
     // Two blocks of a third of T tokens, three times, in each layer.
