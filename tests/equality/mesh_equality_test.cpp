@@ -32,6 +32,7 @@ struct Setting {
   bool dropout = false;
   std::int64_t accumulate = 1;
   bool clipped = false;  // AdamW with a clip, or SGD without
+  std::int64_t layers = 6;
 
   std::array<int, 12> values() const {
     const bool stages = spread.reduction == Reduction::stages;
@@ -115,7 +116,7 @@ std::vector<Setting> all_settings() {
 BarTask task_of(const Setting& setting) {
   BarTask task = setting.clipped ? test::adamw_task() : test::sgd_task();
   task.steps = setting.clipped ? 5 : 8;
-  task.layers = 6;
+  task.layers = setting.layers;
   task.width = 16;
   task.vocabulary = 257;
   task.keep = setting.keep;
@@ -172,6 +173,17 @@ TEST_CASE("equality: in stages, slices of sequences and a head of its own are on
   for (const bool clipped : {false, true}) {
     check_run(World::sim, {stages(2, 2, Sequence::sliced, Schedule::one_f_one_b),
                            nn::Keep::activations, nn::OutputHead::untied, true, 1, clipped});
+  }
+}
+
+// The last stage has a norm, which another rank counts, and a table, which another stage counts.
+TEST_CASE("equality: a rank of which nothing counts in the norm clips as the others do") {
+  for (const auto state : {train::StageState::whole, train::StageState::sharded}) {
+    Setting setting{stages(2, 2, Sequence::sliced, Schedule::one_f_one_b)};
+    setting.spread.state = state;
+    setting.clipped = true;
+    setting.layers = 1;
+    check_run(World::sim, setting);
   }
 }
 
