@@ -127,7 +127,8 @@ void write_task(const std::filesystem::path& folder, const Task& of) {
                            {"heads", spec.gpt.heads},
                            {"tokens", spec.gpt.sequence},
                            {"vocabulary", spec.gpt.vocabulary}}}};
-  for (const Rule& rule : rules()) {
+  task["ways"] = of.ways;
+  for (const Rule& rule : of.rules) {
     const bool sgd = rule.optimizer.kind == optim::OptimizerKind::sgd;
     task["rules"].push_back({{"name", rule.name},
                              {"optimizer", sgd ? "SGD" : "AdamW"},
