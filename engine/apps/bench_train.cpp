@@ -1,10 +1,10 @@
 // bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
 // with its speed, its memory and its loss. Started by the launcher it is one rank of several, each
 // with a batch of its own and one thread for what it computes, and shares gradients as DDP or as
-// Horovod does, or the state as FSDP does; with --way tp, the ranks share each layer and have one
-// batch. Rank 0 prints. The training benchmark (bench.cpp)
-// alternates it with tests/bench/torch_train.py, which builds the same model with the same first
-// weights and trains on the same batches, so the losses must agree too.
+// Horovod does, or the state as FSDP does; with --way tp, ranks share each layer and have one
+// batch. Rank 0 prints. The training benchmark (bench.cpp) alternates it with
+// tests/bench/torch_train.py, which builds the same model with the same first weights and trains on
+// the same batches, so the losses must agree too.
 #include <sys/resource.h>
 
 #include <algorithm>
