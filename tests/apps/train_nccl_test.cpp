@@ -251,6 +251,20 @@ TEST_CASE("train over NCCL on paper: sharded state, gloo's losses") {
   check_two_ranks({"--zero", "2"}, float32_rounding);
   check_two_ranks({"--fsdp", "full_shard", "--shards", "rows"}, float32_rounding);
 }
+TEST_CASE("train over NCCL on paper: layers that two ranks share, gloo's losses") {
+  check_two_ranks({"--tp", "2"}, float32_rounding);
+  check_two_ranks({"--tp", "2", "--sp", "--recompute"}, float32_rounding);
+}
+TEST_CASE("train over NCCL on paper: shared layers in stages and in shards, gloo's losses",
+          "[.all]") {
+  for (const Words& way : {Words{"--pp", "2"}, Words{"--dp", "2", "--fsdp", "full_shard"}}) {
+    const Words world = Words{"--ranks", "4", "--tp", "2", "--sp"} + way;
+    CAPTURE(way);
+    const Run nccl = train(world + on_paper);
+    check_beside(nccl, train(world), float32_rounding);
+    check_no_findings(nccl, 4);
+  }
+}
 TEST_CASE("train over NCCL on paper: each compression, gloo's losses") {
   for (const Words& way : compressions) check_two_ranks(way, a_code_apart);
 }
