@@ -251,6 +251,11 @@ TEST_CASE("train over NCCL on paper: sharded state, gloo's losses") {
   check_two_ranks({"--zero", "2"}, float32_rounding);
   check_two_ranks({"--fsdp", "full_shard", "--shards", "rows"}, float32_rounding);
 }
+TEST_CASE("train over NCCL on paper: state on the host, gloo's losses, in the stream's order") {
+  check_two_ranks({"--zero", "2", "--offload", "optimizer"}, float32_rounding);
+  check_two_ranks({"--fsdp", "full_shard", "--offload", "all", "--accumulate", "2"},
+                  float32_rounding);
+}
 TEST_CASE("train over NCCL on paper: each compression, gloo's losses") {
   for (const Words& way : compressions) check_two_ranks(way, a_code_apart);
 }
