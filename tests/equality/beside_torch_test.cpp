@@ -1,5 +1,7 @@
 // Sharded state beside PyTorch's, which other people wrote: the same weights, batches and rules,
-// four ranks on either side, in float64. The other half is beside_torch.py.
+// four ranks on either side, in float64; mixed precision beside MixedPrecisionPolicy, up to the
+// roundings of 16 bits. The other half is beside_torch.py.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -50,10 +52,10 @@ std::vector<Rule> rules() {
 }
 
 // Rows do not divide by four, so that ranks have unequal shares.
-nn::ModelSpec small_gpt() {
+nn::ModelSpec small_gpt(DType dtype = DType::float64) {
   nn::ModelSpec spec;
   spec.kind = nn::ModelKind::gpt;
-  spec.dtype = DType::float64;
+  spec.dtype = dtype;
   spec.gpt = {.layers = 2, .width = 30, .heads = 3, .sequence = 7, .vocabulary = 61};
   return spec;
 }
@@ -90,8 +92,13 @@ nlohmann::json settings_of(const optim::OptimizerSpec& spec) {
 void write_task(const std::filesystem::path& folder) {
   CpuDevice device;
   const nn::ModelSpec spec = small_gpt();
-  checkpoint::write_safetensors(folder / "first.safetensors",
-                                checkpoint::tensors_of(*nn::make_model(spec, device, 7)));
+  const auto first = checkpoint::tensors_of(*nn::make_model(spec, device, 7));
+  checkpoint::write_safetensors(folder / "first.safetensors", first);
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    std::vector<checkpoint::NamedTensor> rounded;
+    for (const auto& [name, value] : first) rounded.push_back({name, value.to(dtype)});
+    checkpoint::write_safetensors(folder / text("first.", name_of(dtype)), rounded);
+  }
   std::vector<checkpoint::NamedTensor> batches;
   for (std::int64_t step = 0; step < steps_max; ++step) {
     for (int rank = 0; rank < ranks; ++rank) {
@@ -140,14 +147,26 @@ Course torchs_course(const std::filesystem::path& file) {
   return course;
 }
 
-Course our_course(const std::filesystem::path& folder, const Rule& rule,
-                  const train::ZeroOptions& options,
+train::Recipe recipe_of(const std::filesystem::path& folder, const Rule& rule) {
+  return {small_gpt(), rule.optimizer, 0, folder / "first.safetensors"};
+}
+
+// Passes in bfloat16, with masters or without.
+train::Recipe mixed_recipe(const std::filesystem::path& folder, const Rule& rule,
+                           const train::Precision& precision) {
+  const DType weights = precision.masters.value_or(DType::bfloat16);
+  train::Recipe recipe{small_gpt(DType::bfloat16), rule.optimizer, 0,
+                       folder / text("first.", name_of(weights))};
+  recipe.precision = precision;
+  return recipe;
+}
+
+Course our_course(const train::Recipe& recipe, const Rule& rule, const train::ZeroOptions& options,
                   test::WrongShard fault = test::WrongShard::none) {
   Course course;
   test::on_fibers(ranks, [&](comm::ProcessGroup& world) {
     CpuDevice device;
     const auto group = test::make_wrong_shards(world, fault);
-    const train::Recipe recipe{small_gpt(), rule.optimizer, 0, folder / "first.safetensors"};
     const auto strategy = train::make_zero(*group, device, recipe, rule.clip_norm, options);
     std::vector<double> losses;
     for (std::int64_t step = 0; step < rule.steps; ++step) {
@@ -205,6 +224,51 @@ void check_rows(const std::filesystem::path& folder) {
   }
 }
 
+// How far a course's parameters have moved since `first`.
+Course moves(Course course, const Course& first) {
+  for (std::size_t p = 0; p < course.names.size(); ++p) {
+    const auto at = std::ranges::find(first.names, course.names[p]) - first.names.begin();
+    const std::vector<double>& began = first.parameters.at(static_cast<std::size_t>(at));
+    for (std::size_t i = 0; i < began.size(); ++i) course.parameters[p][i] -= began[i];
+  }
+  return course;
+}
+
+// Both sides round each activation and each gradient to 8 bits, but not at the same places: a
+// gradient has some ten operations behind it, there and back, each of which may be half a last
+// place off. Moves are compared, and not weights, which are a hundred times as large.
+constexpr double of_moves = 16 * 0x1p-9;
+// Of float32, from logits that are rounded.
+constexpr double of_mixed_losses = 1e-4;
+
+void check_masters(const std::filesystem::path& folder) {
+  const Course first = torchs_course(folder / "first.float32");
+  const train::ZeroOptions by_rows{{Sharding::full_shard, 1, Cut::rows}};
+  for (const DType reduce : {DType::bfloat16, DType::float32}) {
+    const std::string torchs =
+        text("fully_shard, bfloat16", reduce == DType::float32 ? ", reduced in float32" : "");
+    const train::Precision masters{.masters = DType::float32, .reduce = reduce};
+    for (const Rule& rule : rules()) {
+      const Course theirs = moves(torchs_course(folder / (torchs + ", " + rule.name)), first);
+      const auto apart_of = [&](const train::Precision& precision,
+                                test::WrongShard fault = test::WrongShard::none) {
+        const train::Recipe recipe = mixed_recipe(folder, rule, precision);
+        return distance(moves(our_course(recipe, rule, by_rows, fault), first), theirs);
+      };
+      const test::Distance apart = apart_of(masters);
+      std::cout << "masters beside " << torchs << ", " << rule.name << ": losses " << apart.loss
+                << " apart, moves " << apart.parameter << std::endl;
+      INFO(torchs << ", " << rule.name << ", worst: " << apart.worst);
+      CHECK(apart.loss <= of_mixed_losses);
+      // AdamW divides by a gradient's size: where that is rounding noise, so is the move.
+      if (rule.optimizer.kind == optim::OptimizerKind::adamw) continue;
+      CHECK(apart.parameter <= of_moves);
+      CHECK(apart_of(masters, test::WrongShard::averaged_twice).parameter > 8 * of_moves);
+      if (rule.steps > 1) CHECK(apart_of({}).parameter > 8 * of_moves);  // masters are forgotten
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gradients and rows") {
@@ -218,10 +282,12 @@ TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gr
   REQUIRE(ran.exit_code == 0);
   REQUIRE(nlohmann::json::parse(ran.output).at(0).at("exit_code") == 0);
   check_rows(folder.path());
+  check_masters(folder.path());
   for (const Pair& pair : pairs()) {
     for (const Rule& rule : rules()) {
       const Course theirs = torchs_course(folder.path() / (pair.torchs + ", " + rule.name));
-      const test::Distance apart = distance(our_course(folder.path(), rule, pair.options), theirs);
+      const test::Distance apart =
+          distance(our_course(recipe_of(folder.path(), rule), rule, pair.options), theirs);
       std::cout << pair.ours << " beside " << pair.torchs << ", " << rule.name << ": losses "
                 << apart.loss << " apart, parameters " << apart.parameter << std::endl;
       INFO(pair.ours << ", " << rule.name << ", worst: " << apart.worst);
@@ -231,8 +297,8 @@ TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gr
   }
   // A second division by the ranks, which a clip would hide.
   const Rule sgd = rules()[1];
-  const Course wrong =
-      our_course(folder.path(), sgd, {{Sharding::full_shard, 1}}, test::WrongShard::averaged_twice);
+  const Course wrong = our_course(recipe_of(folder.path(), sgd), sgd, {{Sharding::full_shard, 1}},
+                                  test::WrongShard::averaged_twice);
   const Course theirs = torchs_course(folder.path() / ("fully_shard, " + sgd.name));
   CHECK(distance(wrong, theirs).parameter > tolerance);
 }
