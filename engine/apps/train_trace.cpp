@@ -52,7 +52,7 @@ struct RankTrace::Times {
 
 class RankTrace::Watched final : public comm::Pending {
  public:
-  // Of the flight that was noted last.
+  // It is the Work of the flight that was noted last.
   Watched(comm::Work work, RankTrace& trace, std::string name)
       : work_(std::move(work)),
         trace_(trace),

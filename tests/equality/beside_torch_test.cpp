@@ -238,7 +238,7 @@ Course moves(Course course, const Course& first) {
 // gradient has some ten operations behind it, there and back, each of which may be half a last
 // place off. Moves are compared, and not weights, which are a hundred times as large.
 constexpr double of_moves = 16 * 0x1p-9;
-// Of float32, from logits that are rounded.
+// A loss is float32, but made of logits that are rounded.
 constexpr double of_mixed_losses = 1e-4;
 
 void check_masters(const std::filesystem::path& folder) {

@@ -11,7 +11,7 @@
 namespace lockstep::zero {
 namespace {
 
-// What a GPU's stream brings down is there when the stream has been waited for.
+// A copy in a GPU's stream: it has arrived when the stream has been waited for.
 class Arriving final : public comm::Pending {
  public:
   Arriving(Device& device, std::function<void()> then) : device_(device), then_(std::move(then)) {}
