@@ -265,6 +265,22 @@ TEST_CASE("train over NCCL on paper: shared layers in stages and in shards, gloo
     check_no_findings(nccl, 4);
   }
 }
+TEST_CASE("train over NCCL on paper: state on the host, gloo's losses, in the stream's order") {
+  check_two_ranks({"--zero", "2", "--offload", "optimizer"}, float32_rounding);
+  check_two_ranks({"--fsdp", "full_shard", "--offload", "all", "--accumulate", "2"},
+                  float32_rounding);
+  // What lies on the host is saved with what lies on the GPU, and one rank goes on from it.
+  const lockstep::test::Scratch scratch;
+  const Words folder{"--checkpoint", (scratch.path() / "run").string()};
+  const Run saved =
+      train(Words{"--ranks", "2", "--zero", "1", "--offload", "optimizer"} + folder + on_paper);
+  CAPTURE(saved.result.output);
+  REQUIRE(saved.result.exit_code == 0);
+  const Run onwards = train(Words{"--ranks", "1", "--steps", "3", "--resume"} + folder);
+  CAPTURE(onwards.result.output);
+  REQUIRE(onwards.result.exit_code == 0);
+  CHECK(onwards.losses().front() < saved.losses().front());
+}
 TEST_CASE("train over NCCL on paper: each compression, gloo's losses") {
   for (const Words& way : compressions) check_two_ranks(way, a_code_apart);
 }

@@ -1,19 +1,21 @@
 # torchrun --nproc-per-node 4 tests/equality/beside_torch.py
 """PyTorch's ways to train on several ranks, on the weights and batches that the engine's tests wrote
-into the folder LOCKSTEP_BESIDE (beside_torch_test.cpp), in float64 over Gloo. Of each way and rule
-it writes the losses and the parameters after the last step, and of fully_shard each rank's rows.
+into the folder LOCKSTEP_BESIDE (beside_torch_test.cpp), in float64 over Gloo; mixed precision is
+float32 weights with passes in bfloat16. Of each way and rule it writes the losses and the parameters
+after the last step, and of fully_shard each rank's rows.
 """
 import json
 import os
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import loss_parallel
@@ -38,6 +40,18 @@ def with_copies(model):
     return with_fully_shard(model, mesh=mesh)
 
 
+def with_masters(reduce_dtype):
+    """The loss is computed in float32, as the engine does: the root's output is."""
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=reduce_dtype)
+
+    def shard(model):
+        for block in model.h:
+            fully_shard(block, mp_policy=policy)
+        return fully_shard(model, mp_policy=replace(policy, output_dtype=torch.float32))
+
+    return shard
+
+
 WAYS = {
     "ZeroRedundancyOptimizer": DistributedDataParallel,
     "fully_shard": with_fully_shard,
@@ -45,6 +59,8 @@ WAYS = {
         model, reshard_after_forward=False),
     "fully_shard, 2 x 2": with_copies,
     "parallelize_module": torch_train.split_layers,
+    "fully_shard, bfloat16": with_masters(torch.bfloat16),
+    "fully_shard, bfloat16, reduced in float32": with_masters(torch.float32),
 }
 
 
@@ -72,7 +88,8 @@ def write_rows(model):
 
 
 def train(way, rule, sizes, first, batches):
-    model = torch_train.Gpt(**sizes, tied=True).double()
+    weights = torch.float32 if "bfloat16" in way else torch.float64
+    model = torch_train.Gpt(**sizes, tied=True).to(weights)
     model.load_state_dict({**first, "lm_head.weight": first["wte.weight"]})
     split = way == "parallelize_module"
     model = WAYS[way](model)

@@ -1,5 +1,6 @@
 // Sharded state and shared layers beside PyTorch's, which other people wrote: the same weights,
-// batches and rules, four ranks on either side, in float64. The other half is beside_torch.py.
+// batches and rules, four ranks on either side, in float64; mixed precision beside
+// MixedPrecisionPolicy, up to the roundings of 16 bits. The other half is beside_torch.py.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -56,16 +57,16 @@ std::vector<Rule> rules() {
 
 constexpr std::int64_t tokens = 8, vocabulary = 61;
 
-nn::ModelSpec gpt_of(std::int64_t width, std::int64_t heads) {
+nn::ModelSpec gpt_of(std::int64_t width, std::int64_t heads, DType dtype = DType::float64) {
   nn::ModelSpec spec;
   spec.kind = nn::ModelKind::gpt;
-  spec.dtype = DType::float64;
+  spec.dtype = dtype;
   spec.gpt = {
       .layers = 2, .width = width, .heads = heads, .sequence = tokens, .vocabulary = vocabulary};
   return spec;
 }
 // Rows do not divide by four, so that ranks have unequal shares.
-nn::ModelSpec small_gpt() { return gpt_of(30, 3); }
+nn::ModelSpec small_gpt(DType dtype = DType::float64) { return gpt_of(30, 3, dtype); }
 // Four ranks share its heads, but not the rows of its vocabulary, evenly.
 nn::ModelSpec split_gpt() { return gpt_of(32, 4); }
 
@@ -110,8 +111,13 @@ struct Task {
 void write_task(const std::filesystem::path& folder, const Task& of) {
   CpuDevice device;
   const nn::ModelSpec& spec = of.spec;
-  checkpoint::write_safetensors(folder / "first.safetensors",
-                                checkpoint::tensors_of(*nn::make_model(spec, device, 7)));
+  const auto first = checkpoint::tensors_of(*nn::make_model(spec, device, 7));
+  checkpoint::write_safetensors(folder / "first.safetensors", first);
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    std::vector<checkpoint::NamedTensor> rounded;
+    for (const auto& [name, value] : first) rounded.push_back({name, value.to(dtype)});
+    checkpoint::write_safetensors(folder / text("first.", name_of(dtype)), rounded);
+  }
   std::vector<checkpoint::NamedTensor> batches;
   for (std::int64_t step = 0; step < steps_max; ++step) {
     for (int rank = 0; rank < ranks; ++rank) {
@@ -161,16 +167,29 @@ Course torchs_course(const std::filesystem::path& file) {
   return course;
 }
 
+train::Recipe recipe_of(const std::filesystem::path& folder, const Task& task, const Rule& rule) {
+  return {task.spec, rule.optimizer, 0, folder / "first.safetensors"};
+}
+
+// Passes in bfloat16, with masters or without.
+train::Recipe mixed_recipe(const std::filesystem::path& folder, const Rule& rule,
+                           const train::Precision& precision) {
+  const DType weights = precision.masters.value_or(DType::bfloat16);
+  train::Recipe recipe{small_gpt(DType::bfloat16), rule.optimizer, 0,
+                       folder / text("first.", name_of(weights))};
+  recipe.precision = precision;
+  return recipe;
+}
+
 using Make = std::function<std::unique_ptr<train::Strategy>(comm::ProcessGroup& world,
                                                             Device& device, train::Recipe recipe)>;
 
-Course our_course(const std::filesystem::path& folder, const Task& task, const Rule& rule,
+Course our_course(const train::Recipe& recipe, const Task& task, const Rule& rule,
                   const Make& make) {
   Course course;
   test::on_fibers(ranks, [&](comm::ProcessGroup& world) {
     CpuDevice device;
-    const auto strategy =
-        make(world, device, {task.spec, rule.optimizer, 0, folder / "first.safetensors"});
+    const auto strategy = make(world, device, recipe);
     std::vector<double> losses;
     for (std::int64_t step = 0; step < rule.steps; ++step) {
       const data::Batch batch = batch_of(step, task.reader(world.rank()), device);
@@ -186,14 +205,14 @@ Course our_course(const std::filesystem::path& folder, const Task& task, const R
   return course;
 }
 
-Course sharded_course(const std::filesystem::path& folder, const Task& task, const Rule& rule,
+Course sharded_course(const train::Recipe& recipe, const Task& task, const Rule& rule,
                       const train::ZeroOptions& options,
                       test::WrongShard fault = test::WrongShard::none) {
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups;  // outlive the strategies
-  return our_course(folder, task, rule,
-                    [&](comm::ProcessGroup& world, Device& device, const train::Recipe& recipe) {
+  return our_course(recipe, task, rule,
+                    [&](comm::ProcessGroup& world, Device& device, const train::Recipe& from) {
                       groups.push_back(test::make_wrong_shards(world, fault));
-                      return train::make_zero(*groups.back(), device, recipe, rule.clip_norm,
+                      return train::make_zero(*groups.back(), device, from, rule.clip_norm,
                                               options);
                     });
 }
@@ -201,7 +220,8 @@ Course sharded_course(const std::filesystem::path& folder, const Task& task, con
 Course split_course(const std::filesystem::path& folder, const Task& task, const Rule& rule,
                     Sequence sequence, test::LayerFault fault = test::LayerFault::none) {
   return our_course(
-      folder, task, rule, [&](comm::ProcessGroup& world, Device& device, train::Recipe recipe) {
+      recipe_of(folder, task, rule), task, rule,
+      [&](comm::ProcessGroup& world, Device& device, train::Recipe recipe) {
         const train::TrainingRanks layer(world, {.tp = ranks});
         recipe.model.layers = test::make_wrong_layers(*layer.layer(), sequence, fault);
         return train::make_plain(layer, train::make_replica(recipe, device), rule.clip_norm);
@@ -270,6 +290,55 @@ void check_rows(const std::filesystem::path& folder) {
   }
 }
 
+// How far a course's parameters have moved since `first`.
+Course moves(Course course, const Course& first) {
+  for (std::size_t p = 0; p < course.names.size(); ++p) {
+    const auto at = std::ranges::find(first.names, course.names[p]) - first.names.begin();
+    const std::vector<double>& began = first.parameters.at(static_cast<std::size_t>(at));
+    for (std::size_t i = 0; i < began.size(); ++i) course.parameters[p][i] -= began[i];
+  }
+  return course;
+}
+
+// Both sides round each activation and each gradient to 8 bits, but not at the same places: a
+// gradient has some ten operations behind it, there and back, each of which may be half a last
+// place off. Moves are compared, and not weights, which are a hundred times as large.
+constexpr double of_moves = 16 * 0x1p-9;
+// A loss is float32, but made of logits that are rounded.
+constexpr double of_mixed_losses = 1e-4;
+
+// PyTorch's way with masters, whose gradients travel in this type.
+std::string mixed(DType reduce) {
+  return text("fully_shard, bfloat16", reduce == DType::float32 ? ", reduced in float32" : "");
+}
+
+void check_masters(const std::filesystem::path& folder, const Task& task) {
+  const Course first = torchs_course(folder / "first.float32");
+  const train::ZeroOptions by_rows{{Sharding::full_shard, 1, Cut::rows}};
+  for (const DType reduce : {DType::bfloat16, DType::float32}) {
+    const std::string torchs = mixed(reduce);
+    const train::Precision masters{.masters = DType::float32, .reduce = reduce};
+    for (const Rule& rule : task.rules) {
+      const Course theirs = moves(torchs_course(folder / (torchs + ", " + rule.name)), first);
+      const auto apart_of = [&](const train::Precision& precision,
+                                test::WrongShard fault = test::WrongShard::none) {
+        const train::Recipe recipe = mixed_recipe(folder, rule, precision);
+        return distance(moves(sharded_course(recipe, task, rule, by_rows, fault), first), theirs);
+      };
+      const test::Distance apart = apart_of(masters);
+      std::cout << "masters beside " << torchs << ", " << rule.name << ": losses " << apart.loss
+                << " apart, moves " << apart.parameter << std::endl;
+      INFO(torchs << ", " << rule.name << ", worst: " << apart.worst);
+      CHECK(apart.loss <= of_mixed_losses);
+      // AdamW divides by a gradient's size: where that is rounding noise, so is the move.
+      if (rule.optimizer.kind == optim::OptimizerKind::adamw) continue;
+      CHECK(apart.parameter <= of_moves);
+      CHECK(apart_of(masters, test::WrongShard::averaged_twice).parameter > 8 * of_moves);
+      if (rule.steps > 1) CHECK(apart_of({}).parameter > 8 * of_moves);  // masters are forgotten
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gradients and rows") {
@@ -279,19 +348,22 @@ TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gr
   for (const Pair& pair : pairs()) {
     if (std::ranges::count(task.ways, pair.torchs) == 0) task.ways.push_back(pair.torchs);
   }
+  for (const DType reduce : {DType::bfloat16, DType::float32}) task.ways.push_back(mixed(reduce));
   run_torch(folder, task);
   check_rows(folder.path());
+  check_masters(folder.path(), task);
   for (const Pair& pair : pairs()) {
     for (const Rule& rule : task.rules) {
       check_beside(pair.ours + " beside " + pair.torchs, rule,
-                   sharded_course(folder.path(), task, rule, pair.options),
+                   sharded_course(recipe_of(folder.path(), task, rule), task, rule, pair.options),
                    torchs_course(folder.path() / (pair.torchs + ", " + rule.name)));
     }
   }
   // A second division by the ranks, which a clip would hide.
   const Rule sgd = task.rules[1];
-  const Course wrong = sharded_course(folder.path(), task, sgd, {{Sharding::full_shard, 1}},
-                                      test::WrongShard::averaged_twice);
+  const Course wrong =
+      sharded_course(recipe_of(folder.path(), task, sgd), task, sgd, {{Sharding::full_shard, 1}},
+                     test::WrongShard::averaged_twice);
   const Course theirs = torchs_course(folder.path() / ("fully_shard, " + sgd.name));
   CHECK(distance(wrong, theirs).parameter > tolerance);
 }
