@@ -55,33 +55,37 @@ class WrongPiece {
     for (const auto& mistake : mine) {
       if (is(deal_.piece(rank_, mistake.gives))) return mistake.cause;
     }
-    for (const auto& mistake : mine) {  // what it leaves out is there twice
-      if (!mistake.cause.name.starts_with("no_")) continue;
-      Numbers twice = expected_.whole;
-      if (mistake.gives.size() != twice.size()) continue;
-      for (std::size_t e = 0; e < twice.size(); ++e) twice[e] += twice[e] - mistake.gives[e];
-      if (!is(deal_.piece(rank_, twice))) continue;
-      const std::string what = mistake.cause.name.substr(3);
-      return Cause{what + "_twice", text("the ", what, " is in it twice")};
+    for (const auto& mistake : mine) {
+      if (auto twice = twice_what_is_missing(mistake)) return twice;
     }
-    // What a rank makes by itself is a term of the sum.
-    std::vector<Numbers> largest, smallest;
-    for (const auto& mistake : mine) largest.push_back(mistake.gives);
-    smallest = largest;
-    for (int rank = 0; rank < deal_.ranks(); ++rank) {
-      const auto others = expected_.mistakes(rank);
-      if (others.size() != mine.size()) return std::nullopt;
-      for (std::size_t k = 0; k < others.size(); ++k) {
-        if (others[k].gives.size() != largest[k].size()) return std::nullopt;
-        for (std::size_t e = 0; e < largest[k].size(); ++e) {
-          largest[k][e] = std::max(largest[k][e], others[k].gives[e]);
-          smallest[k][e] = std::min(smallest[k][e], others[k].gives[e]);
+    return other_operator(mine);
+  }
+
+  // A mistake that leaves a bias out tells what the bias adds.
+  std::optional<Cause> twice_what_is_missing(const Mistake<Numbers>& mistake) const {
+    Numbers twice = expected_.whole;
+    const std::string& name = mistake.cause.name;
+    if (!name.starts_with("no_") || mistake.gives.size() != twice.size()) return std::nullopt;
+    for (std::size_t e = 0; e < twice.size(); ++e) twice[e] += twice[e] - mistake.gives[e];
+    if (!is(deal_.piece(rank_, twice))) return std::nullopt;
+    return Cause{name.substr(3) + "_twice", text("the ", name.substr(3), " is in it twice")};
+  }
+
+  // A mistake that a rank makes by itself gives its term of a sum.
+  std::optional<Cause> other_operator(const std::vector<Mistake<Numbers>>& mine) const {
+    std::vector<std::vector<Mistake<Numbers>>> of_ranks;
+    for (int rank = 0; rank < deal_.ranks(); ++rank) of_ranks.push_back(expected_.mistakes(rank));
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      Numbers largest = mine[k].gives, smallest = largest;
+      for (const auto& others : of_ranks) {
+        if (others.size() != mine.size() || others[k].gives.size() != largest.size()) continue;
+        for (std::size_t e = 0; e < largest.size(); ++e) {
+          largest[e] = std::max(largest[e], others[k].gives[e]);
+          smallest[e] = std::min(smallest[e], others[k].gives[e]);
         }
       }
-    }
-    for (std::size_t k = 0; k < mine.size(); ++k) {
-      const bool is_largest = is(deal_.piece(rank_, largest[k]));
-      if (!is_largest && !is(deal_.piece(rank_, smallest[k]))) continue;
+      const bool is_largest = is(deal_.piece(rank_, largest));
+      if (!is_largest && !is(deal_.piece(rank_, smallest))) continue;
       return Cause{"other_operator",
                    text("of the ranks' terms it is the ", is_largest ? "largest" : "smallest",
                         ", where their sum is needed: ReduceOp::sum")};
@@ -89,7 +93,7 @@ class WrongPiece {
     return std::nullopt;
   }
 
-  // All of the piece is the right one, times a number.
+  // The piece may be the right one, times a number.
   std::optional<Cause> multiple_of_right() const {
     const Numbers right = deal_.piece(rank_, expected_.whole);
     const auto one = std::ranges::max_element(
@@ -102,6 +106,11 @@ class WrongPiece {
     if (factor == 0) {
       return Cause{"all_zero",
                    "all of it is 0 on this rank: nothing was written there, or it was made 0"};
+    }
+    if (std::fabs(factor - 1) < 1e-4) {
+      return Cause{"last_digits",
+                   "only the last digits are wrong: on the way, a number went through a smaller "
+                   "type, or was rounded once too often"};
     }
     if (std::ssize(right) < 2) return std::nullopt;  // one number is a multiple of any other
     const double ranks = deal_.ranks(), times = std::round(factor), part = std::round(1 / factor);

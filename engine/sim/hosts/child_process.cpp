@@ -27,7 +27,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int socket_buffer_bytes = 1 << 20;
-// Of a player's program, at most so many bytes are in RAM.
+// A player's program has at most so many bytes in RAM.
 constexpr std::int64_t program_bytes_max = std::int64_t{4} << 20;
 constexpr int end_wait_ms = 1000;  // between the socket's end and the process's
 
