@@ -174,21 +174,23 @@ class WrongPiece {
     const bool wide = expected_.dtype == DType::float64;
     return wide ? 1e-6 * std::fabs(value) + 1e-12 : 1e-4 * std::fabs(value) + 1e-5;
   }
-  // The distance by which all elements are moved in the whole, or 0.
+  // The distance by which all elements are moved in the whole, or 0. Those at the ends of the whole
+  // may come from nowhere, and most must not.
   std::int64_t moved() const {
     const auto places = deal_.places(rank_);
     const std::int64_t count = std::ssize(expected_.whole);
     for (std::int64_t k = 1; k <= 2 * moved_max; ++k) {
       const std::int64_t by = k % 2 == 1 ? (k + 1) / 2 : -k / 2;
-      bool fits = true, any = false;
+      bool fits = true;
+      std::size_t matched = 0;
       for (std::size_t e = 0; e < seen_.size() && fits; ++e) {
         const std::int64_t from = places[e] + by;
         if (places[e] == Dealt::padding || from < 0 || from >= count) continue;
         const double right = expected_.whole[static_cast<std::size_t>(from)];
         fits = std::fabs(seen_[e] - right) <= near_enough(right);
-        any = true;
+        ++matched;
       }
-      if (fits && any) return by;
+      if (fits && 2 * matched > seen_.size()) return by;
     }
     return 0;
   }
