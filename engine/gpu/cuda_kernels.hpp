@@ -106,6 +106,8 @@ class CudaKernels final : public Kernels {
   void causal_attention_backward(const Tensor& grad, const Tensor& qkv, const Tensor& output,
                                  const Tensor& log_sums, std::int64_t heads,
                                  Out out) const override;
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override;
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override;
   void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,
             InOut first, InOut second) const override;

@@ -160,6 +160,10 @@ void CudaKernels::causal_attention_backward(const Tensor& grad, const Tensor& qk
                                             std::int64_t heads, Out out) const {
   kernels::causal_attention_backward(call(), blas_, grad, qkv, output, log_sums, heads, out.tensor);
 }
+void CudaKernels::merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
+                                  InOut output, InOut log_sums) const {
+  kernels::merge_attention(call(), block_output, block_log_sums, output.tensor, log_sums.tensor);
+}
 void CudaKernels::sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const {
   kernels::sgd(call(), grad, rule, value.tensor, velocity.tensor);
 }

@@ -73,6 +73,8 @@ void causal_attention(const Call& call, cublasHandle_t blas, const Tensor& qkv, 
 void causal_attention_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
                                const Tensor& qkv, const Tensor& output, const Tensor& log_sums,
                                std::int64_t heads, const Tensor& out);
+void merge_attention(const Call& call, const Tensor& block_output, const Tensor& block_log_sums,
+                     const Tensor& output, const Tensor& log_sums);
 void sgd(const Call& call, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64_t updates,

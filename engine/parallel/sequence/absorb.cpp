@@ -6,6 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/sequence/online_softmax.hpp"
+#include "engine/tensor/merge_attention.hpp"
 
 namespace lockstep::sequence_parallel {
 namespace {
