@@ -91,7 +91,8 @@ class TimedGroup final : public comm::ProcessGroup {
     return inner_->isend(data, dst, tag, where);
   }
   comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
-    return inner_->irecv(std::move(data), src, tag, where);
+    const double began_s = now_s();
+    return timed(inner_->irecv(data, src, tag, where), data, *inner_, began_s, seen_);
   }
   void give_up(const std::string& why) override { give_up_in(*inner_, why); }
 

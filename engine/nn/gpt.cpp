@@ -68,11 +68,14 @@ class EmbeddingUnit final : public Module {
 
   Value forward(Tape& tape, const Value& input) override {
     const Tensor& tokens = input.tensor;
-    LOCKSTEP_CHECK(tokens.shape().size() == 2 && tokens.size(1) <= options_.sequence,
+    const std::int64_t before = occasion_.cache == nullptr ? 0 : occasion_.cache->tokens;
+    LOCKSTEP_CHECK(tokens.shape().size() == 2 && before + tokens.size(1) <= options_.sequence,
                    "gpt: tokens of shape ", text_of(tokens.shape()), ", expected [batch, up to ",
-                   options_.sequence, "]");
+                   options_.sequence - before, "]");
+    Positions at = share_.of(tokens.size(1));
+    at.early.first += before;
     const Value table = tape.leaf(wpe_);  // [longest T, C]
-    const Value positions = rows_at(tape, table, share_.of(tokens.size(1)));
+    const Value positions = rows_at(tape, table, at);
     const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
     return dropped(tape, x, options_, occasion_, share_, 0);
   }
@@ -121,7 +124,10 @@ class BlockUnit final : public Module {
     }
     return all;
   }
-  void prepare(const Occasion& occasion) override { occasion_ = occasion; }
+  void prepare(const Occasion& occasion) override {
+    occasion_ = occasion;
+    block_.attn->prepare(occasion);
+  }
 
  private:
   GptOptions options_;

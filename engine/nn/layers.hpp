@@ -66,9 +66,12 @@ struct CausalSelfAttention final : Module {
   //   attend  between the projections; none: the rank has all tokens
   CausalSelfAttention(const std::string& name, std::int64_t width, std::int64_t heads,
                       const Deviations& deviations, const Made& made, Attend attend = nullptr);
-  Value forward(Tape& tape, const Value& x) override;  // [B, T, C] → [B, T, C]
+  // [B, T, C] → [B, T, C]. With a cache, on a tape for inference, tokens see what it holds, too.
+  Value forward(Tape& tape, const Value& x) override;
+  void prepare(const Occasion& occasion) override { cache = occasion.cache; }
   std::vector<Parameter*> parameters() override;
 
+  KeyValueCache* cache = nullptr;
   std::int64_t heads;
   Attend attend;
   Linear c_attn;  // C → 3·C

@@ -23,8 +23,8 @@ struct Attention {
 // is the mean of theirs, weighted by exp(log-sum).
 //   queries      [B, Tq, C]
 //   keys_values  [B, Tk, 2·C]: a token's keys, then its values; one tensor is one message
-//   Ensures  a query that sees no key gets output 0 and log-sum -∞; a query is not reached by what
-//            it does not see, be it NaN
+//   Ensures  a query that sees no key gets output 0 and log-sum -∞. NaN in a key or a value reaches
+//            the queries that see it only; on a GPU also others of the same tile, as 0 · NaN
 //   Memory   output and one number a (query, head); scratch for a block of scores
 //   FLOPs    4·D a head and pair that is seen. The pair of a query and the key at its own position
 //            counts half, so that a sample's T tokens cost 2·B·T²·C together, however they are cut

@@ -154,6 +154,9 @@ Results attentions(DType dtype, Device& device) {
     append(all, attention(of, dtype, device));
   }
   for (const std::int64_t tokens : {2, 6, 10, 14}) append(all, lone_head(tokens, 5, dtype, device));
+  for (const AttendedBlock& of : blocks_at_edges(1, 5)) {
+    append(all, attention_to_block(of, dtype, device));
+  }
   return all;
 }
 
@@ -175,6 +178,11 @@ Results wide_heads(DType dtype, Device& device) {
     append(all, attention({1, tokens, 1, size}, dtype, device));
     append(all, lone_head(tokens, size, dtype, device));
   }
+  for (const std::int64_t size : {40, 65}) {
+    for (const AttendedBlock& of : blocks_at_edges(1, size)) {
+      append(all, attention_to_block(of, dtype, device));
+    }
+  }
   return all;
 }
 
@@ -195,6 +203,9 @@ Results widest_heads(DType dtype, Device& device) {
   for (const Attended& of : {Attended{1, 37, 2, 129}, Attended{1, 259, 1, 129},
                              Attended{1, 100, 1, 129}, Attended{1, 20, 1, 129}}) {
     append(all, attention(of, dtype, device));
+  }
+  for (const AttendedBlock& of : blocks_at_edges(1, 129)) {
+    append(all, attention_to_block(of, dtype, device));
   }
   return all;
 }

@@ -40,7 +40,8 @@ std::string refusal(const Words& words, std::span<const Way> ways = train::decla
 // Words that choose a way; none where nothing has to be typed.
 Words words_for(const Way& way) {
   static const std::map<std::string, std::string> values{
-      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"}, {"tp", "2"}, {"cp", "2"}};
+      {"compress", "fp16"},   {"pp", "2"}, {"zero", "3"},
+      {"fsdp", "full_shard"}, {"tp", "2"}, {"cp", "2"}};
   if (way.option.empty()) return {};
   Words words{"--" + way.option};
   if (const auto value = values.find(way.option); value != values.end()) {

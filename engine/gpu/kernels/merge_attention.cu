@@ -25,7 +25,7 @@ __global__ void merge_rows(Results<const T, const Wide<T>> block, std::int64_t r
     __syncthreads();  // every thread has read what the first one writes
     if (added == -INFINITY) continue;
     const Wide<T> most = sum < added ? added : sum;
-    const Wide<T> before = exp(sum - most), share = exp(added - most);
+    const Wide<T> before = exponential(sum - most), share = exponential(added - most);
     for (std::int64_t i = row * size + threadIdx.x; i < (row + 1) * size; i += blockDim.x) {
       const Wide<T> both = before * wide(into.output[i]) + share * wide(block.output[i]);
       into.output[i] = static_cast<T>(both / (before + share));
