@@ -13,6 +13,8 @@ const std::vector<Liar>& liars() {
       {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
       {"fully_sharded", "hoards", {8}},
       {"prefetching_loader", "hoards", {2, 5}},
+      {"ring_attention", "computes_unseen", {11}},
+      {"ring_attention", "hoards", {10}},
       {"row_parallel_linear", "hoards", {11}},
       {"run_stage", "computes_in_no_time", {14}},
       {"run_stage", "hoards", {13}},

@@ -11,7 +11,7 @@ namespace lockstep::sequence_parallel {
 namespace {
 
 TokenRange chunk(std::int64_t length, int ranks, int number) {
-  const std::int64_t chunks = 2 * ranks, first = number * length / chunks;
+  const std::int64_t chunks = 2 * std::int64_t{ranks}, first = number * length / chunks;
   return {first, (number + 1) * length / chunks - first};
 }
 
@@ -21,7 +21,7 @@ TokenRange chunk(std::int64_t length, int ranks, int number) {
 Positions zigzag(std::int64_t length, int ranks, int rank) {
   LOCKSTEP_CHECK(rank >= 0 && rank < ranks, "zigzag: rank ", rank, " of ", ranks,
                  "; ranks count from 0");
-  LOCKSTEP_CHECK(length >= 2 * ranks, "zigzag: ", length, " tokens for ", ranks,
+  LOCKSTEP_CHECK(length >= 2 * std::int64_t{ranks}, "zigzag: ", length, " tokens for ", ranks,
                  " ranks; each rank has two chunks of at least one token");
   // >>> your code
   return {chunk(length, ranks, rank), chunk(length, ranks, 2 * ranks - 1 - rank)};

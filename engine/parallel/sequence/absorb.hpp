@@ -10,8 +10,8 @@ namespace lockstep::sequence_parallel {
 //   into, block  of the same queries and heads, dtype and device, over keys that no two share. They
 //                share no memory, and `block` is not changed
 //   Ensures      in float64, and rounded once. A query that sees no key of either keeps 0 and -∞
-//   Calls        merge for each query and head, where the host reads the numbers; elsewhere a
-//   kernel Throws       ContractError when shapes or dtypes differ
+//   Calls        merge for each query and head, where the host reads the numbers; else a kernel
+//   Throws       ContractError when shapes or dtypes differ
 void absorb(const ops::Attention& into, const ops::Attention& block);
 
 }  // namespace lockstep::sequence_parallel

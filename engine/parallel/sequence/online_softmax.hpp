@@ -22,10 +22,9 @@ struct Partial {
 //   into     over the keys so far, or over none
 //   block    over keys of which none is among these, or over none; of as many elements. It is not
 //            changed
-//   Ensures  blocks in any order give the same, up to rounding, and so does a tree of them.
-//   Log-sums
-//            of any finite size are fine, such as ±1e4: no exponential is of more than 0. No key
-//            and no key is no key again, and never NaN; a NaN of a block that has keys stays one
+//   Ensures  blocks in any order give the same, up to rounding, and so does a tree of them. Large
+//            log-sums are fine, such as ±1e4: no exponential is of more than 0. No key and no key
+//            is no key again, and never NaN; a NaN of a block that has keys stays one
 //   Time     O(D)
 void merge(Partial& into, const Partial& block);
 
