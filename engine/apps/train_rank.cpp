@@ -306,7 +306,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .data_hash = datasets.text ? std::optional(datasets.text->checksum) : std::nullopt,
     };
     add_watchers(watchers, arguments, run);
-    const bool one_has_all = arguments.integer("tp", 1) == 1;  // that a replica has
+    // Of a replica's weights and samples.
+    const bool one_has_all = arguments.integer("tp", 1) == 1 && arguments.integer("cp", 1) == 1;
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
                       counted(run.ranks, "rank"), ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",

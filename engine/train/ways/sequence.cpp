@@ -60,7 +60,6 @@ void check_slices(ContextKind kind, std::int64_t length, int ranks, std::int64_t
 class SequenceMaker final : public WayMaker {
  public:
   Layers make_layers(Making& making, Layers inner) const override {
-    check(making.arguments, making.recipe.model, 0);
     comm::ProcessGroup* const sequence = making.ranks().sequence();
     LOCKSTEP_CHECK(sequence != nullptr, "context parallelism on an axis cp of 1");
     check_agree(*sequence, making.arguments, making.recipe.model);
@@ -69,6 +68,7 @@ class SequenceMaker final : public WayMaker {
 
   Layers make_layers(const Arguments& arguments, const nn::ModelSpec& model,
                      comm::ProcessGroup& group, Layers inner) const override {
+    check(arguments, model, 0);
     if (inner == nullptr) inner = std::make_shared<nn::LayerMaker>();
     return std::make_shared<sequence_parallel::ContextLayers>(group, kind_of(arguments),
                                                               model.gpt.sequence, std::move(inner));
