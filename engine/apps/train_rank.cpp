@@ -306,7 +306,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .data_hash = datasets.text ? std::optional(datasets.text->checksum) : std::nullopt,
     };
     add_watchers(watchers, arguments, run);
-    // Of a replica's weights and samples.
+    // One rank has all of a replica's weights, and reads whole samples alone.
     const bool one_has_all = arguments.integer("tp", 1) == 1 && arguments.integer("cp", 1) == 1;
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
                       counted(run.ranks, "rank"), ", ",

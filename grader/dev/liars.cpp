@@ -21,6 +21,7 @@ const std::vector<Liar>& liars() {
       {"sequence_parallel_region", "hoards", {13}},
       {"vocab_parallel_cross_entropy", "hoards", {11}},
       {"zero_1_optimizer", "hoards", {8}},
+      {"zero_1_optimizer", "scratch", {8}},
       {"zero_2_gradients", "hoards", {10}},
   };
   return all;

@@ -10,8 +10,15 @@
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/zero.hpp"
+#include "engine/train/way_maker.hpp"
+#include "engine/train/ways/sequence.hpp"
+#include "engine/train/ways/tensor.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
+
+namespace lockstep::train {
+const WayMaker& sequence_maker();
+}
 
 using namespace lockstep;
 using mesh::Axis;
@@ -109,6 +116,12 @@ TEST_CASE("sequence strategies: a step tells of the bytes and the time of its ri
     const auto strategy = made(Way::replicas, ranks, device, recipe_for(ranks, ContextKind::ring));
     const std::array indices{std::int64_t{0}, std::int64_t{1}};
     const std::array batches{some_text()->batch(indices, DType::float64, device)};
+    comm::ProcessGroup& ring = *ranks.sequence();
+    const Tensor mine = zeros({1000}, DType::float64, device), theirs = mine.clone();
+    comm::Work receiving = ring.irecv(theirs, (ring.rank() + 2) % 3);
+    ring.send(mine, (ring.rank() + 1) % 3);
+    receiving.wait();
+    CHECK(ranks.take_layer_communication().total_s > 0);
     const std::int64_t before = ranks.bytes_sent_in_layers();
     strategy->step(batches, {.mode = nn::Mode::training}, 0.01);
     // Two blocks of a third of T tokens, three times, in each layer.
@@ -131,4 +144,39 @@ TEST_CASE("sequence strategies: samples of another length are refused") {
     CHECK_THROWS_WITH(model->forward(tape, short_ones),
                       test::contains("expected [batch, 9]") || test::contains("sequences of 9"));
   });
+}
+
+TEST_CASE("sequence strategies: what does not fit is told before a step, with what does") {
+  const auto told = [](std::vector<const char*> words, std::int64_t length,
+                       int rank_with_more = -1) {
+    std::string message;
+    test::on_fibers(2, [&](comm::ProcessGroup& world) {
+      Options options("train", "trains");
+      options.choice("model", {"mlp", "gpt"}, "gpt", "which model");
+      train::tensor_way().declare(options);
+      train::sequence_way().declare(options);
+      std::vector<const char*> all{"train", "--model", "gpt", "--cp", "2"};
+      all.insert(all.end(), words.begin(), words.end());
+      const Arguments arguments = options.parse(static_cast<int>(all.size()), all.data());
+      CpuDevice device;
+      train::Making making{.arguments = arguments, .group = world, .device = device, .recipe = {}};
+      making.recipe.model.gpt = {.heads = 3,
+                                 .sequence = world.rank() == rank_with_more ? length + 4 : length};
+      making.axes = mesh::AxisSizes{.cp = 2, .dp = 1};
+      try {
+        train::sequence_maker().make_layers(making, nullptr);
+      } catch (const UsageError& error) {
+        if (world.rank() == 0) message = error.what();
+      }
+    });
+    return message;
+  };
+  CHECK(told({}, 8) == "");
+  CHECK_THAT(told({}, 8, 1), test::contains("rank 0 has --sequence 8") &&
+                                 test::contains("rank 1 has --sequence 12"));
+  CHECK_THAT(told({}, 1), test::contains("cuts a sequence of 1 token into 2 slices"));
+  CHECK_THAT(told({"--cp-kind", "zigzag"}, 3), test::contains("into 4 chunks"));
+  CHECK_THAT(
+      told({"--cp-kind", "ulysses"}, 8),
+      test::contains("does not divide the 3 heads of a layer; pass --heads 4, or --cp-kind ring"));
 }

@@ -27,6 +27,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int socket_buffer_bytes = 1 << 20;
+// Of a player's program, at most so many bytes are in RAM.
+constexpr std::int64_t program_bytes_max = std::int64_t{4} << 20;
 constexpr int end_wait_ms = 1000;  // between the socket's end and the process's
 
 [[noreturn]] void cannot(const char* what) {
@@ -299,6 +301,21 @@ std::optional<std::int64_t> ChildProcess::memory_bytes() const {
   }
   if (!kilobytes) return std::nullopt;
   return *kilobytes * 1024;
+}
+
+std::optional<std::int64_t> ChildProcess::peak_bytes() const {
+  const std::string status = text("/proc/", player_pid_, "/status");
+  const auto kilobytes = kilobytes_in(status, {"VmHWM:", "VmSwap:"});
+  if (!kilobytes) return std::nullopt;
+  // A player that reads more of its program after the peak than before it would hide as much.
+  const auto of_program = kilobytes_in(status, {"RssFile:"}).value_or(0) * 1024;
+  return *kilobytes * 1024 - std::min(of_program, program_bytes_max);
+}
+
+bool ChildProcess::forget_peak() {
+  std::ofstream marks(text("/proc/", player_pid_, "/clear_refs"));
+  marks << '5' << std::flush;  // proc(5): the high-water mark is what the process holds now
+  return marks.good();
 }
 
 Finding ChildProcess::how_it_ended(int rank) {

@@ -39,11 +39,11 @@ void check_heads(std::int64_t heads, std::int64_t tp, std::int64_t ranks) {
   if (left % ranks == 0) return;
   std::int64_t nearest = std::min(ranks, left);
   while (left % nearest != 0) --nearest;
-  throw UsageError(text("--cp-kind ulysses gives each rank whole heads, and --cp ", ranks,
-                        " does not divide the ", counted(left, "head"),
-                        tp > 1 ? text(" that --tp ", tp, " leaves of ", heads) : " of a layer",
-                        "; pass --cp ", nearest, ", --heads ",
-                        (left + ranks - 1) / ranks * ranks * tp, ", or --cp-kind ring"));
+  throw UsageError(text(
+      "--cp-kind ulysses gives each rank whole heads, and --cp ", ranks, " does not divide the ",
+      counted(left, "head"), tp > 1 ? text(" that --tp ", tp, " leaves of ", heads) : " of a layer",
+      "; pass ", nearest > 1 ? text("--cp ", nearest, ", ") : std::string(), "--heads ",
+      (left + ranks - 1) / ranks * ranks * tp, ", or --cp-kind ring"));
 }
 
 // With --sp, the ranks of a layer share a rank's tokens evenly.

@@ -161,8 +161,15 @@ class Drawer {
   std::uint64_t key_, next_ = 0;
 };
 
+Question of_two(Partial into, Partial block) {
+  Question q;
+  q.partials = {std::move(into), std::move(block)};
+  q.merges.push_back({0, 1});
+  return q;
+}
+
 // e^0 = 1 and e^log 3 = 3: (1·2 + 3·6) / 4 = 5.
-std::vector<Question> of_the_task(Drawer&) { return {{{{0, {2}}, {std::log(3), {6}}}, {{0, 1}}}}; }
+std::vector<Question> of_the_task(Drawer&) { return {of_two({0, {2}}, {std::log(3), {6}})}; }
 
 std::vector<Question> any_size(Drawer& draw) {
   std::vector<Question> all;
@@ -170,9 +177,8 @@ std::vector<Question> any_size(Drawer& draw) {
     all.push_back(draw.in_a_row(2, elements));
   }
   // The smallest numbers, and -0.
-  all.push_back({{{0.5, {0x1p-1062, -0.0, -0x1p-1030, -0.0, 0x1p-1074}},
-                  {1.5, {0x1p-1060, -0.0, 0x1p-1028, 0, 0x1p-1072}}},
-                 {{0, 1}}});
+  all.push_back(of_two({0.5, {0x1p-1062, -0.0, -0x1p-1030, -0.0, 0x1p-1074}},
+                       {1.5, {0x1p-1060, -0.0, 0x1p-1028, 0, 0x1p-1072}}));
   return all;
 }
 

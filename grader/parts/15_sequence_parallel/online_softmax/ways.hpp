@@ -45,7 +45,7 @@ inline Partial merged_by(Way way, const MergeQuestion& q) {
     Partial& a = all[static_cast<std::size_t>(into)];
     const Partial& b = all[static_cast<std::size_t>(from)];
     // Without an element, the log-sums are still merged.
-    double log_sum = way({a.log_sum, 0}, {b.log_sum, 0}).log_sum;
+    const double log_sum = way({a.log_sum, 0}, {b.log_sum, 0}).log_sum;
     for (std::size_t d = 0; d < a.output.size(); ++d) {
       a.output[d] = way({a.log_sum, a.output[d]}, {b.log_sum, b.output[d]}).output;
     }

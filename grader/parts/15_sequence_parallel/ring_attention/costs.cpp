@@ -171,7 +171,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
     for (int owner = 0; owner < p.ranks(); ++owner) block = std::max(block, block_bytes(p, owner));
     // Outputs and queries are half as large as a block. The result has one, and so has a block's.
     constexpr std::int64_t small_ones = 64 << 10;
-    check_member_memory(
+    check_member_peak(
         runner, played, rank, moments.of(rank),
         {.tensor_bytes = 3 * block + small_ones,
          .adapter_bytes = block / 2 + small_ones,

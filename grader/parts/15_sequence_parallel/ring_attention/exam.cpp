@@ -175,9 +175,11 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .ask_of = ask_of,
           .smaller = smaller,
           .services = [&runner](const Problem& p, std::uint64_t) {
-            MomentService::ReadMemory read;
-            if (p.hands_over) read = [&runner](int rank) { return runner.memory_bytes(rank); };
-            return std::tuple(MomentService(p.members, 1, read));
+            MomentService::ReadMemory take_peak;
+            if (p.hands_over) {
+              take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
+            }
+            return std::tuple(MomentService(p.members, 1, {}, take_peak));
           }};
 }
 
