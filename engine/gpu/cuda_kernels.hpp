@@ -107,6 +107,8 @@ class CudaKernels final : public Kernels {
                           const Tensor& output, const Tensor& log_sums,
                           const ops::AttentionOptions& options, Out of_queries,
                           Out of_keys_values) const override;
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override;
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override;
   void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,
             InOut first, InOut second) const override;

@@ -68,16 +68,15 @@ std::vector<Parameter*> RmsNorm::parameters() { return {&weight}; }
 
 CausalSelfAttention::CausalSelfAttention(const std::string& name, std::int64_t width,
                                          std::int64_t heads_, const Deviations& deviations,
-                                         const Made& made)
+                                         const Made& made, Attend attend_)
     : heads(heads_),
+      attend(attend_ ? std::move(attend_) : Attend(autograd::causal_attention)),
       c_attn(name + ".c_attn", width, 3 * width, deviations.weights, Linear::Bias::zero, made),
       c_proj(name + ".c_proj", width, width, deviations.last, Linear::Bias::zero, made) {}
 
 Value CausalSelfAttention::forward(Tape& tape, const Value& x) {
   const Value qkv = c_attn.forward(tape, x);  // [B, T, 3·C]
-  if (cache == nullptr) {
-    return c_proj.forward(tape, autograd::causal_attention(tape, qkv, heads));
-  }
+  if (cache == nullptr) return c_proj.forward(tape, attend(tape, qkv, heads));
   LOCKSTEP_CHECK(tape.mode() == GradMode::inference,
                  "attention with a cache of keys and values has no gradient for what the cache "
                  "holds; take a tape for inference, or prepare the model without a cache");

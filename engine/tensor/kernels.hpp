@@ -166,6 +166,10 @@ class Kernels {
                                   const Tensor& log_sums, const ops::AttentionOptions& options,
                                   Out of_queries, Out of_keys_values) const = 0;
 
+  // The block's attention is merged into the other one, of the same queries and heads.
+  virtual void merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
+                               InOut output, InOut log_sums) const = 0;
+
   // velocity: undefined where the rule has no momentum
   virtual void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const = 0;
   virtual void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,

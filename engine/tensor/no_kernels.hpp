@@ -61,6 +61,7 @@ class NoKernels : public Kernels {
                  Out) const override {}
   void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                           const ops::AttentionOptions&, Out, Out) const override {}
+  void merge_attention(const Tensor&, const Tensor&, InOut, InOut) const override {}
   void sgd(const Tensor&, const SgdRule&, InOut, InOut) const override {}
   void adam(const Tensor&, const AdamRule&, std::int64_t, InOut, InOut, InOut) const override {}
   void unscale(InOut, double, InOut) const override {}

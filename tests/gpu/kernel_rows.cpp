@@ -178,6 +178,28 @@ Results attentions(DType dtype, Device& device) {
   return all;
 }
 
+// Of heads of less and of more numbers than a block has threads; a query here and there has no key
+// in the block that comes, in what is there, or in both.
+Results merged_blocks(DType dtype, Device& device) {
+  Results all;
+  for (const auto& [tokens, size] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {2, 67}}) {
+    const auto made = [&](std::int64_t period) {
+      std::vector<double> sums;
+      for (std::int64_t i = 0; i < 2 * 3 * tokens; ++i) {
+        const double size_of_all = 30 * (2 * random_uniform(9, static_cast<std::uint64_t>(i)) - 1);
+        sums.push_back(i % period == 1 ? -std::numeric_limits<double>::infinity() : size_of_all);
+      }
+      const DType wide = dtype == DType::float64 ? dtype : DType::float32;
+      return ops::Attention{noise({2, tokens, 3 * size}, dtype, device),
+                            from_values(sums, {2, 3, tokens}, wide, device)};
+    };
+    const ops::Attention into = made(3), block = made(4);
+    ops::merge_attention(into, block);
+    append(all, {into.output, into.log_sums});
+  }
+  return all;
+}
+
 // More columns than a warp, in numbers that its lanes share in several ways. Sequences end in each
 // of the places where a tile is read, in sizes whose next row lies outside any allocation.
 Results wide_heads(DType dtype, Device& device) {

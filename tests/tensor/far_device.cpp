@@ -165,6 +165,11 @@ class FarKernels final : public Kernels {
                                          of_queries, of_keys_values);
   }
 
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override {
+    launch<&Kernels::merge_attention>(block_output, block_log_sums, output, log_sums);
+  }
+
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override {
     launch<&Kernels::sgd>(grad, rule, value, velocity);
   }

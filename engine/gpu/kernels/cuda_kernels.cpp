@@ -162,6 +162,10 @@ void CudaKernels::attention_backward(const Tensor& grad, const Tensor& queries,
   kernels::attention_backward(call(), blas_, grad, queries, keys_values, output, log_sums, options,
                               of_queries.tensor, of_keys_values.tensor);
 }
+void CudaKernels::merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
+                                  InOut output, InOut log_sums) const {
+  kernels::merge_attention(call(), block_output, block_log_sums, output.tensor, log_sums.tensor);
+}
 void CudaKernels::sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const {
   kernels::sgd(call(), grad, rule, value.tensor, velocity.tensor);
 }

@@ -75,6 +75,8 @@ void attention_backward(const Call& call, cublasHandle_t blas, const Tensor& gra
                         const Tensor& queries, const Tensor& keys_values, const Tensor& output,
                         const Tensor& log_sums, const ops::AttentionOptions& options,
                         const Tensor& of_queries, const Tensor& of_keys_values);
+void merge_attention(const Call& call, const Tensor& block_output, const Tensor& block_log_sums,
+                     const Tensor& output, const Tensor& log_sums);
 void sgd(const Call& call, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64_t updates,

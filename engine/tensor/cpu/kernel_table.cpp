@@ -237,6 +237,10 @@ class CpuKernels final : public Kernels {
     compute([this](const auto&... all) { kernels::attention_backward(products_, all...); }, grad,
             queries, keys_values, output, log_sums, options, of_queries, of_keys_values);
   }
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override {
+    compute(kernels::merge_attention, block_output, block_log_sums, output, log_sums);
+  }
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override {
     vectorised(kernels::sgd, grad, rule, value, velocity);
   }

@@ -74,6 +74,8 @@ void attention_backward(const Products& products, const Tensor& grad, const Tens
                         const Tensor& keys_values, const Tensor& output, const Tensor& log_sums,
                         const ops::AttentionOptions& options, const Tensor& of_queries,
                         const Tensor& of_keys_values);
+void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, const Tensor& output,
+                     const Tensor& log_sums);
 void sgd(Isa isa, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(Isa isa, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
