@@ -279,11 +279,11 @@ std::vector<Question> large(CaseRunner& runner) {
 
 Check refusals() {
   auto refusing = contract();
-  refusing.refusals->nonsense = {slice(7, 4, 0),         slice(1, 1, 0),    slice(0, 1, 0),
-                                 slice(-8, 2, 0),        slice(16, 4, 4),   slice(16, 4, -1),
-                                 slice(16, 0, 0),        slice(16, -4, -5), slice(100, INT_MAX, 0),
-                                 slice(16, 4, INT_MIN),  place(7, 4, 0),    place(5, 3, 4),
-                                 place(16, 4, INT64_MIN)};
+  refusing.refusals->nonsense = {slice(7, 4, 0),        slice(1, 1, 0),    slice(0, 1, 0),
+                                 slice(-8, 2, 0),       slice(16, 4, 4),   slice(16, 4, -1),
+                                 slice(16, 0, 0),       slice(16, -4, -5), slice(100, INT_MAX, 0),
+                                 slice(16, 4, INT_MIN), place(7, 4, 0),    place(5, 3, 4),
+                                 place(16, 4, 16),      place(16, 4, -1),  place(16, 4, INT64_MIN)};
   return check_of_refusals(refusing,
                            "fewer than 2N tokens, and ranks and positions outside, are refused",
                            {slice(8, 4, 3), place(8, 4, 7), slice(2, 1, 0)});
