@@ -114,6 +114,7 @@ class Workload {
       const ops::AttentionOptions block{2, {{64, 64}}, {{0, 32}, {96, 32}}};
       const auto of_block = ops::attention(grad, keys_values, block);
       ops::attention_backward(grad, grad, keys_values, of_block, block);
+      ops::merge_attention(forward, of_block);
     }
   }
 

@@ -20,7 +20,8 @@ struct TokenShare {
   }
 };
 
-// What stands at these positions: tokens of each sample [B, T], and rows of a table [T, C].
+// These two pick what stands at given positions: tokens of each sample [B, T], rows of a table
+// [T, C].
 Tensor tokens_at(const Tensor& samples, const Positions& positions);
 Value rows_at(Tape& tape, const Value& table, const Positions& positions);
 

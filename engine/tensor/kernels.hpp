@@ -166,7 +166,7 @@ class Kernels {
                                   const Tensor& log_sums, const ops::AttentionOptions& options,
                                   Out of_queries, Out of_keys_values) const = 0;
 
-  // Of as many queries and heads each; the block's are not changed.
+  // The block's attention is merged into the other one, of the same queries and heads.
   virtual void merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
                                InOut output, InOut log_sums) const = 0;
 

@@ -6,6 +6,7 @@
 // A value: kernels take it as it is. Every function runs on GPUs, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace lockstep {
@@ -18,8 +19,7 @@ struct TokenRange {
   constexpr std::int64_t end() const { return first + count; }
   // How many of them are before `position`.
   constexpr std::int64_t before(std::int64_t position) const {
-    const std::int64_t passed = position - first;
-    return passed < 0 ? 0 : passed < count ? passed : count;
+    return std::max<std::int64_t>(std::min(position - first, count), 0);
   }
   bool operator==(const TokenRange&) const = default;
 };

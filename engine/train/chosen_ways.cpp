@@ -35,7 +35,7 @@ int ChosenWays::shares(const Arguments& arguments, int ranks) const {
 int ChosenWays::ranks_without_axes(int ranks) const {
   if (ranks % ranks_of_axes_ != 0) {
     throw UsageError(text(counted(ranks, "rank"), " cannot be cut into groups of ", ranks_of_axes_,
-                          ", which share each layer; pass --ranks ",
+                          ", which read the same samples; pass --ranks ",
                           (ranks + ranks_of_axes_ - 1) / ranks_of_axes_ * ranks_of_axes_));
   }
   return ranks / static_cast<int>(ranks_of_axes_);

@@ -20,7 +20,7 @@ class OwnLabels final : public data::Dataset {
   OwnLabels(const data::Dataset& dataset, nn::TokenShare share);
   std::int64_t size() const override { return dataset_.size(); }
   std::int64_t inputs() const override { return dataset_.inputs(); }
-  // Of a whole sample: ranks that share sequences read as many samples at once.
+  // The labels of a whole sample, so that ranks that share sequences read as many samples at once.
   std::int64_t labels() const override { return dataset_.labels(); }
   std::int64_t own_labels() const { return share_.of(dataset_.labels()).count(); }
   std::int64_t classes() const override { return dataset_.classes(); }

@@ -38,8 +38,8 @@ class TrainingRanks {
   collectives::Communication take_layer_communication() const;
   std::int64_t bytes_sent_in_layers() const;  // so far
 
-  // Whether this rank counts its elements in the norm of the gradient that replicas have all of
-  // (train_3d.hpp). Replicas along cp take it apart, as those along dp do.
+  // True if this rank counts its elements in the norm of the gradient that its replica has
+  // (train_3d.hpp). Replicas along cp take the norm apart, as those along dp do.
   bool counts_in_norm(const mesh::GradientKind& gradient) const;
 
   const mesh::AxisSizes& sizes() const { return sizes_; }

@@ -373,6 +373,7 @@ std::vector<AttendedBlock> blocks_at_edges(std::int64_t heads, std::int64_t head
   std::vector<AttendedBlock> all;
   for (const auto& [queries, keys] : std::initializer_list<std::pair<Positions, Positions>>{
            {{{5, 4}}, {{0, 3}, {7, 9}}},
+           {{{0, 3}, {50, 1}}, {{10, 8}}},
            {{{0, 34}, {80, 3}}, {{33, 30}, {81, 40}}},
            {{{64, 33}}, {{0, 70}}},
            {{{50, 1}}, {{0, 51}}},

@@ -73,7 +73,7 @@ TEST_CASE(
     std::vector<std::int64_t> prompt;
     for (std::int64_t i = 0; i < length; ++i) prompt.push_back(7 * i % tiny.vocabulary);
     const auto wanted = by_whole_passes(*model, prompt, 14, device);
-    CHECK(std::set(wanted.begin(), wanted.end()).size() > 3);
+    CHECK(std::set(wanted.begin(), wanted.end()).size() > 2);
     CHECK(nn::generate(*model, prompt, {.tokens = 14, .sequence = 8, .temperature = 0}, quiet) ==
           wanted);
   }

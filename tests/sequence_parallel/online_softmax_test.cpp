@@ -86,6 +86,7 @@ TEST_CASE("online softmax: tensors are merged query by query, as the kernel merg
   const auto made = [&](std::uint64_t stream) {
     const Tensor sums = test::drawn({batch, heads, tokens}, stream + 1, device, 40);
     sums.data<double>()[static_cast<std::size_t>(stream)] = -infinity;  // of no key
+    sums.data<double>()[7] = -infinity;                                 // neither here nor there
     return ops::Attention{test::drawn({batch, tokens, width}, stream, device).to(dtype),
                           sums.to(dtype == DType::float64 ? dtype : DType::float32)};
   };
@@ -97,6 +98,7 @@ TEST_CASE("online softmax: tensors are merged query by query, as the kernel merg
   CHECK(test::difference(by_part.output, by_kernel.output) <= apart);
   CHECK(test::difference(by_part.log_sums, by_kernel.log_sums) <= apart);
   CHECK(test::difference(block.output, before.output) == 0);
+  CHECK(by_part.log_sums.item(7) == -infinity);
   // Token 1 of head 1 in sample 0 is the one that has no key in `block`.
   CHECK(by_part.log_sums.item(5) != before.log_sums.item(5));
 }

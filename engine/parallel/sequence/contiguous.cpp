@@ -1,3 +1,4 @@
+// One slice of a sequence for each rank (zigzag_split.hpp).
 #include "engine/base/error.hpp"
 #include "engine/parallel/sequence/zigzag_split.hpp"
 

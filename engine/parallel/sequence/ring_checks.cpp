@@ -1,3 +1,4 @@
+// Checks what a ring is given, before anything is sent.
 #include <cstddef>
 
 #include "engine/base/error.hpp"

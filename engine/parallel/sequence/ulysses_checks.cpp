@@ -1,3 +1,4 @@
+// Checks what an exchange of tokens for heads is given, before anything is sent.
 #include "engine/base/error.hpp"
 #include "engine/parallel/sequence/ulysses_attention.hpp"
 #include "engine/parallel/sequence/zigzag_split.hpp"

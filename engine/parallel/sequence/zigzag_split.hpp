@@ -25,7 +25,7 @@ namespace lockstep::sequence_parallel {
 //            `ranks`
 Positions zigzag(std::int64_t length, int ranks, int rank);
 
-// Who has a token, and at which index among its own.
+// The rank that has a token, and the token's index among those of the rank.
 struct TokenPlace {
   int rank = 0;
   std::int64_t index = 0;

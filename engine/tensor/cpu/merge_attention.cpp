@@ -1,3 +1,4 @@
+// Attention to two blocks of keys as one, a query's head after the other.
 #include <algorithm>
 #include <cmath>
 #include <limits>

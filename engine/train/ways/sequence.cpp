@@ -39,11 +39,11 @@ void check_heads(std::int64_t heads, std::int64_t tp, std::int64_t ranks) {
   if (left % ranks == 0) return;
   std::int64_t nearest = std::min(ranks, left);
   while (left % nearest != 0) --nearest;
-  throw UsageError(text("--cp-kind ulysses gives each rank whole heads, and --cp ", ranks,
-                        " does not divide the ", counted(left, "head"),
-                        tp > 1 ? text(" that --tp ", tp, " leaves of ", heads) : " of a layer",
-                        "; pass --cp ", nearest, ", --heads ",
-                        (left + ranks - 1) / ranks * ranks * tp, ", or --cp-kind ring"));
+  throw UsageError(text(
+      "--cp-kind ulysses gives each rank whole heads, and --cp ", ranks, " does not divide the ",
+      counted(left, "head"), tp > 1 ? text(" that --tp ", tp, " leaves of ", heads) : " of a layer",
+      "; pass ", nearest > 1 ? text("--cp ", nearest, ", ") : std::string(), "--heads ",
+      (left + ranks - 1) / ranks * ranks * tp, ", or --cp-kind ring"));
 }
 
 // With --sp, the ranks of a layer share a rank's tokens evenly.
@@ -60,7 +60,6 @@ void check_slices(ContextKind kind, std::int64_t length, int ranks, std::int64_t
 class SequenceMaker final : public WayMaker {
  public:
   Layers make_layers(Making& making, Layers inner) const override {
-    check(making.arguments, making.recipe.model, 0);
     comm::ProcessGroup* const sequence = making.ranks().sequence();
     LOCKSTEP_CHECK(sequence != nullptr, "context parallelism on an axis cp of 1");
     check_agree(*sequence, making.arguments, making.recipe.model);
@@ -69,6 +68,7 @@ class SequenceMaker final : public WayMaker {
 
   Layers make_layers(const Arguments& arguments, const nn::ModelSpec& model,
                      comm::ProcessGroup& group, Layers inner) const override {
+    check(arguments, model, 0);
     if (inner == nullptr) inner = std::make_shared<nn::LayerMaker>();
     return std::make_shared<sequence_parallel::ContextLayers>(group, kind_of(arguments),
                                                               model.gpt.sequence, std::move(inner));

@@ -12,8 +12,8 @@ inline Way sequence_way() {
         .option("cp", "1", "ranks that share each sequence, each with its own tokens")
         .choice(
             "cp-kind", {"ring", "zigzag", "ulysses"}, "ring",
-            "--cp: keys and values go round a ring, of slices, or of two chunks each that give\n"
-            "all ranks as much to do; or ranks exchange tokens for heads")
+            "how the ranks of --cp attend: keys and values go round, of slices; the same, of two\n"
+            "chunks each, so that all have as much to do; tokens are exchanged for heads")
         .only_if({"cp-kind"}, "says how the ranks of --cp attend; pass --cp 2 or more",
                  [](const Arguments& arguments) { return arguments.integer("cp", 1) > 1; })
         .only_if({"cp"}, "cuts the sequences of a transformer; pass --model gpt, or leave it out",
@@ -26,8 +26,7 @@ inline Way sequence_way() {
       "leave one of them out";
   const char* queues =
       "does not combine with --cp: Horovod decides by itself when gradients travel, while "
-      "attention "
-      "waits for other ranks; leave one of them out";
+      "attention waits for other ranks; leave one of them out";
   const char* servers =
       "does not combine with --cp: a worker's attention would need the other ranks' tokens of the "
       "same step; leave one of them out";
