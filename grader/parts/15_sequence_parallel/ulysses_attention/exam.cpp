@@ -117,7 +117,7 @@ void refused(CaseRunner& runner) {
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
-  // Of one rank's tokens, with equal slices.
+  // The bytes of one rank's tokens, with equal slices.
   const std::int64_t one =
       p.batch * p.tokens / p.ranks() * p.width() * static_cast<std::int64_t>(bytes_of(p.dtype));
   const double once = shard_bytes(4 * one, p.ranks());
