@@ -7,7 +7,7 @@ root=$1
 build=$2
 out=$3
 # The trainer there is the one that connects GPUs.
-programs="test_gpu test_gpu_kernels train-all lockstep-run bench-train gpu-explain"
+programs="test_gpu test_gpu_kernels test_nccl train-all lockstep-run bench-train gpu-explain"
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 mkdir -p "$made/bin" "$made/gpu" "$made/paper" "$made/lib" "$made/no_nccl"

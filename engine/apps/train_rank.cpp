@@ -175,6 +175,9 @@ void complete(train::Making& making, const RankWorld& world) {
     making.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
       return world.trace->watch(hook);
     };
+    making.watch_collectives = [&](collectives::UnderWay what, comm::Work work) {
+      return world.trace->under_way(std::move(what), std::move(work));
+    };
   }
   making.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
   if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };

@@ -27,6 +27,7 @@ struct Making {
   double clip_norm = 0;              // bound on the averaged gradient's global norm; 0: none
   int ranks_per_node = 0;            // 0: all are on one
   WatchHook watch{};                 // of buckets that travel; nobody watches where it is empty
+  collectives::WatchWork watch_collectives{};  // of shards, likewise
   // A sentence for the person who watches, at once; also from a strand beside the training.
   std::function<void(const std::string&)> tell{};
   // Called once, on a rank that the others do without from then on.

@@ -17,9 +17,9 @@ namespace lockstep::grader {
 
 // The most that a member held at the moments of a case, and within its calls.
 struct MemberMemory {
-  std::int64_t told_bytes = 0;                // of the part's tensors, says the player
-  std::optional<std::int64_t> process_bytes;  // measured; nothing where the system does not tell
-  std::vector<double> told_s{};               // of each moment, when it told of it: in virtual time
+  std::int64_t told_bytes = 0;                  // of the part's tensors, says the player
+  std::optional<std::int64_t> process_bytes{};  // measured; nothing where the system does not tell
+  std::vector<double> told_s{};  // of each moment, when it told of it: in virtual time
   std::int64_t told_peak_bytes = 0;
   std::optional<std::int64_t> process_peak_bytes{};
 };

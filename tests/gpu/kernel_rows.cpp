@@ -81,6 +81,23 @@ Results lone_head(std::int64_t tokens, std::int64_t size, DType dtype, Device& d
   return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 2)};
 }
 
+// Scores of some hundreds, and whole numbers, so that they are exact in any order if the size is a
+// power of 4: the exponential of one that is not first brought near 0 is infinite, or nothing, and
+// so is that of all others if one more is taken for the largest.
+Results sharp_head(std::int64_t tokens, std::int64_t size, DType dtype, Device& device) {
+  const auto whole = [&](Shape shape, std::uint64_t stream) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < numel_of(shape); ++i) {
+      values.push_back(
+          static_cast<double>(random_bits(stream, static_cast<std::uint64_t>(i)) % 101) - 50);
+    }
+    return from_values(values, std::move(shape), dtype, device);
+  };
+  const Tensor qkv = whole({1, tokens, 3 * size}, 1), grad = whole({1, tokens, size}, 2);
+  const auto forward = ops::causal_attention(qkv, 1);
+  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 1)};
+}
+
 }  // namespace
 
 // Columns and padding of a split. Its columns end in each of a lane's turns, of which the compiler
@@ -157,6 +174,7 @@ Results attentions(DType dtype, Device& device) {
   for (const AttendedBlock& of : blocks_at_edges(1, 5)) {
     append(all, attention_to_block(of, dtype, device));
   }
+  append(all, sharp_head(37, 4, dtype, device));
   return all;
 }
 
@@ -232,21 +250,6 @@ Results widest_heads(DType dtype, Device& device) {
   return all;
 }
 
-// Scores of some hundreds, and whole numbers, so that they are exact in any order: the exponential
-// of one that is not first brought near 0 is infinite, or nothing.
-Results sharp_heads(DType dtype, Device& device) {
-  constexpr std::int64_t size = 256, tokens = 150;
-  const auto whole = [&](Shape shape, std::uint64_t stream) {
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < numel_of(shape); ++i) {
-      values.push_back(
-          static_cast<double>(random_bits(stream, static_cast<std::uint64_t>(i)) % 101) - 50);
-    }
-    return from_values(values, std::move(shape), dtype, device);
-  };
-  const Tensor qkv = whole({1, tokens, 3 * size}, 1), grad = whole({1, tokens, size}, 2);
-  const auto forward = ops::causal_attention(qkv, 1);
-  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 1)};
-}
+Results sharp_heads(DType dtype, Device& device) { return sharp_head(150, 256, dtype, device); }
 
 }  // namespace lockstep::test

@@ -3,6 +3,7 @@
 // most 1,100 terms here, of one size, so that 8 to 16 units of float32 or float64 are allowed. A
 // half is computed in float32 and rounded once: the two may round to neighbours, one unit apart,
 // and where halves go into a second operation, each of them may bring one.
+#include "tests/gpu/kernel_mutations.hpp"
 #include "tests/gpu/programs.hpp"
 
 using namespace lockstep;
@@ -181,6 +182,31 @@ TEST_CASE("gpu: attention to a block is the CPU's, and what sees nothing gets 0 
   check_beside(paper, "blocks of 256",
                [&](Device& device) { return attention_to_block(long_one, DType::float32, device); },
                {Units{16}});
+}
+
+// The rule of attention_heads.cuh: T·C is 2¹⁹ for 256 tokens of 2,048 numbers.
+TEST_CASE("gpu: causal attention takes tiles for short rows, and products for long ones",
+          "[paper]") {
+  for (const std::int64_t tokens : {255, 256}) {
+    CAPTURE(tokens);
+    OnPaper paper;
+    auto before = counted_on_paper();
+    check_beside(paper, "forward",
+                 [&](Device& device) {
+                   const Tensor qkv = noise({1, tokens, 3 * 2048}, DType::float32, device);
+                   const auto [output, log_sums] = ops::causal_attention(qkv, 16);
+                   return Results{output, log_sums};
+                 },
+                 {Units{16}});
+    std::int64_t tiles = 0, products = 0;
+    for (const auto& [kernel, now] : counted_on_paper()) {
+      const auto launches = static_cast<std::int64_t>(now.launches - before[kernel].launches);
+      if (kernel.starts_with("attend<")) tiles += launches;
+      if (kernel.starts_with("causal_softmax_rows<")) products += launches;
+    }
+    CHECK(tiles == (tokens == 255 ? 1 : 0));
+    CHECK(products == (tokens == 255 ? 0 : 1));
+  }
 }
 
 TEST_CASE("gpu: no token sees a later one, and another order of warps changes no bit") {

@@ -1,8 +1,14 @@
 #include "tests/nccl/gpu_ranks.hpp"
 
+#include <cstdlib>
+
 namespace lockstep::test {
 
 std::unique_ptr<Device> gpu_on_paper(int rank, const GpuRun& run) {
+  const char* const hardware = std::getenv("LOCKSTEP_TEST_HARDWARE");
+  if (hardware != nullptr && std::string(hardware) == "nvidia") {
+    return gpu::open_gpu({gpu::Hardware::nvidia, run.blocks, {}, rank});
+  }
   gpu::GpuOptions options{gpu::Hardware::paper, run.blocks, {"devices=8"}, rank};
   options.paper.insert(options.paper.end(), run.paper.begin(), run.paper.end());
   return gpu::open_gpu(options);

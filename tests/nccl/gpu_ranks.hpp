@@ -33,7 +33,8 @@ struct GpuRun {
 using GpuBody = std::function<std::string(GpuRank& self)>;
 std::vector<Outcome> run_gpus(int ranks, const GpuBody& body, const GpuRun& run = {});
 
-// The device of a rank, for bodies that make their group themselves.
+// The device of a rank, for bodies that make their group themselves. Where LOCKSTEP_TEST_HARDWARE
+// is nvidia, it is a GPU, and the settings of paper are left out.
 std::unique_ptr<Device> gpu_on_paper(int rank, const GpuRun& run = {});
 
 }  // namespace lockstep::test

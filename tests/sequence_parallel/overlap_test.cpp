@@ -84,3 +84,24 @@ TEST_CASE("ring attention: in zigzag the slowest rank computes the mean, with sl
     CHECK(ratio < 1.80);
   }
 }
+
+TEST_CASE("messages: a receive tells how long its message ran, however late it is waited for") {
+  sim::Options options;
+  options.ranks = 2;
+  options.network = {.latency_s = 0, .gap_s = 0, .bandwidth_bytes_s = 1e6};
+  sim::Core core(options);
+  double ran_s = 0, sent_s = 0;
+  const auto result = sim::run_fibers(core, [&](sim::FiberRank& self) {
+    CpuDevice device;
+    const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+    const Tensor data = zeros({1000}, DType::float64, device);
+    comm::Work work = self.rank == 0 ? group->isend(data, 1) : group->irecv(data, 0);
+    group->barrier();
+    group->all_reduce(zeros({4000}, DType::float64, device), ReduceOp::sum);
+    work.wait();
+    (self.rank == 0 ? sent_s : ran_s) = work.ran_s().value_or(0);
+  });
+  REQUIRE((result.finding ? result.finding->message : "") == "");
+  CHECK(std::abs(ran_s - 8000 / 1e6) <= 1e-9);
+  CHECK(sent_s == 0);
+}

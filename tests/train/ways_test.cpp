@@ -143,15 +143,49 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
   CHECK_THAT(refusal({"--pp", "2", "--zero", "2"}), contains("combines with --zero 1 only"));
   const Words offload{"--zero", "2", "--offload", "optimizer"};
   CHECK_THAT(refusal({"--offload", "all"}), contains("--offload belongs to --zero and --fsdp"));
-  CHECK_THAT(refusal(both(offload, {"--device", "cuda"})),
-             contains("on processors or on simulated ranks"));
+  CHECK(refusal(both(offload, {"--device", "cuda"})) == "");
   CHECK_THAT(refusal(both(offload, {"--modelled-compute"})),
-             contains("on processors or on simulated ranks"));
+             contains("modelled cores, which have no host"));
   CHECK(refusal({"--fsdp", "full_shard", "--offload", "all"}) == "");
   // What means the same with both is not refused.
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
   CHECK(refusal({"--pp", "2", "--dp", "2", "--schedule", "gpipe", "--zero", "1"}) == "");
+}
+
+// Each sharding, with each thing that may go with it, beside stages: the optimizer's state alone is
+// sharded there. What is refused is told by one sentence, the same in every order.
+TEST_CASE(
+    "ways: of shards, masters and offload, stages take ZeRO 1 alone, and say why of the rest") {
+  const std::vector<Words> shardings = {{},
+                                        {"--zero", "1"},
+                                        {"--zero", "2"},
+                                        {"--zero", "3"},
+                                        {"--fsdp", "no_shard"},
+                                        {"--fsdp", "shard_grad_op"},
+                                        {"--fsdp", "full_shard"},
+                                        {"--fsdp", "hybrid_shard"}};
+  const std::vector<Words> further = {{},
+                                      {"--masters", "--dtype", "bfloat16"},
+                                      {"--reduce-dtype", "float32"},
+                                      {"--offload", "optimizer"},
+                                      {"--offload", "all"}};
+  for (const Words& sharding : shardings) {
+    for (const Words& more : further) {
+      CAPTURE(sharding, more);
+      const Words stages{"--pp", "2"}, with = both(sharding, more);
+      const std::string why = refusal(both(stages, with));
+      CHECK(why == refusal(both(with, stages)));
+      const bool takes = more.empty() && (sharding.empty() || sharding == Words{"--zero", "1"});
+      CHECK((why == "") == takes);
+      if (takes) continue;
+      const std::string& named = !more.empty() && sharding == Words{"--zero", "1"} ? more[0] : "--";
+      CHECK_THAT(why, Catch::Matchers::StartsWith(named));
+      CHECK_THAT(why, contains("leave one of them out") || contains("leave it out"));
+      CHECK(std::ranges::count(why, ';') == 1);
+    }
+  }
+  CHECK_THAT(refusal({"--pp", "2", "--fsdp", "full_shard"}), contains("pass --zero 1 in place of"));
 }
 
 TEST_CASE("ways: mixed precision is of ways with replicas or shards, and of 16-bit passes") {

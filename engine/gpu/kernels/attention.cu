@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(rows* quad)
     const Work work = work_of(s, item, tiles);
     // The last tiles see most keys: they begin first.
     const std::int64_t first = (tiles - 1 - work.tile) * rows, query = first + row;
-    const std::int64_t last = first + rows < s.queries ? first + rows - 1 : s.queries - 1;
+    const std::int64_t last = std::min(first + rows, s.queries) - 1;
     const std::int64_t seen = s.seen_by(query), end = s.seen_by(last);
     const std::int64_t column = work.head * s.head_size;
     const std::int64_t of_row = (work.sequence * s.heads + work.head) * s.queries + query;

@@ -2,10 +2,10 @@
 //   tiles     attention.cu, attention_backward.cu: no T×T matrix; a tile of a head's rows lies in
 //             shared memory, which has room for heads of at most 128 numbers
 //   products  attention_products.cu: cuBLAS's, and H·256·T numbers of memory for the time of a call
-// The rule: products where the tiles have no room, tiles everywhere else. Memory and T speak for
-// tiles at every size: they need none of the H·256·T numbers, which grow with T. Only speed could
-// speak for products, and it has not been measured: no GPU has run either yet. So the rule asks for
-// neither T nor free memory, and the head's size alone decides.
+// The rule: products where the tiles have no room, and from Tk·C = 2¹⁹ on; tiles everywhere else.
+// On an H100, the two take about as long there. A tile's time grows with Tk·C, and tensor cores
+// multiply faster; but of short rows, products are so many launches that the host is waited for
+// (docs/measured.md). The rule does not ask for free memory.
 // B batch, Tq queries, Tk keys and values, H heads, D size of a head, C = H·D.
 #pragma once
 
@@ -13,8 +13,9 @@
 
 namespace lockstep::gpu {
 
-constexpr std::int64_t tile_head_max = 128;  // of a head in tiles
-constexpr std::int64_t rows_of_block = 256;  // queries or keys of a block, by products
+constexpr std::int64_t tile_head_max = 128;      // of a head in tiles
+constexpr std::int64_t rows_of_block = 256;      // queries or keys of a block, by products
+constexpr std::int64_t products_from = 1 << 19;  // Tk·C
 
 struct Heads {
   std::int64_t batch, queries, keys, heads, head_size, width;  // B, Tq, Tk, H, D, C
@@ -62,6 +63,8 @@ Columns<T> columns_of(const Heads& s, const Tensor& queries, const Tensor& keys_
   return {first, keys_values.defined() ? elements<T>(keys_values) : first + s.width};
 }
 
-inline bool takes_products(const Heads& s) { return s.head_size > tile_head_max; }
+inline bool takes_products(const Heads& s) {
+  return s.head_size > tile_head_max || s.keys * s.width >= products_from;
+}
 
 }  // namespace lockstep::gpu

@@ -7,8 +7,19 @@
 namespace lockstep::paper {
 namespace {
 
-template <typename T, Flush flush, Saturate saturate>
+template <typename T>
+T not_a_number() {
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<float>(0x7FFFFFFFU);
+  else
+    return std::bit_cast<double>(0x7FFFFFFFFFFFFFFFULL);
+}
+
+// Arithmetic of floats has one NaN; that of doubles hands on the bits of its operand's, as the
+// host's.
+template <typename T, Flush flush, Saturate saturate = Saturate::no>
 T finish(T value) {
+  if (sizeof(T) == 4 && std::isnan(value)) value = not_a_number<T>();
   return clamped<saturate>(flushed<flush>(value));
 }
 
@@ -42,20 +53,12 @@ template <typename T, Round round, Flush flush>
 void add_quotients(Table& table, const std::string& rounding, const std::string& s) {
   add_rounded<round, T, T, T>(
       table, "div" + rounding + s,
-      [](T a, T b) { return flushed<flush>(flushed<flush>(a) / flushed<flush>(b)); }, 1);
+      [](T a, T b) { return finish<T, flush>(flushed<flush>(a) / flushed<flush>(b)); }, 1);
   add_rounded<round, T, T>(
-      table, "rcp" + rounding + s, [](T a) { return flushed<flush>(1 / flushed<flush>(a)); }, 1);
+      table, "rcp" + rounding + s, [](T a) { return finish<T, flush>(1 / flushed<flush>(a)); }, 1);
   add_rounded<round, T, T>(
       table, "sqrt" + rounding + s,
-      [](T a) { return flushed<flush>(std::sqrt(flushed<flush>(a))); }, 1);
-}
-
-template <typename T>
-T not_a_number() {
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<float>(0x7FFFFFFFU);
-  else
-    return std::bit_cast<double>(0x7FFFFFFFFFFFFFFFULL);
+      [](T a) { return finish<T, flush>(std::sqrt(flushed<flush>(a))); }, 1);
 }
 
 enum class NaN { lost, kept };

@@ -287,6 +287,8 @@ class Pipeline final : public Strategy {
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
       (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
+    // A stage of a norm and a shared table counts nothing on all ranks of a layer but the first.
+    if (mine.empty()) mine.push_back(parameters_.front()->value.empty_like(0));
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
     if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
     if (sharded_) groups.push_back(&shares_);

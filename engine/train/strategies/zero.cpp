@@ -85,11 +85,13 @@ class ZeroStrategy final : public Strategy {
     if (options.sharding.offload != zero::Offload::nothing) {
       if (options.host == nullptr) own_host_ = device_like(device);
       const HostMemory host = options.host != nullptr ? *options.host : HostMemory{*own_host_};
-      link_ = zero::make_host_link(host, options.strands, replicas_);
+      const bool in_stream = device.numbers() == Numbers::away;
+      link_ = zero::make_host_link(host, in_stream ? nullptr : options.strands, replicas_);
     }
     units_ = std::make_unique<ShardedUnits>(
         recipe.model, recipe.seed, device, zero::ShardGroups{shards, copies_.get()},
         with_types(options.sharding, recipe.precision), link_.get());
+    units_->set_watch(options.watch);
     if (const auto scaler = scaler_options(recipe.precision)) scaler_.emplace(*scaler);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);

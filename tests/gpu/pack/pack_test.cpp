@@ -100,9 +100,9 @@ TEST_CASE("lab gpu pack: the folder is small, and holds what a bare machine lack
   for (const auto& entry : fs::directory_iterator(pack)) bytes += entry.file_size();
   CHECK(bytes < 64U << 20U);
   const Ran listed = run("tar -tzf " + (pack / "programs.tar.gz").string());
-  for (const char* file : {"./bin/test_gpu", "./bin/bench-train", "./gpu/liblockstep_gpu.so",
-                           "./paper/libcudart.so.13", "./lib/libgloo.so", "./no_nccl/libnccl.so.2",
-                           "./torch_train.py"}) {
+  for (const char* file : {"./bin/test_gpu", "./bin/test_nccl", "./bin/bench-train",
+                           "./gpu/liblockstep_gpu.so", "./paper/libcudart.so.13",
+                           "./lib/libgloo.so", "./no_nccl/libnccl.so.2", "./torch_train.py"}) {
     CHECK_THAT(listed.said, contains(file));
   }
   CHECK_THAT(listed.said, !contains("./lib/libc.so") && !contains("libcudart.so.13.0"));
@@ -121,9 +121,9 @@ TEST_CASE("run.sh: with all tools, every part runs, and the exit code is 0") {
   CHECK(ran.exit_code == 0);
   for (const char* step :
        {"tests-test_gpu: All tests passed", "tests-test_gpu_kernels: All tests passed",
-        "nccl-2-ranks", "sanitizer-memcheck", "sanitizer-racecheck", "sanitizer-initcheck",
-        "sanitizer-synccheck", "profile-ncu", "train", "bench-mlp", "torch-eager-mlp",
-        "torch-compiled-mlp"}) {
+        "tests-test_nccl: All tests passed", "nccl-2-ranks", "sanitizer-memcheck",
+        "sanitizer-racecheck", "sanitizer-initcheck", "sanitizer-synccheck", "profile-ncu", "train",
+        "bench-mlp", "torch-eager-mlp", "torch-compiled-mlp"}) {
     CHECK_THAT(ran.said, contains(std::string("passed   ") + step));
   }
   CHECK_THAT(ran.said, contains("sectors and passes agree within 5 % in 1 of 2 kernels"));
@@ -171,4 +171,14 @@ TEST_CASE("run.sh: what fails is named with its last lines, and the exit code is
   CHECK_THAT(ran.said, contains("MISSING  ncu's counters: the driver keeps them for root"));
   CHECK_THAT(ran.said, contains("1 failed, 1 missing"));
   CHECK(machine.rehearse("--papre").exit_code == 2);
+}
+
+TEST_CASE("run.sh: a command that outlasts --limit is stopped, and has failed") {
+  const Machine machine;
+  machine.program("compute-sanitizer", "exec sleep 600");
+  const Ran ran = machine.rehearse("--paper --limit 1 sanitizer");
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.said, contains("FAILED   sanitizer-synccheck: stopped after 1 s"));
+  CHECK_THAT(ran.said, !contains("passed   "));
+  CHECK(machine.rehearse("--paper --limit soon sanitizer").exit_code == 2);
 }

@@ -9,11 +9,11 @@ set -eu
 
 usage() {
   cat <<'TEXT'
-usage: sh run.sh [--paper] [--out DIR] [PART…]
+usage: sh run.sh [--paper] [--out DIR] [--limit SECONDS] [PART…]
 
-parts, all unless some are named; each command in them ends within ten minutes:
+parts, all unless some are named:
   tests      every GPU test that needs no paper, and how far results are from the CPU's
-  nccl       training through NCCL, a rank for each GPU
+  nccl       collectives of one rank, and training through NCCL, a rank for each GPU
   sanitizer  compute-sanitizer's four tools over a run of every kernel
   profile    ncu's requests, bank passes and lanes of every kernel, beside paper's
   bench      training speed, 9 repetitions: MLP, two small GPTs, GPT-124M in bfloat16
@@ -21,25 +21,30 @@ parts, all unless some are named; each command in them ends within ten minutes:
 
   --paper    a rehearsal without a GPU: the same commands in small, with the kernels on paper
   --out DIR  where results go; bring this folder back (default: results, beside run.sh)
+  --limit SECONDS
+             how long a command may take before it is stopped, which counts as failed (default: 570)
 TEXT
 }
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 out=$here/results
 hardware=nvidia
+limit=570   # seconds, of one command
 parts=
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --paper) hardware=paper ;;
     --out) [ $# -ge 2 ] || { echo "run.sh: --out needs a folder" >&2; exit 2; }; out=$2; shift ;;
+    --limit)
+      [ $# -ge 2 ] && [ "$2" -gt 0 ] 2>/dev/null || { echo "run.sh: --limit needs a number of seconds" >&2; exit 2; }
+      limit=$2; shift ;;
     tests | nccl | sanitizer | profile | bench | torch) parts="$parts $1" ;;
     *) echo "run.sh: there is no part or option '$1' (run.sh --help)" >&2; exit 2 ;;
   esac
   shift
 done
 parts=${parts:-tests nccl sanitizer profile bench torch}
-limit=570   # seconds, of one command
 mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -172,6 +177,7 @@ run_nccl() {
     ranks=$(nvidia-smi -L | grep -c '^GPU')
     [ "$ranks" -le 4 ] || ranks=4
   fi
+  tests_of test_nccl "nccl conformance: a group of one rank"
   # shellcheck disable=SC2086 # words
   ! step "nccl-$ranks-ranks" "$work/bin/train" --backend nccl ${on_device#--device cuda} --ranks "$ranks" \
     --data synthetic --steps "$steps" || passed "nccl-$ranks-ranks"

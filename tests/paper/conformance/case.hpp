@@ -50,6 +50,7 @@ struct Case {
   std::function<std::vector<Words>(const std::vector<Words>&, const std::vector<char>&)> block;
   std::function<void(Words&, std::uint32_t)> shape;  // sets operands of thread n of the grid
   double ulps = 0;                                   // by which an approximation may differ
+  bool same_nan = false;                             // a NaN's bits count, too
 };
 
 // A case of one line.

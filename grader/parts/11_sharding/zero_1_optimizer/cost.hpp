@@ -1,4 +1,4 @@
-// What the steps of zero_1_optimizer may cost: bytes that travel, and memory.
+// The price of zero_1_optimizer's steps: bytes that travel, and memory.
 #pragma once
 
 #include "grader/exam/member_memory.hpp"
@@ -9,7 +9,7 @@ namespace lockstep::grader::zero_1_optimizer {
 // Two halves of an all-reduce in each step.
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p);
 
-// What each member holds when a step is over, and the most that it held within one.
+// Looks at what each member holds when a step is over, and at the most that it held within one.
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const MomentService& moments);
 

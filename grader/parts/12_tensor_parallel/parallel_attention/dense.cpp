@@ -11,9 +11,9 @@ std::size_t index(AttentionWeight of) { return static_cast<std::size_t>(of); }
 struct Ways {
   bool sums_terms = true, sums_to_x = true;
   double bias_times = 1;
-  double back_times = 1;      // of the gradient, behind the projection
-  double to_x_times = 1;      // of x's gradient
-  bool heads_of_all = false;  // all heads are sought in the rank's columns
+  double back_times = 1;   // of the gradient, behind the projection
+  double to_x_times = 1;   // of x's gradient
+  std::int64_t heads = 0;  // that are sought in the rank's columns; 0: its own
 };
 
 class Ranks {
@@ -60,7 +60,7 @@ class Ranks {
                   Numbers& to_x, LayerNumbers& all) const {
     const std::int64_t own = p_.width() / p_.ranks();
     const DenseSizes in{p_.rows(), p_.width(), 3 * own}, out{p_.rows(), own, p_.width()};
-    const std::int64_t heads = ways.heads_of_all ? p_.heads : p_.heads / p_.ranks();
+    const std::int64_t heads = ways.heads > 0 ? ways.heads : p_.heads / p_.ranks();
     const DenseAttention attention({p_.batch, p_.tokens, heads, own / heads});
     const Numbers weight = value(AttentionWeight::qkv_weight, rank),
                   back = value(AttentionWeight::proj_weight, rank);
@@ -101,11 +101,17 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       {.back_times = n});
   add("averaged", "the gradient of x is averaged; the ranks' gradients are shares, and summed",
       {.to_x_times = 1 / n});
-  if (p.head_size % p.ranks() != 0) return all;
-  add("heads_of_all",
-      "the rank's columns are divided among the heads of all ranks; it has whole heads, heads / t "
-      "of them",
-      {.heads_of_all = true});
+  const std::int64_t columns = p.width() / p.ranks(), own = p.heads / p.ranks();
+  for (std::int64_t heads = 1; heads <= columns; ++heads) {
+    if (columns % heads != 0 || heads == own) continue;
+    const bool of_all = heads == p.heads;
+    add(of_all ? "heads_of_all" : "other_heads",
+        of_all ? std::string("the rank's columns are divided among the heads of all ranks; it has "
+                             "whole heads, heads / t of them")
+               : text("the rank's columns are taken for ", counted(heads, "head"),
+                      ", and it has heads / t = ", own),
+        {.heads = heads});
+  }
   return all;
 }
 

@@ -168,8 +168,8 @@ Question of_two(Partial into, Partial block) {
   return q;
 }
 
-// e^0 = 1 and e^log 3 = 3: (1·2 + 3·6) / 4 = 5.
-std::vector<Question> of_the_task(Drawer&) { return {of_two({0, {2}}, {std::log(3), {6}})}; }
+// e^0 = 1 and e^log 3 = 3: (1·1 + 3·5) / 4 = 4.
+std::vector<Question> of_the_task(Drawer&) { return {of_two({0, {1}}, {std::log(3), {5}})}; }
 
 std::vector<Question> any_size(Drawer& draw) {
   std::vector<Question> all;
@@ -250,7 +250,7 @@ Check check(const std::string& name, std::vector<Question> (*questions)(Drawer&)
 
 Exam exam() {
   return {
-      check("the example of the task: 2 and 6, with weights 1 and 3, make 5", of_the_task),
+      check("the example of the task: 1 and 5, with weights 1 and 3, make 4", of_the_task),
       check("two blocks, of any number of elements and any digits", any_size),
       check("any number of blocks in any order, and merged ones merged", any_order),
       check("a query that has seen no key, in one of the two or in both", no_keys),

@@ -103,14 +103,14 @@ inline const std::vector<KnownWay>& wrong_ways() {
        [](Element a, Element b) {
          return Element{a.log_sum, merged(a, b).output};
        }},
-      {{"log_sum_of_block", "the log-sum is that of the block alone"},
-       [](Element a, Element b) {
-         return Element{b.log_sum, merged(a, b).output};
-       }},
       {{"larger_log_sum",
         "the log-sum is the larger one of the two; the exponentials of both belong to it"},
        [](Element a, Element b) {
          return Element{std::max(a.log_sum, b.log_sum), merged(a, b).output};
+       }},
+      {{"log_sum_of_block", "the log-sum is that of the block alone"},
+       [](Element a, Element b) {
+         return Element{b.log_sum, merged(a, b).output};
        }},
       {{"log_sums_added",
         "the two log-sums are added, which multiplies the sums; add the exponentials"},

@@ -13,8 +13,6 @@
 namespace lockstep::grader::ring_attention {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 std::int64_t block_bytes(const Problem& p, int rank) {
   return p.batch * p.slices()[at(rank)].count() * 2 * p.width() * p.filler *
          static_cast<std::int64_t>(bytes_of(p.dtype));

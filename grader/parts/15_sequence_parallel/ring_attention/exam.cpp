@@ -17,8 +17,6 @@ namespace {
 using Reports = std::vector<RingReport>;  // of one rank, by call
 using Contract = RanksContract<Problem, RingCase, Reports, MomentService>;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 DType dtype_of_log_sums(const Problem& p) {
   return p.dtype == DType::float64 ? DType::float64 : DType::float32;
 }

@@ -10,8 +10,6 @@
 namespace lockstep::grader::ring_attention {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 Attended attended(const Problem& p, const Numbers& qkv, Sees sees) {
   // A number stands in `filler` elements: scores are so many times as large, over the root of it.
   Numbers all = qkv;
