@@ -95,11 +95,13 @@ void run(const Layout& layout) {
     if (!failure.empty()) throw Error(failure);
   }
   if (result.finding) throw Error(result.finding->message);
-  const Seen slowest = *std::ranges::max_element(seen, {}, &Seen::all_s);
+  double computing_s = 0;
+  for (const Seen& rank : seen) computing_s += rank.computing_s / ranks;
+  const double all_s = std::ranges::max(seen, {}, &Seen::all_s).all_s;
   std::cout << "tp " << std::left << std::setw(3) << layout.tp << "cp " << std::setw(3)
             << ranks / layout.tp << std::setw(8) << layout.kind << std::right << std::fixed
-            << std::setprecision(2) << std::setw(6) << slowest.all_s << " s, "
-            << slowest.all_s - slowest.computing_s << " s of it waiting, " << std::setprecision(1)
+            << std::setprecision(2) << std::setw(6) << all_s << " s, of which a GPU waits "
+            << all_s - computing_s << " s, " << std::setprecision(1)
             << static_cast<double>(std::ranges::max(seen, {}, &Seen::bytes).bytes) / 1e9
             << " GB a GPU\n";
 }
