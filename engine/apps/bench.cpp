@@ -31,9 +31,9 @@ Options declared() {
               "PyTorch at its fastest on this machine, or with its defaults; or our own DDP")
       .choice("model", {"all", "mlp", "gpt-small", "gpt"}, "all", "what to train")
       .option("ranks", "1", "numbers of ranks, separated by commas")
-      .choice("way", {"ddp", "horovod", "fsdp", "both"}, "ddp",
-              "how ranks share gradients, or with fsdp the state; both: Horovod, with DDP as the\n"
-              "peer")
+      .choice("way", {"ddp", "horovod", "fsdp", "tp", "both"}, "ddp",
+              "how ranks share gradients, with fsdp the state, with tp each layer of a GPT; both:\n"
+              "Horovod, with DDP as the peer")
       .option("repeats", "5", "rounds; each starts new processes for both sides")
       .option("steps", "", "steps per repetition; each process runs three repetitions")
       .flag("json", "print one JSON document instead of the table")
@@ -72,6 +72,17 @@ bool has_ddp(const Arguments& arguments) {
 }
 bool has_peer(const Arguments& arguments) { return has_torch(arguments) || has_ddp(arguments); }
 
+void check_layers(const Arguments& arguments) {
+  if (arguments.has("--model all") || arguments.has("--model mlp")) {
+    throw UsageError("--way tp splits the layers of a GPT; pass --model gpt-small or gpt");
+  }
+  if (arguments.has("--peer ddp")) {
+    throw UsageError(
+        "--way tp trains all ranks on one batch, --peer ddp each on its own; pass --peer torch, "
+        "or leave it out");
+  }
+}
+
 void check_way(const Arguments& arguments, const std::vector<int>& groups) {
   if (arguments.has("--peer ddp") && arguments.has("--way ddp")) {
     throw UsageError("--peer ddp is DDP itself; pass what is measured beside it: --way fsdp");
@@ -80,11 +91,12 @@ void check_way(const Arguments& arguments, const std::vector<int>& groups) {
   if (std::ranges::min(groups) == 1) {
     throw UsageError("--way says how ranks share gradients; pass --ranks 2 or more");
   }
+  if (arguments.has("--way tp")) check_layers(arguments);
   const bool both = arguments.has("--way both") && arguments.given("peer");
   if (both || (arguments.has("--way horovod") && has_torch(arguments))) {
     throw UsageError(text("--peer ", arguments.get("peer"), " and --way ", arguments.get("way"),
                           " both say what is measured beside what; with --peer, leave out --way, "
-                          "or pass --way fsdp"));
+                          "or pass --way fsdp or tp"));
   }
 }
 
@@ -122,7 +134,9 @@ Sides sides_of(const Arguments& arguments, const std::string& model, int ranks, 
   if (ranks > 1) sides.ours = launched(ranks, sides.ours);
   const std::string& way = arguments.get("way");
   if (has_ddp(arguments)) sides.peer = with(sides.ours, {"--way", "ddp"});
-  if (way == "fsdp" && has_torch(arguments)) sides.peer = with(sides.peer, {"--way", "fsdp"});
+  if ((way == "fsdp" || way == "tp") && has_torch(arguments)) {
+    sides.peer = with(sides.peer, {"--way", way});
+  }
   if (way != "ddp") sides.ours = with(sides.ours, {"--way", way == "both" ? "horovod" : way});
   return sides;
 }

@@ -1,9 +1,10 @@
 // bench-train: one process, one thread, one model, trained on a fixed batch; prints one JSON object
 // with its speed, its memory and its loss. Started by the launcher it is one rank of several, each
 // with a batch of its own and one thread for what it computes, and shares gradients as DDP or as
-// Horovod does, or the state as FSDP does; rank 0 prints. The training benchmark (bench.cpp)
-// alternates it with tests/bench/torch_train.py, which builds the same model with the same first
-// weights and trains on the same batches, so the losses must agree too.
+// Horovod does, or the state as FSDP does; with --way tp, ranks share each layer and have one
+// batch. Rank 0 prints. The training benchmark (bench.cpp) alternates it with
+// tests/bench/torch_train.py, which builds the same model with the same first weights and trains on
+// the same batches, so the losses must agree too.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "engine/optim/optimizer_spec.hpp"
 #include "engine/parallel/ddp/ddp.hpp"
 #include "engine/parallel/horovod/distributed_optimizer.hpp"
+#include "engine/parallel/tensor/tensor_layers.hpp"
 #include "engine/parallel/zero/sharded_units.hpp"
 #include "engine/replicas/agree.hpp"
 #include "engine/tensor/kernels.hpp"
@@ -109,7 +111,7 @@ Task make_gpt_task(const nn::GptOptions& options, std::int64_t batch, std::int64
   }
   const auto vocabulary = static_cast<double>(options.vocabulary);
   task.inputs = integers(before, vocabulary, device).view({batch, options.sequence});
-  task.labels = integers(after, vocabulary, device);
+  task.labels = integers(after, vocabulary, device).view({batch, options.sequence});
   task.steps = steps;
   return task;
 }
@@ -145,20 +147,19 @@ class Sharing {
   Sharing(const std::string& way, Task& task, comm::ProcessGroup& group, Strands& strands)
       : task_(task) {
     if (group.size() == 1) return;
-    name_ = way == "horovod" ? ", by Horovod" : way == "fsdp" ? ", by FSDP" : ", by DDP";
+    name_ = way == "horovod" ? ", by Horovod"
+            : way == "fsdp"  ? ", by FSDP"
+            : way == "tp"    ? ", by tensor parallelism"
+                             : ", by DDP";
     if (way == "fsdp") {
       shard(group);
-      return;
-    }
-    if (way == "ddp") {
+    } else if (way == "tp") {
+      split_layers(group);
+    } else if (way == "ddp") {
       ddp_.emplace(*task.model, group);
-      return;
+    } else {
+      queue(group, strands);
     }
-    replicas::make_equal(group, *task.model);
-    auto wrapped = horovod::make_distributed_optimizer(std::move(task.optimizer), group,
-                                                       {.strands = &strands});
-    horovod_ = wrapped.get();
-    task.optimizer = std::move(wrapped);
   }
 
   nn::Module& model() {
@@ -197,6 +198,14 @@ class Sharing {
   }
 
  private:
+  void queue(comm::ProcessGroup& group, Strands& strands) {
+    replicas::make_equal(group, *task_.model);
+    auto wrapped = horovod::make_distributed_optimizer(std::move(task_.optimizer), group,
+                                                       {.strands = &strands});
+    horovod_ = wrapped.get();
+    task_.optimizer = std::move(wrapped);
+  }
+
   // The whole model and its optimizer go; shards begin with the same weights.
   void shard(comm::ProcessGroup& group) {
     Device& device = task_.model->parameters().front()->value.device();
@@ -211,8 +220,25 @@ class Sharing {
     task_.model.reset();
   }
 
+  // Each rank takes its share of every layer out of the whole model, which goes.
+  void split_layers(comm::ProcessGroup& group) {
+    layers_ =
+        std::make_shared<tensor_parallel::TensorLayers>(group, tensor_parallel::Sequence::whole);
+    nn::ModelSpec split = task_.spec;
+    split.layers = layers_;
+    auto shares = nn::make_model(split, task_.inputs.device(), 0);
+    const auto whole = task_.model->parameters(), mine = shares->parameters();
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      const Boxes boxes = layers_->holding_of(*mine[i]).boxes;
+      mine[i]->value.view({-1}).narrow(0, numel_of(boxes)).copy_(cut(whole[i]->value, boxes));
+    }
+    task_.optimizer = optim::make_optimizer(task_.rule, mine);
+    task_.model = std::move(shares);
+  }
+
   Task& task_;
   std::string name_;
+  std::shared_ptr<const nn::LayerMaker> layers_;
   std::unique_ptr<zero::ShardedUnits> units_;
   std::optional<ddp::Ddp> ddp_;
   horovod::DistributedOptimizer* horovod_ = nullptr;  // the task's
@@ -223,10 +249,7 @@ class Sharing {
 Tensor one_step(const Task& task, Sharing& sharing) {
   sharing.begin_step();
   Tape tape(GradMode::record);
-  Value logits = sharing.model().forward(tape, tape.constant(task.inputs));
-  if (logits.tensor.shape().size() == 3) {
-    logits = autograd::view(tape, logits, {-1, logits.tensor.size(2)});
-  }
+  const Value logits = sharing.model().forward(tape, tape.constant(task.inputs));
   const Value loss = autograd::cross_entropy(tape, logits, task.labels);
   tape.backward(loss);
   sharing.end_backward();
@@ -251,7 +274,8 @@ int run(int argc, const char* const* argv) {
       .option("repetitions", "3", "repetitions; each gives one rate")
       .option("warmup", "5", "steps before the first repetition")
       .choice("backend", {"gloo", "nccl"}, "gloo", "nccl: each rank has a GPU")
-      .choice("way", {"ddp", "horovod", "fsdp"}, "ddp", "how ranks share gradients, or the state");
+      .choice("way", {"ddp", "horovod", "fsdp", "tp"}, "ddp",
+              "how ranks share gradients, the state, or the layers of a GPT");
   apps::add_device(options);
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
@@ -268,7 +292,11 @@ int run(int argc, const char* const* argv) {
     throw UsageError("--device cuda computes on one GPU: several ranks need --backend nccl");
   }
   const auto strands = make_thread_strands();
-  Task task = make_task(arguments.get("model"), rank, dtype, device);
+  const bool tp = arguments.has("--way tp");
+  if (tp && arguments.has("--model mlp")) {
+    throw UsageError("--way tp splits the layers of a GPT; pass --model gpt-small or gpt");
+  }
+  Task task = make_task(arguments.get("model"), tp ? 0 : rank, dtype, device);
   const double ready_at_s = now_s();
   set_weights(*task.model);
   const std::int64_t parameters = nn::count_of(*task.model);

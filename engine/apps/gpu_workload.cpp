@@ -110,6 +110,11 @@ class Workload {
       const Tensor qkv = noise({1, 64, 2 * 3 * head}), grad = noise({1, 64, 2 * head});
       const auto forward = ops::causal_attention(qkv, 2);
       ops::causal_attention_backward(grad, qkv, forward, 2);
+      const Tensor keys_values = noise({1, 64, 2 * 2 * head});
+      const ops::AttentionOptions block{2, {{64, 64}}, {{0, 32}, {96, 32}}};
+      const auto of_block = ops::attention(grad, keys_values, block);
+      ops::attention_backward(grad, grad, keys_values, of_block, block);
+      ops::merge_attention(forward, of_block);
     }
   }
 

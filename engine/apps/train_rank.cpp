@@ -175,6 +175,9 @@ void complete(train::Making& making, const RankWorld& world) {
     making.watch = [&](collectives::CommHook& hook) -> collectives::CommHook& {
       return world.trace->watch(hook);
     };
+    making.watch_collectives = [&](collectives::UnderWay what, comm::Work work) {
+      return world.trace->under_way(std::move(what), std::move(work));
+    };
   }
   making.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
   if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };
@@ -306,7 +309,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .data_hash = datasets.text ? std::optional(datasets.text->checksum) : std::nullopt,
     };
     add_watchers(watchers, arguments, run);
-    const bool one_has_all = arguments.integer("tp", 1) == 1;  // that a replica has
+    // One rank has all of a replica's weights, and reads whole samples alone.
+    const bool one_has_all = arguments.integer("tp", 1) == 1 && arguments.integer("cp", 1) == 1;
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",
                       counted(run.ranks, "rank"), ", ",
                       run.accumulate == 1 ? "" : text(run.accumulate, " "), "batches of ",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -35,40 +36,45 @@ std::vector<trace::Series::Sample> thinned(const std::vector<trace::Series::Samp
 
 }  // namespace
 
-// Buckets are reduced one after the other, in the order in which they were started.
 struct RankTrace::Times {
-  struct Bucket {
-    std::string name;
-    std::int64_t bytes;
-    double start_s, end_s;
+  struct Flight {
+    collectives::UnderWay what;
+    double start_s;
+    double ran_s = 0, end_s = 0;  // once it was waited for
   };
-  std::vector<Bucket> buckets;
-  std::vector<std::pair<double, double>> waits;
-  double free_s = 0;  // when the last one was over
+  struct Wait {
+    std::string name;
+    double began_s, ended_s;
+  };
+  std::vector<Flight> flights;  // in the order in which they were started
+  std::vector<Wait> waits;
 };
 
-class RankTrace::Reduction final : public comm::Pending {
+class RankTrace::Watched final : public comm::Pending {
  public:
-  Reduction(comm::Work work, RankTrace& trace, Times::Bucket bucket)
-      : work_(std::move(work)), trace_(trace), bucket_(std::move(bucket)) {}
+  // It is the Work of the flight that was noted last.
+  Watched(comm::Work work, RankTrace& trace, std::string name)
+      : work_(std::move(work)),
+        trace_(trace),
+        flight_(trace.times_->flights.size() - 1),
+        name_(std::move(name)) {}
 
   void wait() override {
-    const double began = trace_.group_.now_s();
+    const double began_s = trace_.group_.now_s();
     work_.wait();
-    const double ended = trace_.group_.now_s();
-    Times& times = *trace_.times_;
-    bucket_.start_s = std::max(bucket_.start_s, times.free_s);
-    bucket_.end_s = std::min(bucket_.start_s + work_.ran_s().value_or(ended - began), ended);
-    times.free_s = bucket_.end_s;
-    times.buckets.push_back(bucket_);
-    times.waits.emplace_back(began, ended);
+    const double ended_s = trace_.group_.now_s();
+    Times::Flight& flight = trace_.times_->flights[flight_];
+    flight.ran_s = work_.ran_s().value_or(ended_s - began_s);
+    flight.end_s = ended_s;
+    trace_.times_->waits.push_back({name_, began_s, ended_s});
   }
   std::optional<double> ran_s() const override { return work_.ran_s(); }
 
  private:
   comm::Work work_;
   RankTrace& trace_;
-  Times::Bucket bucket_;
+  std::size_t flight_;
+  std::string name_;  // of the wait
 };
 
 class RankTrace::Hook final : public collectives::CommHook {
@@ -76,15 +82,19 @@ class RankTrace::Hook final : public collectives::CommHook {
   Hook(RankTrace& trace, collectives::CommHook& inner) : trace_(trace), inner_(inner) {}
 
   comm::Work start(comm::ProcessGroup& group, const collectives::GradientBucket& bucket) override {
-    Times::Bucket noted{text("bucket ", bucket.index),
-                        static_cast<std::int64_t>(bucket.flat.bytes()), group.now_s(), 0};
+    Times& times = *trace_.times_;
+    times.flights.push_back(
+        {{text("bucket ", bucket.index), static_cast<std::int64_t>(bucket.flat.bytes())},
+         group.now_s()});
+    const std::size_t flight = times.flights.size() - 1;
     comm::Work work = inner_.start(group, bucket);
     if (!work.complete()) {
-      return comm::Work(std::make_unique<Reduction>(std::move(work), trace_, std::move(noted)));
+      return comm::Work(std::make_unique<Watched>(std::move(work), trace_, "all_reduce"));
     }
+    Times::Flight& noted = times.flights[flight];
     noted.end_s = group.now_s();
-    trace_.times_->waits.emplace_back(noted.start_s, noted.end_s);
-    trace_.times_->buckets.push_back(std::move(noted));
+    noted.ran_s = noted.end_s - noted.start_s;
+    times.waits.push_back({"all_reduce", noted.start_s, noted.end_s});
     return work;
   }
 
@@ -111,6 +121,13 @@ void RankTrace::sample_memory() {
 collectives::CommHook& RankTrace::watch(collectives::CommHook& inner) {
   hook_ = std::make_unique<Hook>(*this, inner);
   return *hook_;
+}
+
+comm::Work RankTrace::under_way(collectives::UnderWay what, comm::Work work) {
+  if (work.complete()) return work;
+  const std::string name = what.name;
+  times_->flights.push_back({std::move(what), group_.now_s()});
+  return comm::Work(std::make_unique<Watched>(std::move(work), *this, name));
 }
 
 trace::Series RankTrace::memory_series() const {
@@ -166,38 +183,55 @@ trace::Timeline RankTrace::timeline() const {
   trace::Span span;
   span.rank = group_.rank();
   auto waits = times_->waits;
-  std::sort(waits.begin(), waits.end());
+  std::ranges::sort(waits, {}, &Times::Wait::began_s);
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     if (marks_[i].phase == Phase::other || i + 1 == marks_.size()) continue;
-    span.lane = trace::Lane::compute;
     span.name = result.named(std::string(name_of(marks_[i].phase)));
     span.start_s = marks_[i].time_s;
-    for (const auto& [began, ended] : waits) {
-      if (ended <= span.start_s || began >= marks_[i + 1].time_s) continue;
-      span.end_s = began;
+    for (const Times::Wait& wait : waits) {
+      if (wait.ended_s <= span.start_s || wait.began_s >= marks_[i + 1].time_s) continue;
+      span.end_s = wait.began_s;
       result.add(span);
-      span.start_s = ended;
+      span.start_s = wait.ended_s;
     }
     span.end_s = marks_[i + 1].time_s;
     result.add(span);
   }
-  span.lane = trace::Lane::waiting;
-  span.name = result.named("all_reduce");
-  for (const auto& [began, ended] : waits) {
-    span.start_s = began;
-    span.end_s = ended;
-    result.add(span);
-  }
-  span.lane = trace::Lane::communication;
-  for (const auto& bucket : times_->buckets) {
-    span.name = result.named(bucket.name);
-    span.start_s = bucket.start_s;
-    span.end_s = bucket.end_s;
-    span.bytes = bucket.bytes;
-    result.add(span);
-  }
+  add_waits(result);
+  add_collectives(result);
   result.series.push_back(memory_series());
   return result;
+}
+
+void RankTrace::add_waits(trace::Timeline& timeline) const {
+  trace::Span span;
+  span.rank = group_.rank();
+  span.lane = trace::Lane::waiting;
+  for (const Times::Wait& wait : times_->waits) {
+    span.name = timeline.named(wait.name);
+    span.start_s = wait.began_s;
+    span.end_s = wait.ended_s;
+    timeline.add(span);
+  }
+}
+
+// Those of a queue run one after the other, in the order in which they were started.
+void RankTrace::add_collectives(trace::Timeline& timeline) const {
+  std::map<int, double> free_s;  // by queue, when the last one was over
+  trace::Span span;
+  span.rank = group_.rank();
+  span.lane = trace::Lane::communication;
+  for (const Times::Flight& flight : times_->flights) {
+    if (flight.end_s == 0) continue;  // nobody has waited for it
+    double& free = free_s[flight.what.queue];
+    span.name = timeline.named(flight.what.name);
+    span.strand = flight.what.queue;
+    span.bytes = flight.what.bytes;
+    span.start_s = std::max(flight.start_s, free);
+    span.end_s = std::max(span.start_s, std::min(span.start_s + flight.ran_s, flight.end_s));
+    free = span.end_s;
+    timeline.add(span);
+  }
 }
 
 Phase RankTrace::phase_at(double time_s) const {

@@ -1,7 +1,7 @@
 // Records what one rank's training does and when, for its timeline. On simulated ranks the core
 // notes who computes, communicates and waits; this file adds the names of what is computed, and the
-// memory. On real ranks this file records everything: the phases of a step, and each bucket in
-// flight.
+// memory. On real ranks this file records everything: the phases of a step, and each bucket or
+// collective of shards in flight.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/collectives/bucket.hpp"
+#include "engine/collectives/communication.hpp"
 #include "engine/tensor/device.hpp"
 #include "engine/trace/timeline.hpp"
 #include "engine/train/phases.hpp"
@@ -28,6 +28,8 @@ class RankTrace final : public train::PhaseWatch {
   // A hook that starts `inner` and notes when each bucket travels; `inner` must outlive its use,
   // and the result lives as long as this.
   collectives::CommHook& watch(collectives::CommHook& inner);
+  // Notes a collective until its Work is waited for: the one that is returned, and no other.
+  comm::Work under_way(collectives::UnderWay what, comm::Work work);
 
   // For real ranks: all that was noted. Waiting is taken out of computing.
   trace::Timeline timeline() const;
@@ -45,19 +47,21 @@ class RankTrace final : public train::PhaseWatch {
   };
   struct Times;
   class Hook;
-  class Reduction;
+  class Watched;
   friend class Hook;
-  friend class Reduction;
+  friend class Watched;
 
   train::Phase phase_at(double time_s) const;
   trace::Series memory_series() const;
   void add_phase(trace::Timeline& timeline, const trace::Span& computed) const;
+  void add_waits(trace::Timeline& timeline) const;
+  void add_collectives(trace::Timeline& timeline) const;
 
   comm::ProcessGroup& group_;
   const Device& device_;
   std::vector<Mark> marks_;
   std::vector<trace::Series::Sample> memory_;
-  std::unique_ptr<Times> times_;  // of buckets
+  std::unique_ptr<Times> times_;  // of buckets and other collectives
   std::unique_ptr<Hook> hook_;
 };
 

@@ -222,6 +222,17 @@ Value causal_attention(Tape& tape, const Value& qkv, std::int64_t heads) {
   });
 }
 
+Value attention(Tape& tape, const Value& queries, const Value& keys_values,
+                const ops::AttentionOptions& options) {
+  const ops::Attention out = ops::attention(queries.tensor, keys_values.tensor, options);
+  return tape.record(
+      out.output, {queries, keys_values},
+      [q = Saved(queries), kv = Saved(keys_values), out, options](const Tensor& grad) {
+        auto [of_q, of_kv] = ops::attention_backward(grad, q.get(), kv.get(), out, options);
+        return Gradients{std::move(of_q), std::move(of_kv)};
+      });
+}
+
 Value view(Tape& tape, const Value& x, Shape shape) {
   return tape.record(
       x.tensor.view(std::move(shape)), {x},

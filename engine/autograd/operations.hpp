@@ -7,6 +7,7 @@
 
 #include "engine/autograd/tape.hpp"
 #include "engine/tensor/activation.hpp"
+#include "engine/tensor/attention.hpp"
 #include "engine/tensor/gather.hpp"
 #include "engine/tensor/softmax.hpp"
 
@@ -44,6 +45,10 @@ Value embedding(Tape& tape, const Value& table, const Tensor& indices);
 Value dropout(Tape& tape, const Value& x, const ops::DropoutMask& mask);
 // qkv [B, T, 3·C] → [B, T, C]
 Value causal_attention(Tape& tape, const Value& qkv, std::int64_t heads);
+// The softmax goes over one block of keys and values, as if the queries saw no other.
+//   queries [B, Tq, C], keys_values [B, Tk, 2·C] → [B, Tq, C]
+Value attention(Tape& tape, const Value& queries, const Value& keys_values,
+                const ops::AttentionOptions& options);
 
 Value view(Tape& tape, const Value& x, Shape shape);
 Value transpose(Tape& tape, const Value& x, std::int64_t axis_a, std::int64_t axis_b);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/comm/group_in_front.hpp"
+
 namespace lockstep::collectives {
 namespace {
 
@@ -51,56 +53,34 @@ comm::Work timed(comm::Work work, const Tensor& data, const comm::ProcessGroup& 
   return {};
 }
 
-class TimedGroup final : public comm::ProcessGroup {
+class TimedGroup final : public comm::GroupInFront {
  public:
   TimedGroup(std::unique_ptr<comm::ProcessGroup> inner, Communication& seen)
-      : ProcessGroup(inner->rank(), inner->size(), inner->names()),
-        inner_(std::move(inner)),
-        seen_(seen) {}
-
-  std::string_view backend() const override { return inner_->backend(); }
-  bool carries(const Device& device) const override { return inner_->carries(device); }
-  comm::Traffic traffic() const override { return inner_->traffic(); }
-  double now_s() const override { return inner_->now_s(); }
-  void wait_until(double seconds) const override { inner_->wait_until(seconds); }
-  comm::Clock clock() const override { return inner_->clock(); }
-  comm::Averaging averaging(const Device& device) const override {
-    return inner_->averaging(device);
-  }
-  Tensor allocate_buffer(std::int64_t count, DType dtype, Device& device) override {
-    return inner_->allocate_buffer(count, dtype, device);
-  }
+      : GroupInFront(std::move(inner)), seen_(seen) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
     const double began_s = now_s();
-    return timed(start_in(*inner_, collective, where), data_of(collective), *inner_, began_s,
+    return timed(GroupInFront::start(collective, where), data_of(collective), inner(), began_s,
                  seen_);
   }
   void run(const comm::Collective& collective, const comm::Where& where) override {
     const double began_s = now_s();
-    run_in(*inner_, collective, where);
+    GroupInFront::run(collective, where);
     if (!has_clock(data_of(collective))) return;
     const double waited = now_s() - began_s;
     seen_ += {waited, waited};
   }
-  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    return inner_->split(color, key, where);
-  }
-  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
-    return inner_->isend(data, dst, tag, where);
-  }
   comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
-    return inner_->irecv(std::move(data), src, tag, where);
+    const double began_s = now_s();
+    return timed(inner().irecv(data, src, tag, where), data, inner(), began_s, seen_);
   }
-  void give_up(const std::string& why) override { give_up_in(*inner_, why); }
 
  private:
   static const Tensor& data_of(const comm::Collective& collective) {
     return collective.input.defined() ? collective.input : collective.output;
   }
 
-  std::unique_ptr<comm::ProcessGroup> inner_;
   Communication& seen_;
 };
 

@@ -1,8 +1,11 @@
 // How long collectives took, and how much of that was hidden behind computation.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/collectives/bucket.hpp"
 
@@ -22,11 +25,20 @@ struct Communication {
 //   A Work that does not know how long it ran counts as long as it was waited for.
 std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
 
-// A group in front of `inner` that adds what is seen of its collectives to `seen`, which must
-// outlive it. A blocking collective counts as long as it was waited for, so nothing of it was
-// hidden.
+// A group in front of `inner` that adds what is seen of its collectives, and of the messages that
+// it receives, to `seen`, which must outlive it. A blocking collective counts as long as it was
+// waited for, so nothing of it was hidden.
 std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
                                                      Communication& seen);
+
+// Collectives under way, for a timeline. A watch is given the Work of each as soon as it is
+// started, and hands back the one that is waited for in its place.
+struct UnderWay {
+  std::string name;  // "all_gather of unit 3"
+  std::int64_t bytes = 0;
+  int queue = 0;  // those of one queue run one after the other
+};
+using WatchWork = std::function<comm::Work(UnderWay what, comm::Work work)>;
 
 // Hooks that compress nothing: the sum over the group, and the average.
 std::unique_ptr<CommHook> make_sum_hook();

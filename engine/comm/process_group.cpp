@@ -42,6 +42,21 @@ struct CheckedCall {
                    " elements of its own and ", large.numel(), " for all; ", size,
                    " ranks need room for ", parts);
     check_types(small, large);
+    check_place(small, large, rank * small.numel());
+  }
+
+  // Apart, or the small tensor is this rank's part of the large one, which begins at `place`.
+  void check_place(const Tensor& small, const Tensor& large, std::int64_t place) const {
+    if (!small.device().has_numbers() || small.numel() == 0) return;
+    const auto at = reinterpret_cast<std::uintptr_t>(small.address());
+    const auto begin = reinterpret_cast<std::uintptr_t>(large.address());
+    if (at + small.bytes() <= begin || begin + large.bytes() <= at) return;
+    const std::int64_t bytes = static_cast<std::int64_t>(at) - static_cast<std::int64_t>(begin);
+    const std::int64_t offset = bytes * small.numel() / static_cast<std::int64_t>(small.bytes());
+    LOCKSTEP_CHECK(offset == place, name(), ": the small tensor of ", who(),
+                   " lies in the large one from element ", offset,
+                   " on, but its part there begins at ", place,
+                   "; pass that part, or a tensor of its own");
   }
 
   void check_types(const Tensor& one, const Tensor& other) const {
@@ -151,6 +166,8 @@ Collective all_gather_of(CheckedCall call, const Tensor& mine, const Tensor& all
   const std::int64_t own = counts[static_cast<std::size_t>(call.rank)];
   LOCKSTEP_CHECK(mine.numel() == own, "all_gather: ", call.who(), " gives ", mine.numel(),
                  " elements, but its place in the counts says ", own);
+  const auto before = counts.first(static_cast<std::size_t>(call.rank));
+  call.check_place(mine, all, std::accumulate(before.begin(), before.end(), std::int64_t{0}));
   return {.kind = call.kind,
           .input = mine,
           .output = all,

@@ -101,11 +101,14 @@ class CudaKernels final : public Kernels {
   void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
                           Out table) const override;
   void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const override;
-  void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
-                        Out log_sums) const override;
-  void causal_attention_backward(const Tensor& grad, const Tensor& qkv, const Tensor& output,
-                                 const Tensor& log_sums, std::int64_t heads,
-                                 Out out) const override;
+  void attention(const Tensor& queries, const Tensor& keys_values,
+                 const ops::AttentionOptions& options, Out output, Out log_sums) const override;
+  void attention_backward(const Tensor& grad, const Tensor& queries, const Tensor& keys_values,
+                          const Tensor& output, const Tensor& log_sums,
+                          const ops::AttentionOptions& options, Out of_queries,
+                          Out of_keys_values) const override;
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override;
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override;
   void adam(const Tensor& grad, const AdamRule& rule, std::int64_t updates, InOut value,
             InOut first, InOut second) const override;

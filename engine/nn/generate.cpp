@@ -9,13 +9,13 @@
 namespace lockstep::nn {
 namespace {
 
-// Logits of the token that follows `seen`.
-std::vector<double> next_logits(Module& model, std::span<const std::int64_t> seen) {
+// Logits of the token that follows `given`.
+std::vector<double> next_logits(Module& model, std::span<const std::int64_t> given) {
   Device& device = model.parameters().front()->value.device();
-  const auto length = std::ssize(seen);
+  const auto length = std::ssize(given);
   const Tensor tokens = written_by_host(
       {1, length}, DType::int64, device, MemoryKind::buffers,
-      [&](const Tensor& to) { std::ranges::copy(seen, to.data<std::int64_t>().begin()); });
+      [&](const Tensor& to) { std::ranges::copy(given, to.data<std::int64_t>().begin()); });
   Tape tape(GradMode::inference);
   const Tensor logits = model.forward(tape, tape.constant(tokens)).tensor;  // [1, T, V]
   const std::int64_t vocabulary = logits.shape().back();
@@ -30,6 +30,36 @@ std::vector<double> next_logits(Module& model, std::span<const std::int64_t> see
   }
   return last;
 }
+
+// The tokens so far, and what the model keeps of them.
+class Context {
+ public:
+  Context(Module& model, std::vector<std::int64_t> tokens, std::int64_t sequence)
+      : model_(model), tokens_(std::move(tokens)), cache_{.room = sequence} {
+    model_.prepare({.cache = &cache_});
+  }
+  ~Context() { model_.prepare({}); }  // the cache goes
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  void add(std::int64_t token) { tokens_.push_back(token); }
+  std::vector<double> next_logits() {
+    const auto count = std::ssize(tokens_);
+    std::int64_t given = count - cache_.tokens;
+    if (count > cache_.room) {  // positions move
+      model_.prepare({});
+      given = cache_.room;
+    }
+    auto logits = nn::next_logits(model_, std::span(tokens_).last(static_cast<std::size_t>(given)));
+    if (!cache_.layers.empty()) cache_.tokens = count;
+    return logits;
+  }
+
+ private:
+  Module& model_;
+  std::vector<std::int64_t> tokens_;
+  KeyValueCache cache_;
+};
 
 // A token with probability proportional to exp(logit / temperature), among the allowed ones.
 std::int64_t drawn(const std::vector<double>& logits, const GenerateOptions& options,
@@ -64,15 +94,12 @@ std::vector<std::int64_t> generate(Module& model, std::vector<std::int64_t> prom
   LOCKSTEP_CHECK(options.temperature >= 0 && options.top_k >= 0 && options.tokens >= 0,
                  "generate: temperature ", options.temperature, ", top k ", options.top_k,
                  ", tokens ", options.tokens, "; none is negative");
-  model.prepare({});
+  Context context(model, std::move(prompt), options.sequence);
   std::vector<std::int64_t> added;
   for (std::int64_t n = 0; n < options.tokens; ++n) {
-    const std::int64_t length = std::min(options.sequence, std::ssize(prompt));
-    const auto seen = std::span(prompt).last(static_cast<std::size_t>(length));
-    const auto logits = next_logits(model, seen);
-    added.push_back(
-        drawn(logits, options, random_uniform(options.seed, static_cast<std::uint64_t>(n))));
-    prompt.push_back(added.back());
+    added.push_back(drawn(context.next_logits(), options,
+                          random_uniform(options.seed, static_cast<std::uint64_t>(n))));
+    context.add(added.back());
     each(added.back());
   }
   return added;

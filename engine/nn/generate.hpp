@@ -18,7 +18,12 @@ struct GenerateOptions {
 };
 
 // Extends `prompt` (at least one token) and returns what was added; `each` hears of every token at
-// once. Left out: a cache of keys and values; each token runs the model on all that it sees.
+// once.
+//   Cost  Each token runs the model on itself alone, with the keys and values that the model keeps
+//         of those before it. Once there are more than `sequence`, every token that the model sees
+//         moves by one position when another comes. Its position is in its keys and values, so none
+//         of them can be kept, and each token runs the model on all that it sees, as it does from
+//         the beginning where a model keeps nothing
 std::vector<std::int64_t> generate(Module& model, std::vector<std::int64_t> prompt,
                                    const GenerateOptions& options,
                                    const std::function<void(std::int64_t token)>& each);

@@ -35,17 +35,25 @@ struct Block {
 // The random numbers of dropout are counted from the pass's occasion, the place in the model and
 // the element of the sample, so a unit draws the same ones wherever it lies, and whatever tokens it
 // has.
-Value dropped(Tape& tape, const Value& x, double fraction, const Occasion& occasion,
+//   tokens  of x; where they are not all of a sample, its length is the model's
+Value dropped(Tape& tape, const Value& x, const GptOptions& options, const Occasion& occasion,
               const TokenShare& tokens, std::uint64_t place) {
-  if (occasion.mode == Mode::evaluation || fraction == 0) return x;
+  if (occasion.mode == Mode::evaluation || options.dropout == 0) return x;
+  const std::int64_t length = x.tensor.size(1), width = x.tensor.size(2);
+  const auto [early, late] = tokens.of(tokens.whole() ? length : options.sequence);
+  LOCKSTEP_CHECK(early.count + late.count == length, "gpt: dropout of ", length,
+                 " tokens on a rank that has ", early.count + late.count, " of ", options.sequence,
+                 "; ranks that share a sequence train on samples of the model's length");
   const std::uint64_t of_step =
       random_bits(occasion.seed, static_cast<std::uint64_t>(occasion.step));
   return autograd::dropout(tape, x,
-                           {.rate = fraction,
+                           {.rate = options.dropout,
                             .seed = random_bits(of_step, place),
                             .first_sample = occasion.first_sample,
                             .sample_stride = occasion.sample_stride,
-                            .first_element = tokens.index * x.tensor.size(1) * x.tensor.size(2)});
+                            .first_element = early.first * width,
+                            .jump_at = early.count * width,
+                            .jump = late.count > 0 ? (late.first - early.end()) * width : 0});
 }
 
 // Tokens [B, T] → x.
@@ -60,16 +68,16 @@ class EmbeddingUnit final : public Module {
 
   Value forward(Tape& tape, const Value& input) override {
     const Tensor& tokens = input.tensor;
-    LOCKSTEP_CHECK(tokens.shape().size() == 2 && tokens.size(1) <= options_.sequence,
+    const std::int64_t before = occasion_.cache == nullptr ? 0 : occasion_.cache->tokens;
+    LOCKSTEP_CHECK(tokens.shape().size() == 2 && before + tokens.size(1) <= options_.sequence,
                    "gpt: tokens of shape ", text_of(tokens.shape()), ", expected [batch, up to ",
-                   options_.sequence, "]");
-    const std::int64_t length = tokens.size(1) / share_.count;
-    Value positions = tape.leaf(wpe_);  // [longest T, C]
-    if (length < options_.sequence) {
-      positions = autograd::narrow(tape, positions, 0, share_.index * length, length);
-    }
+                   options_.sequence - before, "]");
+    Positions at = share_.of(tokens.size(1));
+    at.early.first += before;
+    const Value table = tape.leaf(wpe_);  // [longest T, C]
+    const Value positions = rows_at(tape, table, at);
     const Value x = autograd::add(tape, embedding_->forward(tape, input), positions);
-    return dropped(tape, x, options_.dropout, occasion_, share_, 0);
+    return dropped(tape, x, options_, occasion_, share_, 0);
   }
 
   std::vector<Parameter*> parameters() override { return {&wte_, &wpe_}; }
@@ -100,7 +108,7 @@ class BlockUnit final : public Module {
     // By value: recomputation happens later, for the occasion of this pass.
     const auto body = [this, occasion = occasion_](Tape& on, const Value& in) {
       return block_.forward(on, in, [&](const Value& v, std::uint64_t k) {
-        return dropped(on, v, options_.dropout, occasion, share_, first_place_ + k);
+        return dropped(on, v, options_, occasion, share_, first_place_ + k);
       });
     };
     if (options_.keep == Keep::activations) return body(tape, x);
@@ -116,7 +124,10 @@ class BlockUnit final : public Module {
     }
     return all;
   }
-  void prepare(const Occasion& occasion) override { occasion_ = occasion; }
+  void prepare(const Occasion& occasion) override {
+    occasion_ = occasion;
+    block_.attn->prepare(occasion);
+  }
 
  private:
   GptOptions options_;

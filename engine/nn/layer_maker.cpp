@@ -46,7 +46,7 @@ std::unique_ptr<Module> LayerMaker::norm(const std::string& name, std::int64_t w
 std::unique_ptr<Module> LayerMaker::attention(const std::string& name, std::int64_t width,
                                               std::int64_t heads, const Deviations& deviations,
                                               const Made& made) const {
-  return std::make_unique<CausalSelfAttention>(name, width, heads, deviations, made);
+  return std::make_unique<CausalSelfAttention>(name, width, heads, deviations, made, attend_);
 }
 
 std::unique_ptr<Module> LayerMaker::feed_forward(const std::string& name, std::int64_t width,

@@ -10,15 +10,10 @@
 
 #include "engine/nn/layers.hpp"
 #include "engine/nn/module.hpp"
+#include "engine/nn/token_share.hpp"
 #include "engine/tensor/box.hpp"
 
 namespace lockstep::nn {
-
-// The tokens of a sample that a rank has between the layers: part `index` of `count` equal ones.
-struct TokenShare {
-  std::int64_t index = 0;
-  std::int64_t count = 1;
-};
 
 // The elements of a parameter that a rank holds.
 struct Holding {
@@ -40,8 +35,13 @@ class LayerMaker {
   //               compute the layers together
   virtual void sum_partial_gradients(std::span<Parameter* const> parameters) const;
 
-  // Between the layers, x is [B, T / tokens().count, C].
+  // The tokens that a rank has between the layers, where x is [B, tokens().of(T).count(), C], and
+  // those whose logits it makes.
   virtual TokenShare tokens() const { return {}; }
+  virtual TokenShare labels() const { return {}; }
+
+  // From now on, attention layers attend so; without, every token is on the rank.
+  void attend_by(Attend attend) { attend_ = std::move(attend); }
 
   // These three take x and return as much.
   virtual std::unique_ptr<Module> norm(const std::string& name, std::int64_t width,
@@ -59,10 +59,16 @@ class LayerMaker {
                           double deviation, const Made& made) const;
   // int64 tokens [B, T] → x
   virtual std::unique_ptr<Module> embedding(Parameter& table) const;
-  // x → logits [B, T, V]. On a tape that records, a rank may be left with a part of each row, and
-  // the logits say how their loss is computed (Value::loss). On a tape for inference they are
-  // whole.
+  // x → logits [B, labels().of(T).count(), V]. On a tape that records, a rank may be left with a
+  // part of each row, and the logits say how their loss is computed from the labels of whole
+  // samples (Value::loss). On a tape for inference, rows are whole.
   virtual std::unique_ptr<Module> head(Parameter& table) const;
+
+ protected:
+  const Attend& attend() const { return attend_; }
+
+ private:
+  Attend attend_ = nullptr;
 };
 
 }  // namespace lockstep::nn

@@ -1,6 +1,7 @@
 #include "engine/nn/layers.hpp"
 
 #include "engine/nn/initialise.hpp"
+#include "engine/tensor/rearrange.hpp"
 
 namespace lockstep::nn {
 namespace {
@@ -67,14 +68,23 @@ std::vector<Parameter*> RmsNorm::parameters() { return {&weight}; }
 
 CausalSelfAttention::CausalSelfAttention(const std::string& name, std::int64_t width,
                                          std::int64_t heads_, const Deviations& deviations,
-                                         const Made& made)
+                                         const Made& made, Attend attend_)
     : heads(heads_),
+      attend(attend_ ? std::move(attend_) : Attend(autograd::causal_attention)),
       c_attn(name + ".c_attn", width, 3 * width, deviations.weights, Linear::Bias::zero, made),
       c_proj(name + ".c_proj", width, width, deviations.last, Linear::Bias::zero, made) {}
 
 Value CausalSelfAttention::forward(Tape& tape, const Value& x) {
   const Value qkv = c_attn.forward(tape, x);  // [B, T, 3·C]
-  return c_proj.forward(tape, autograd::causal_attention(tape, qkv, heads));
+  if (cache == nullptr) return c_proj.forward(tape, attend(tape, qkv, heads));
+  LOCKSTEP_CHECK(tape.mode() == GradMode::inference,
+                 "attention with a cache of keys and values has no gradient for what the cache "
+                 "holds; take a tape for inference, or prepare the model without a cache");
+  const std::int64_t tokens = x.tensor.size(1), width = x.tensor.size(2);
+  const Value queries = autograd::narrow(tape, qkv, 2, 0, width);
+  const Tensor all = cache->extend(*this, ops::narrow(qkv.tensor, 2, width, 2 * width));
+  const ops::AttentionOptions options{heads, {{cache->tokens, tokens}}, {{0, all.size(1)}}};
+  return c_proj.forward(tape, autograd::attention(tape, queries, tape.constant(all), options));
 }
 
 std::vector<Parameter*> CausalSelfAttention::parameters() { return parameters_of(c_attn, c_proj); }

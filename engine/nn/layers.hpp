@@ -3,6 +3,7 @@
 // B batch, T tokens, I inputs, O outputs, C channels.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,14 +57,23 @@ struct Deviations {
   double last = 0;
 };
 
+// Causal attention of a rank's tokens to all that are no later: queries, keys and values [B, T,
+// 3·C] of `heads` heads → [B, T, C].
+using Attend = std::function<Value(Tape& tape, const Value& qkv, std::int64_t heads)>;
+
 // Causal attention of H heads: one projection to queries, keys and values, one back.
 struct CausalSelfAttention final : Module {
+  //   attend  between the projections; none: the rank has all tokens
   CausalSelfAttention(const std::string& name, std::int64_t width, std::int64_t heads,
-                      const Deviations& deviations, const Made& made);
-  Value forward(Tape& tape, const Value& x) override;  // [B, T, C] → [B, T, C]
+                      const Deviations& deviations, const Made& made, Attend attend = nullptr);
+  // [B, T, C] → [B, T, C]. With a cache, on a tape for inference, tokens see what it holds, too.
+  Value forward(Tape& tape, const Value& x) override;
+  void prepare(const Occasion& occasion) override { cache = occasion.cache; }
   std::vector<Parameter*> parameters() override;
 
+  KeyValueCache* cache = nullptr;
   std::int64_t heads;
+  Attend attend;
   Linear c_attn;  // C → 3·C
   Linear c_proj;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/autograd/operations.hpp"
+#include "engine/nn/key_value_cache.hpp"
 
 namespace lockstep::nn {
 
@@ -26,6 +27,9 @@ struct Occasion {
   std::int64_t step = 0;
   std::int64_t first_sample = 0;
   std::int64_t sample_stride = 1;
+  // Set for passes that extend one sample, token by token: each is over the tokens behind those
+  // that the cache holds. It must live until prepare() is called with another.
+  KeyValueCache* cache = nullptr;
 };
 
 class Module {

@@ -23,6 +23,13 @@ struct DropoutMask {
   // The first element of each sample here is this one of the whole sample: where a rank has a range
   // of every sample, such as a slice of a sequence, it drops what it would of the whole.
   std::int64_t first_element = 0;
+  // From this index on, `jump` more: where a rank has two ranges of every sample.
+  std::int64_t jump_at = 0, jump = 0;
+
+  // The element of the whole sample that stands at an index of the sample here.
+  constexpr std::uint64_t element(std::int64_t index) const {
+    return static_cast<std::uint64_t>(first_element + index + (index < jump_at ? 0 : jump));
+  }
 };
 // x where the element stays, divided by 1 - rate; 0 elsewhere. Its derivative is itself.
 //   Source  [SHK14] §10 ("inverted" dropout, as PyTorch)

@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include "engine/tensor/activation.hpp"
+#include "engine/tensor/attention.hpp"
 #include "engine/tensor/gather.hpp"
 #include "engine/tensor/matmul.hpp"
 #include "engine/tensor/softmax.hpp"
@@ -156,11 +157,18 @@ class Kernels {
                                   Out table) const = 0;
   virtual void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const = 0;
 
-  virtual void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
-                                Out log_sums) const = 0;
-  virtual void causal_attention_backward(const Tensor& grad, const Tensor& qkv,
-                                         const Tensor& output, const Tensor& log_sums,
-                                         std::int64_t heads, Out out) const = 0;
+  // An undefined keys_values says that queries are packed, [B, T, 3·C]: a token's keys and values
+  // stand behind its queries, and their gradients likewise.
+  virtual void attention(const Tensor& queries, const Tensor& keys_values,
+                         const ops::AttentionOptions& options, Out output, Out log_sums) const = 0;
+  virtual void attention_backward(const Tensor& grad, const Tensor& queries,
+                                  const Tensor& keys_values, const Tensor& output,
+                                  const Tensor& log_sums, const ops::AttentionOptions& options,
+                                  Out of_queries, Out of_keys_values) const = 0;
+
+  // The block's attention is merged into the other one, of the same queries and heads.
+  virtual void merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
+                               InOut output, InOut log_sums) const = 0;
 
   // velocity: undefined where the rule has no momentum
   virtual void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const = 0;

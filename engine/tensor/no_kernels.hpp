@@ -57,9 +57,11 @@ class NoKernels : public Kernels {
   void embedding(const Tensor&, const Tensor&, std::int64_t, Out) const override {}
   void embedding_backward(const Tensor&, const Tensor&, std::int64_t, Out) const override {}
   void dropout(const Tensor&, const ops::DropoutMask&, Out) const override {}
-  void causal_attention(const Tensor&, std::int64_t, Out, Out) const override {}
-  void causal_attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                 std::int64_t, Out) const override {}
+  void attention(const Tensor&, const Tensor&, const ops::AttentionOptions&, Out,
+                 Out) const override {}
+  void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                          const ops::AttentionOptions&, Out, Out) const override {}
+  void merge_attention(const Tensor&, const Tensor&, InOut, InOut) const override {}
   void sgd(const Tensor&, const SgdRule&, InOut, InOut) const override {}
   void adam(const Tensor&, const AdamRule&, std::int64_t, InOut, InOut, InOut) const override {}
   void unscale(InOut, double, InOut) const override {}

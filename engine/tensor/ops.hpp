@@ -9,6 +9,7 @@
 #include "engine/tensor/broadcast.hpp"
 #include "engine/tensor/gather.hpp"
 #include "engine/tensor/matmul.hpp"
+#include "engine/tensor/merge_attention.hpp"
 #include "engine/tensor/normalization.hpp"
 #include "engine/tensor/rearrange.hpp"
 #include "engine/tensor/softmax.hpp"

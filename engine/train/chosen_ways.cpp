@@ -1,5 +1,7 @@
 #include "engine/train/chosen_ways.hpp"
 
+#include <utility>
+
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/train/strategies/unheard_group.hpp"
@@ -11,18 +13,19 @@ ChosenWays::ChosenWays(const Arguments& arguments, std::span<const Way> ways)
   for (const Way* way : ways_of(arguments, ways)) {
     const WayMaker* maker = find_maker(way->stem);
     if (maker == nullptr) throw UsageError(text(way->name, " is not built into this program"));
-    LOCKSTEP_CHECK(way->slot != Slot::axis || layers_ == nullptr, way->name,
-                   " and another axis both make the layers of a model; one maker has to know both");
-    (way->slot == Slot::hook ? hook_ : way->slot == Slot::axis ? layers_ : trainer_) = maker;
+    if (way->slot == Slot::axis) {
+      layers_.push_back({*way->axis, maker});
+    } else {
+      (way->slot == Slot::hook ? hook_ : trainer_) = maker;
+    }
   }
 }
 
 void ChosenWays::check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const {
   const int layer_copies = ranks_without_axes(ranks);
   trainer_->check(arguments, model, layer_copies);
-  for (const WayMaker* other : {hook_, layers_}) {
-    if (other != nullptr) other->check(arguments, model, layer_copies);
-  }
+  if (hook_ != nullptr) hook_->check(arguments, model, layer_copies);
+  for (const OfAxis& way : layers_) way.maker->check(arguments, model, layer_copies);
 }
 
 int ChosenWays::shares(const Arguments& arguments, int ranks) const {
@@ -32,7 +35,7 @@ int ChosenWays::shares(const Arguments& arguments, int ranks) const {
 int ChosenWays::ranks_without_axes(int ranks) const {
   if (ranks % ranks_of_axes_ != 0) {
     throw UsageError(text(counted(ranks, "rank"), " cannot be cut into groups of ", ranks_of_axes_,
-                          ", which share each layer; pass --ranks ",
+                          ", which read the same samples; pass --ranks ",
                           (ranks + ranks_of_axes_ - 1) / ranks_of_axes_ * ranks_of_axes_));
   }
   return ranks / static_cast<int>(ranks_of_axes_);
@@ -41,14 +44,21 @@ int ChosenWays::ranks_without_axes(int ranks) const {
 void ChosenWays::check_memory(const Arguments& arguments, Recipe recipe,
                               std::span<const std::int64_t> batches, const DeviceRoom& room) const {
   // Rank 0 of a layer holds as much as any: what a vocabulary is padded with is at the end.
-  Unheard layer(static_cast<int>(ranks_of_axes_));
-  if (layers_ != nullptr) recipe.model.layers = layers_->make_layers(arguments, layer);
+  const mesh::AxisSizes sizes = axes_of(arguments, ways_, static_cast<int>(ranks_of_axes_));
+  std::vector<std::unique_ptr<Unheard>> groups;
+  WayMaker::Layers layers;
+  for (const OfAxis& way : layers_) {
+    groups.push_back(std::make_unique<Unheard>(sizes[way.axis]));
+    layers = way.maker->make_layers(arguments, recipe.model, *groups.back(), layers);
+  }
+  recipe.model.layers = layers;
   trainer_->check_memory(arguments, recipe, batches, room);
 }
 
 std::string ChosenWays::note(const Arguments& arguments, const nn::ModelSpec& model) const {
-  return trainer_->note(arguments, model) +
-         (layers_ != nullptr ? layers_->note(arguments, model) : "");
+  std::string all = trainer_->note(arguments, model);
+  for (const OfAxis& way : layers_) all += way.maker->note(arguments, model);
+  return all;
 }
 
 std::string ChosenWays::compression(const Arguments& arguments) const {
@@ -63,7 +73,9 @@ std::string ChosenWays::note_on_resume(const Arguments& arguments) const {
 std::unique_ptr<Strategy> ChosenWays::make(Making& making) const {
   shares(making.arguments, making.group.size());  // throws where the axes do not divide the ranks
   making.axes = axes_of(making.arguments, ways_, making.group.size());
-  if (layers_ != nullptr) making.recipe.model.layers = layers_->make_layers(making);
+  WayMaker::Layers layers;
+  for (const OfAxis& way : layers_) layers = way.maker->make_layers(making, std::move(layers));
+  making.recipe.model.layers = std::move(layers);
   if (hook_ != nullptr) making.hook = hook_->make_hook(making.arguments, making.recipe.seed);
   auto strategy = trainer_->make(making);
   LOCKSTEP_CHECK(making.hook == nullptr, "the way that trains left a communication hook where it ",

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/train/way_maker.hpp"
 
@@ -42,7 +43,11 @@ class ChosenWays {
   std::span<const Way> ways_;
   const WayMaker* trainer_ = nullptr;
   const WayMaker* hook_ = nullptr;
-  const WayMaker* layers_ = nullptr;  // of the axis whose ranks share layers
+  struct OfAxis {
+    mesh::Axis axis;
+    const WayMaker* maker;
+  };
+  std::vector<OfAxis> layers_;  // of the axes whose ranks share layers, in the order of their ways
   std::int64_t ranks_of_axes_ = 1;
 };
 

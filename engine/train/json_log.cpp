@@ -30,6 +30,7 @@ void add(Json& line, const std::optional<HostCopies>& host) {
   if (!host) return;
   line["host_bytes_down"] = host->bytes.down;
   line["host_bytes_up"] = host->bytes.up;
+  if (host->total_s == 0) return;  // nobody has timed them
   line["host_copies_s"] = host->total_s;
   line["host_copies_exposed_s"] = host->exposed_s;
 }

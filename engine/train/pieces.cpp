@@ -312,15 +312,20 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
   }
 
   const std::vector<Held> held = gather_held(group, pieces);
+  // State that is offloaded from a GPU travels as that of the GPU does.
+  const auto part_here = [&](std::size_t piece, const Boxes& boxes) {
+    const Tensor part = part_of(pieces[piece], boxes);
+    return device.numbers() == Numbers::away ? to_device(part, device) : part;
+  };
   for (const Assembly& one : plan_assembly(held, to)) {
     const bool mine = group.rank() == to;
     const Tensor value = mine ? empty(one.like->shape, one.like->dtype, device) : Tensor();
     for (const auto& [from, boxes] : one.taken) {
       const bool held_here = from->rank == group.rank();
-      if (!mine && held_here) group.send(part_of(pieces[from->place], boxes).view({-1}), to);
+      if (!mine && held_here) group.send(part_here(from->place, boxes).view({-1}), to);
       if (!mine) continue;
-      const Tensor part = held_here ? part_of(pieces[from->place], boxes)
-                                    : empty({numel_of(boxes)}, from->dtype, device);
+      const Tensor part =
+          held_here ? part_here(from->place, boxes) : empty({numel_of(boxes)}, from->dtype, device);
       if (!held_here) group.recv(part, from->rank);
       place(part, boxes, value);
     }

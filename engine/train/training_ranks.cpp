@@ -14,15 +14,33 @@ TrainingRanks::TrainingRanks(comm::ProcessGroup& all, const mesh::AxisSizes& siz
   if (sizes == sizes_) return;  // on thousands of ranks, no plan is made for what is known
   sizes_ = sizes;
   at_ = mesh::place_of(all, sizes);
-  if (sizes.dp < all.size()) replicas_ = along({mesh::Axis::dp});
-  if (sizes.tp == 1) return;
+  using mesh::Axis;
+  if (sizes.dp * sizes.cp < all.size()) replicas_ = along({Axis::dp, Axis::cp});
+  if (sizes.tp == 1 && sizes.cp == 1) return;
   in_layers_ = std::make_shared<collectives::Communication>();
-  layer_ = collectives::make_timed_group(along({mesh::Axis::tp}), *in_layers_);
+  if (sizes.tp > 1) layer_ = collectives::make_timed_group(along({Axis::tp}), *in_layers_);
+  if (sizes.cp == 1) return;
+  readers_ = along({Axis::dp});
+  sequence_ = collectives::make_timed_group(along({Axis::cp}), *in_layers_);
 }
 
 collectives::Communication TrainingRanks::take_layer_communication() const {
   if (!in_layers_) return {};
   return std::exchange(*in_layers_, {});
+}
+
+std::int64_t TrainingRanks::bytes_sent_in_layers() const {
+  std::int64_t bytes = 0;
+  for (const comm::ProcessGroup* group : {layer(), sequence()}) {
+    if (group != nullptr) bytes += group->traffic().bytes_sent;
+  }
+  return bytes;
+}
+
+bool TrainingRanks::counts_in_norm(const mesh::GradientKind& gradient) const {
+  mesh::Coordinates at = at_;
+  at.cp = 0;
+  return mesh::counts_in_norm(gradient, at);
 }
 
 std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {

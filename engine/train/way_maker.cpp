@@ -13,12 +13,12 @@ std::unique_ptr<Strategy> WayMaker::make(Making&) const {
   throw ContractError("this way makes no strategy; it belongs into another slot");
 }
 
-std::shared_ptr<const nn::LayerMaker> WayMaker::make_layers(Making&) const {
+WayMaker::Layers WayMaker::make_layers(Making&, Layers) const {
   throw ContractError("this way makes no layers; it belongs into another slot");
 }
 
-std::shared_ptr<const nn::LayerMaker> WayMaker::make_layers(const Arguments&,
-                                                            comm::ProcessGroup&) const {
+WayMaker::Layers WayMaker::make_layers(const Arguments&, const nn::ModelSpec&, comm::ProcessGroup&,
+                                       Layers) const {
   throw ContractError("this way makes no layers; it belongs into another slot");
 }
 

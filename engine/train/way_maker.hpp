@@ -27,6 +27,7 @@ struct Making {
   double clip_norm = 0;              // bound on the averaged gradient's global norm; 0: none
   int ranks_per_node = 0;            // 0: all are on one
   WatchHook watch{};                 // of buckets that travel; nobody watches where it is empty
+  collectives::WatchWork watch_collectives{};  // of shards, likewise
   // A sentence for the person who watches, at once; also from a strand beside the training.
   std::function<void(const std::string&)> tell{};
   // Called once, on a rank that the others do without from then on.
@@ -66,10 +67,13 @@ class WayMaker {
                                                            std::uint64_t seed) const;
 
   // A way in the slot axis: the maker of the layers that its ranks compute together.
-  virtual std::shared_ptr<const nn::LayerMaker> make_layers(Making& making) const;
-  // The same on a group that is given, which must outlive the layers.
-  virtual std::shared_ptr<const nn::LayerMaker> make_layers(const Arguments& arguments,
-                                                            comm::ProcessGroup& layer) const;
+  //   inner  of the axes that are declared before; none: there is none of them. Layers of several
+  //          axes are made by the last maker, which knows the one before
+  using Layers = std::shared_ptr<nn::LayerMaker>;
+  virtual Layers make_layers(Making& making, Layers inner) const;
+  // The same on a group along the axis that is given, which must outlive the layers.
+  virtual Layers make_layers(const Arguments& arguments, const nn::ModelSpec& model,
+                             comm::ProcessGroup& group, Layers inner) const;
 
   // Throws once, before any rank is started, what each rank would throw.
   //   Throws  UsageError

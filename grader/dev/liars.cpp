@@ -13,12 +13,15 @@ const std::vector<Liar>& liars() {
       {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
       {"fully_sharded", "hoards", {8}},
       {"prefetching_loader", "hoards", {2, 5}},
+      {"ring_attention", "computes_unseen", {11}},
+      {"ring_attention", "hoards", {10}},
       {"row_parallel_linear", "hoards", {11}},
       {"run_stage", "computes_in_no_time", {14}},
       {"run_stage", "hoards", {13}},
       {"sequence_parallel_region", "hoards", {13}},
       {"vocab_parallel_cross_entropy", "hoards", {11}},
       {"zero_1_optimizer", "hoards", {8}},
+      {"zero_1_optimizer", "scratch", {8}},
       {"zero_2_gradients", "hoards", {10}},
   };
   return all;

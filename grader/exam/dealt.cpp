@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
@@ -22,11 +23,7 @@ class WrongPiece {
     const auto places = deal_.places(rank_);
     if (places[at] == Dealt::padding) return expected_.padding;
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
-    if (expected_.mistakes) {
-      for (const auto& mistake : expected_.mistakes(rank_)) {
-        if (is(deal_.piece(rank_, mistake.gives))) return mistake.cause;
-      }
-    }
+    if (auto usual = usual_mistake()) return *usual;
     for (int other = 0; other < deal_.ranks(); ++other) {
       if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
       if (!is(deal_.piece(other, expected_.whole))) continue;
@@ -39,12 +36,133 @@ class WrongPiece {
                    " the right one in the whole: a start was counted wrongly, as with "
                    "padding left out or counted twice")};
     }
+    if (auto multiple = multiple_of_right()) return *multiple;
+    if (is(sum_of_pieces())) {
+      return {"pieces_summed",
+              "it is the sum of all ranks' pieces; these are other elements of the whole, and no "
+              "terms of a sum, so nothing is reduced here"};
+    }
+    if (auto elsewhere = elements_of_other_places()) return *elsewhere;
     return expected_.otherwise;
   }
 
  private:
+  using Numbers = std::vector<double>;
+
+  std::optional<Cause> usual_mistake() const {
+    if (!expected_.mistakes) return std::nullopt;
+    const auto mine = expected_.mistakes(rank_);
+    for (const auto& mistake : mine) {
+      if (is(deal_.piece(rank_, mistake.gives))) return mistake.cause;
+    }
+    for (const auto& mistake : mine) {
+      if (auto twice = twice_what_is_missing(mistake)) return twice;
+    }
+    return other_operator(mine);
+  }
+
+  // A mistake that leaves a bias out tells what the bias adds.
+  std::optional<Cause> twice_what_is_missing(const Mistake<Numbers>& mistake) const {
+    Numbers twice = expected_.whole;
+    const std::string& name = mistake.cause.name;
+    if (!name.starts_with("no_") || mistake.gives.size() != twice.size()) return std::nullopt;
+    for (std::size_t e = 0; e < twice.size(); ++e) twice[e] += twice[e] - mistake.gives[e];
+    if (!is(deal_.piece(rank_, twice))) return std::nullopt;
+    return Cause{name.substr(3) + "_twice", text("the ", name.substr(3), " is in it twice")};
+  }
+
+  // A mistake that a rank makes by itself gives its term of a sum.
+  std::optional<Cause> other_operator(const std::vector<Mistake<Numbers>>& mine) const {
+    std::vector<std::vector<Mistake<Numbers>>> of_ranks;
+    for (int rank = 0; rank < deal_.ranks(); ++rank) of_ranks.push_back(expected_.mistakes(rank));
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      Numbers largest = mine[k].gives, smallest = largest;
+      for (const auto& others : of_ranks) {
+        if (others.size() != mine.size() || others[k].gives.size() != largest.size()) continue;
+        for (std::size_t e = 0; e < largest.size(); ++e) {
+          largest[e] = std::max(largest[e], others[k].gives[e]);
+          smallest[e] = std::min(smallest[e], others[k].gives[e]);
+        }
+      }
+      const bool is_largest = is(deal_.piece(rank_, largest));
+      if (!is_largest && !is(deal_.piece(rank_, smallest))) continue;
+      return Cause{"other_operator",
+                   text("of the ranks' terms it is the ", is_largest ? "largest" : "smallest",
+                        ", where their sum is needed: ReduceOp::sum")};
+    }
+    return std::nullopt;
+  }
+
+  // The piece may be the right one, times a number.
+  std::optional<Cause> multiple_of_right() const {
+    const Numbers right = deal_.piece(rank_, expected_.whole);
+    const auto one = std::ranges::max_element(
+        right, {}, [](double value) { return std::isfinite(value) ? std::fabs(value) : 0; });
+    if (one == right.end() || *one == 0 || !std::isfinite(*one)) return std::nullopt;
+    const double factor = seen_[static_cast<std::size_t>(one - right.begin())] / *one;
+    Numbers scaled = right;
+    for (double& value : scaled) value *= factor;
+    if (!std::isfinite(factor) || !is(scaled)) return std::nullopt;
+    if (factor == 0) {
+      return Cause{"all_zero",
+                   "all of it is 0 on this rank: nothing was written there, or it was made 0"};
+    }
+    if (std::fabs(factor - 1) < 1e-4) {
+      return Cause{"last_digits",
+                   "only the last digits are wrong: on the way, a number went through a smaller "
+                   "type, or was rounded once too often"};
+    }
+    if (std::ssize(right) < 2) return std::nullopt;  // one number is a multiple of any other
+    const double ranks = deal_.ranks(), times = std::round(factor), part = std::round(1 / factor);
+    const std::string by =
+        text("all of it is ", number(std::round(factor * 1e4) / 1e4), " times the right one: ");
+    if (times > 1 && std::fabs(factor - times) < 1e-4) {
+      return Cause{
+          "too_large",
+          text(by, times == ranks ? "a sum over the ranks is taken once too often, or " : "",
+               "it is added to itself, or never divided")};
+    }
+    if (part > 1 && std::fabs(1 / factor - part) < 1e-4) {
+      return Cause{"too_small", text("all of it is 1/", part, " of the right one: it is divided",
+                                     part == ranks ? " by the number of ranks" : "",
+                                     " once too often, or a sum lacks equal terms")};
+    }
+    return Cause{"other_factor", text(by, "it is multiplied or divided by a wrong number")};
+  }
+
+  Numbers sum_of_pieces() const {
+    Numbers sum = deal_.piece(0, expected_.whole);
+    for (int rank = 1; rank < deal_.ranks(); ++rank) {
+      const Numbers piece = deal_.piece(rank, expected_.whole);
+      if (piece.size() != sum.size()) return {};
+      for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += piece[e];
+    }
+    return deal_.ranks() > 1 ? sum : Numbers();
+  }
+
+  // Each wrong element is right at another place. Numbers that are drawn from a few say nothing.
+  std::optional<Cause> elements_of_other_places() const {
+    if (expected_.dtype != DType::float64) return std::nullopt;
+    std::multimap<double, std::size_t> by_value;
+    for (std::size_t e = 0; e < expected_.whole.size(); ++e)
+      by_value.emplace(expected_.whole[e], e);
+    const Numbers right = deal_.piece(rank_, expected_.whole);
+    std::optional<std::size_t> first;
+    for (std::size_t e = 0; e < seen_.size(); ++e) {
+      const double slack = near_enough(seen_[e]);
+      if (std::fabs(seen_[e] - right[e]) <= slack) continue;
+      const auto from = by_value.lower_bound(seen_[e] - slack);
+      if (from == by_value.end() || from->first > seen_[e] + slack) return std::nullopt;
+      if (!first) first = from->second;
+    }
+    if (!first) return std::nullopt;
+    return Cause{"other_places",
+                 text("every wrong element is the right one of another place: this one is ",
+                      deal_.name_of(static_cast<std::int64_t>(*first)))};
+  }
+
   bool is(std::span<const double> other) const {
-    return !first_difference(seen_, other, tolerance_for(other));
+    return other.size() == seen_.size() && !first_difference(seen_, other, tolerance_for(other));
   }
   std::vector<double> tolerance_for(std::span<const double> other) const {
     std::vector<double> all;
@@ -56,21 +174,23 @@ class WrongPiece {
     const bool wide = expected_.dtype == DType::float64;
     return wide ? 1e-6 * std::fabs(value) + 1e-12 : 1e-4 * std::fabs(value) + 1e-5;
   }
-  // The distance by which all elements are moved in the whole, or 0.
+  // The distance by which all elements are moved in the whole, or 0. Those at the ends of the whole
+  // may come from nowhere, and most must not.
   std::int64_t moved() const {
     const auto places = deal_.places(rank_);
     const std::int64_t count = std::ssize(expected_.whole);
     for (std::int64_t k = 1; k <= 2 * moved_max; ++k) {
       const std::int64_t by = k % 2 == 1 ? (k + 1) / 2 : -k / 2;
-      bool fits = true, any = false;
+      bool fits = true;
+      std::size_t matched = 0;
       for (std::size_t e = 0; e < seen_.size() && fits; ++e) {
         const std::int64_t from = places[e] + by;
         if (places[e] == Dealt::padding || from < 0 || from >= count) continue;
         const double right = expected_.whole[static_cast<std::size_t>(from)];
         fits = std::fabs(seen_[e] - right) <= near_enough(right);
-        any = true;
+        ++matched;
       }
-      if (fits && any) return by;
+      if (fits && 2 * matched > seen_.size()) return by;
     }
     return 0;
   }
@@ -93,13 +213,18 @@ std::vector<double> Dealt::piece(int rank, std::span<const double> whole) const 
 
 std::string Dealt::where(int rank, std::size_t element) const {
   const std::string of_piece = text("element ", element, " on rank ", rank);
-  std::int64_t left = places(rank)[element];
-  if (left == padding) return of_piece + ", which is padding";
+  const std::int64_t place = places(rank)[element];
+  if (place == padding) return of_piece + ", which is padding";
+  const std::string name = name_of(place);
+  return name.empty() ? of_piece : text(of_piece, ", which is ", name);
+}
+
+std::string Dealt::name_of(std::int64_t place) const {
   for (const Whole& whole : wholes_) {
-    if (left < whole.count) return text(of_piece, ", which is element ", left, " of ", whole.name);
-    left -= whole.count;
+    if (place < whole.count) return text("element ", place, " of ", whole.name);
+    place -= whole.count;
   }
-  return of_piece;
+  return "";
 }
 
 Dealt deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts) {

@@ -39,6 +39,8 @@ class Dealt {
   std::vector<double> piece(int rank, std::span<const double> whole) const;
   // "element 3 on rank 1, which is element 5 of parameter 2", or "…, which is padding".
   std::string where(int rank, std::size_t element) const;
+  // "element 5 of parameter 2"
+  std::string name_of(std::int64_t place) const;
 
  private:
   std::vector<Whole> wholes_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
@@ -69,6 +70,28 @@ LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks) {
   LayerPart part = cut_along(name, all, 0, ranks);
   part.shapes.assign(static_cast<std::size_t>(ranks), shape);
   return part;
+}
+
+OfRanks pieces_of(const LayerPart& part, const Numbers& whole) {
+  OfRanks all;
+  for (int rank = 0; std::cmp_less(rank, part.shapes.size()); ++rank) {
+    all.push_back(part.deal.piece(rank, whole));
+  }
+  return all;
+}
+
+Numbers whole_of(const LayerPart& part, const OfRanks& pieces, int rank) {
+  Numbers whole(static_cast<std::size_t>(part.count));
+  const auto put = [&](int of) {
+    const auto places = part.deal.places(of);
+    const Numbers& piece = pieces[static_cast<std::size_t>(of)];
+    for (std::size_t e = 0; e < places.size(); ++e) {
+      whole[static_cast<std::size_t>(places[e])] = piece[e];
+    }
+  };
+  for (int other = 0; std::cmp_less(other, pieces.size()); ++other) put(other);
+  put(rank);
+  return whole;
 }
 
 std::string LayerProblem::in_words() const {

@@ -37,6 +37,12 @@ LayerPart cut_along(const std::string& name, const Axes& shape, std::size_t axis
 // Each rank has a tensor of this shape for itself; the whole is theirs, one after the other.
 LayerPart own_of_each(const std::string& name, const Axes& shape, int ranks);
 
+// A tensor's pieces on all ranks, by rank; and the pieces in their places, where of several pieces
+// for one place that of `rank` is the one that counts.
+using OfRanks = std::vector<Numbers>;
+OfRanks pieces_of(const LayerPart& part, const Numbers& whole);
+Numbers whole_of(const LayerPart& part, const OfRanks& pieces, int rank);
+
 struct LayerNumbers {
   std::vector<Numbers> outputs{}, input_gradients{};  // by pass
   std::vector<Numbers> parameter_gradients{};         // of all passes together

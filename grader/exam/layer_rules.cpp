@@ -261,7 +261,8 @@ const Cause other_derivative{"other_gradient",
 void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                    const LayerService& seen) {
   const Cause other{"other_output",
-                    "it is made of other pieces, or its elements lie in other places"};
+                    "it is no other part of the output and no multiple of it, so something else "
+                    "was computed, or something is missing"};
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {

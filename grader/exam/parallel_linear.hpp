@@ -55,60 +55,121 @@ std::vector<Problem> smaller_linear(const Problem& p, std::int64_t cut) {
   return offered;
 }
 
-// The situations, types and orders that every linear layer is asked about: `judge_one` judges a
-// problem of an exam, which draws it for so many ranks.
+// The checks of every exam of a linear layer, and parts of an exam's own.
 template <typename Problem>
 struct LinearChecks {
-  std::function<Problem(CaseRunner&, int ranks)> usual;
-  std::function<void(CaseRunner&, const Problem&, Situations)> judge_one;
+  std::function<Problem(CaseRunner&, int ranks)> usual;  // draws a problem for so many ranks
+  std::function<LayerContract<Problem>(CaseRunner&)> contract_of;
 
-  void any_shape(CaseRunner& runner) const {
-    for (const Axes& lead : {Axes{}, {0}, {1}, {2, 3}}) {
-      Problem p = usual(runner, 3);
-      p.lead = lead;
-      Situations asked;
-      if (lead.size() == 2) asked = {Situation::shapes};  // x of one dimension came before
-      judge_one(runner, p, asked);
-      p.biased = false;
-      judge_one(runner, p, {});
-    }
+  void judge_one(CaseRunner& runner, const Problem& p, const Situations& asked = {}) const {
+    judge(runner, contract_of(runner), p, {}, asked);
   }
-  void any_type(CaseRunner& runner) const {
-    for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-      Problem p = usual(runner, 3);
-      p.dtype = dtype;
-      judge_one(runner, p, {});
-    }
+
+  Check every_size(const std::string& sentence) const {
+    return {sentence, [this](CaseRunner& runner) {
+              for (const int n : rank_counts) judge_one(runner, usual(runner, n));
+            }};
   }
-  void odd_values(CaseRunner& runner) const {
-    for (const Odd odd : every_odd) {
-      Problem p = usual(runner, 3);
-      p.odd = odd;
-      judge_one(runner, p, {});
-      p.odd_in = LayerProblem::Where::gradient;
-      judge_one(runner, p, {});
-    }
+  Check any_type() const {
+    return {"float32, bfloat16 and float16", [this](CaseRunner& runner) {
+              for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+                Problem p = usual(runner, 3);
+                p.dtype = dtype;
+                judge_one(runner, p);
+              }
+            }};
   }
-  void several_passes(CaseRunner& runner) const {
-    Problem p = usual(runner, 3);
-    p.back = {2, 0, 1};
-    judge_one(runner, p, {});
-    p.walk = LayerWalk::in_halves;
-    p.back = {1, 0};
-    judge_one(runner, p, {});
-    p = usual(runner, 2);
-    p.input = LayerInput::constant;
-    judge_one(runner, p, {});
-    p.walk = LayerWalk::in_halves;
-    judge_one(runner, p, {});
+  Check odd_values() const {
+    return {"NaN and infinity show in what they go into, and nowhere else",
+            [this](CaseRunner& runner) {
+              for (const Odd odd : every_odd) {
+                Problem p = usual(runner, 3);
+                p.odd = odd;
+                judge_one(runner, p);
+                p.odd_in = LayerProblem::Where::gradient;
+                judge_one(runner, p);
+              }
+            }};
   }
-  void refusals(CaseRunner& runner) const {
-    for (const Misfit misfit : {Misfit::inputs, Misfit::bias}) {
-      Problem p = usual(runner, 3);
-      p.walk = LayerWalk::refused;
-      p.misfit = misfit;
-      judge_one(runner, p, {});
-    }
+  // Further passes are the exam's own.
+  Check several_passes(void (*further)(CaseRunner&)) const {
+    return {
+        "several passes in flight, in any order; backward in two halves; an x that is a constant",
+        [this, further](CaseRunner& runner) {
+          Problem p = usual(runner, 3);
+          p.back = {2, 0, 1};
+          judge_one(runner, p);
+          p.walk = LayerWalk::in_halves;
+          p.back = {1, 0};
+          judge_one(runner, p);
+          p = usual(runner, 2);
+          p.input = LayerInput::constant;
+          judge_one(runner, p);
+          p.walk = LayerWalk::in_halves;
+          judge_one(runner, p);
+          further(runner);
+        }};
+  }
+  // Further shapes are the exam's own.
+  Check any_shape(void (*further)(CaseRunner&)) const {
+    return {"x of one to three dimensions, without rows, without a bias",
+            [this, further](CaseRunner& runner) {
+              for (const Axes& lead : {Axes{}, {0}, {1}, {2, 3}}) {
+                Problem p = usual(runner, 3);
+                p.lead = lead;
+                Situations asked;
+                // x of one dimension came before
+                if (lead.size() == 2) asked = {Situation::shapes};
+                judge_one(runner, p, asked);
+                p.biased = false;
+                judge_one(runner, p);
+              }
+              further(runner);
+            }};
+  }
+  // The problem is drawn for three ranks.
+  void in_a_subgroup(CaseRunner& runner, Problem p) const {
+    p.members = whole_world(8);
+    p.members.ranks = {6, 1, 4};
+    play_twice(runner, contract_of(runner), p);
+  }
+  Check refusals() const {
+    return {"shapes that do not fit are refused before anything is sent",
+            [this](CaseRunner& runner) {
+              for (const Misfit misfit : {Misfit::inputs, Misfit::bias}) {
+                Problem p = usual(runner, 3);
+                p.walk = LayerWalk::refused;
+                p.misfit = misfit;
+                judge_one(runner, p);
+              }
+            }};
+  }
+  Check lost_peers() const {
+    return {"when a peer is lost, a rank throws CommError",
+            [this](CaseRunner& runner) {
+              judge_lost_peers(runner, contract_of(runner), usual(runner, 3));
+            },
+            {},
+            Asks::cost};
+  }
+  // A rank holds a quarter of a matrix of 256 MB while it goes forward; of one of 16 MB, it has as
+  // much of the gradient in the end. They are small ones, of which each number stands for many.
+  //   of_what, share_of  as compare_with_memory
+  void memory(CaseRunner& runner, const DenseSizes& small, const std::string& of_what,
+              std::int64_t (*share_of)(const Problem&),
+              void (*cost)(CaseRunner&, const Played&, const Problem&)) const {
+    Problem p = usual(runner, 4);
+    p.dtype = DType::float32;
+    p.inputs = small.inputs, p.outputs = small.outputs;
+    p.lead = {small.rows};
+    auto contract = contract_of(runner);
+    contract.compare = compare_with_memory<Problem>(of_what, share_of);
+    p.fill = 256;
+    p.walk = LayerWalk::forward;
+    judge(runner, contract, p, cost);
+    p.fill = 64;
+    p.walk = LayerWalk::whole;
+    judge(runner, contract, p, cost);
   }
 };
 

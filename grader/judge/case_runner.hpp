@@ -88,6 +88,10 @@ class CaseRunner {
   std::optional<std::int64_t> memory_bytes(int rank) const {
     return host_ ? host_->memory_bytes(rank) : std::nullopt;
   }
+  // The most that it held at any moment since the last time (ProcessHost::take_peak_bytes).
+  std::optional<std::int64_t> take_peak_bytes(int rank) {
+    return host_ ? host_->take_peak_bytes(rank) : std::nullopt;
+  }
   // Plays a case that is none of the exam's: it has no number, and nobody reads its results. For a
   // check that has to know what an undisturbed run does before it disturbs it.
   //   Requires  plays_next()

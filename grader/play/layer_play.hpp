@@ -12,8 +12,7 @@
 #include <functional>
 
 #include "engine/autograd/tape.hpp"
-#include "grader/play/ask.hpp"
-#include "grader/play/ranks_play.hpp"
+#include "grader/play/computing_port.hpp"
 
 namespace lockstep::grader {
 
@@ -189,32 +188,6 @@ class Filler {
   std::size_t width_;
 };
 
-// Lets virtual time pass for what the rank has computed since its last request, a nanosecond for
-// each floating-point operation: what is started before a product travels while it runs.
-class ComputingPort final : public sim::Port {
- public:
-  explicit ComputingPort(sim::Port& port) : port_(port) {}
-  void computes_on(const Device* device) {
-    device_ = device;
-    told_ = device == nullptr ? 0 : device->flops();
-  }
-
-  using Port::call;
-  sim::Reply call(const sim::Request& request) override {
-    if (device_ != nullptr && device_->flops() > told_) {
-      const double seconds = (device_->flops() - told_) * 1e-9;
-      told_ = device_->flops();
-      pass_time(port_, seconds);
-    }
-    return port_.call(request);
-  }
-
- private:
-  sim::Port& port_;
-  const Device* device_ = nullptr;
-  double told_ = 0;
-};
-
 // A layer: what it computes, and what it does once when all passes are back, if anything.
 struct PlayedFunctions {
   std::function<Value(Tape&, const Value&)> forward;
@@ -359,25 +332,11 @@ class PlayedLayer {
 
 // make(group, parameters, case) is the layer: PlayedFunctions, or the first of them.
 inline Bytes play_layer(sim::PlayerCase& played, const auto& make) {
-  ComputingPort computing(played.port);
-  sim::PlayerCase timed{computing, played.strands, played.rank, played.ranks, played.input};
-  const auto run = [&](comm::ProcessGroup& group, const LayerCase& c, Device& device,
-                       sim::Port& port) {
-    PlayedLayer layer(c, device, port);
-    computing.computes_on(&device);
-    LayerReport report;
-    try {
-      report = layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
-    } catch (...) {
-      computing.computes_on(nullptr);
-      throw;
-    }
-    computing.computes_on(nullptr);
-    return report;
-  };
-  Bytes report = play_in_group<LayerCase>(timed, run);
-  played.gave_up = std::move(timed.gave_up);
-  return report;
+  return play_computing<LayerCase>(
+      played, [&](comm::ProcessGroup& group, const LayerCase& c, Device& device, sim::Port& port) {
+        PlayedLayer layer(c, device, port);
+        return layer.run(PlayedFunctions{make(group, layer.parameters(), c)});
+      });
 }
 
 }  // namespace lockstep::grader

@@ -13,30 +13,32 @@ namespace lockstep::grader {
 struct Moment {
   static constexpr const char* service = "moments";
   std::uint32_t step = 0;
-  std::int64_t held_bytes = 0;  // alive now, beside those of the adapter
+  // Beside those of the adapter: alive now, and the most within the call.
+  std::int64_t held_bytes = 0, peak_bytes = 0;
 };
 template <typename Archive>
 void fields(Archive& archive, Moment& moment) {
-  archive(moment.step, moment.held_bytes);
+  archive(moment.step, moment.held_bytes, moment.peak_bytes);
 }
 
 // Tells of each moment of a part on this device. What is alive there when it is made is the
 // adapter's.
 class Moments {
  public:
-  Moments(const Device& device, sim::Port& port)
+  Moments(Device& device, sim::Port& port)
       : device_(device), port_(port), own_bytes_(device.bytes_now()) {}
 
-  void is_made() { tell(port_, Moment{0, held()}); }
+  void is_made() { tell(port_, Moment{0, held(), held()}); }
   void call(const auto& part) {
+    device_.reset_peak();
     part();
-    tell(port_, Moment{++step_, held()});
+    tell(port_, Moment{++step_, held(), device_.bytes_peak() - own_bytes_});
   }
 
  private:
   std::int64_t held() const { return device_.bytes_now() - own_bytes_; }
 
-  const Device& device_;
+  Device& device_;
   sim::Port& port_;
   std::int64_t own_bytes_;
   std::uint32_t step_ = 0;

@@ -26,5 +26,6 @@ trace() {  # PROGRAM NAME CLUSTER OPTION…
   trace train-zero "nothing is gathered ahead" h100 --ranks 16 --batch-size 2 --zero 3 --prefetch 0
   trace train-zero "one unit is gathered ahead" h100 --ranks 16 --batch-size 2 --zero 3
   trace train-zero "two units are gathered ahead" h100 --ranks 16 --batch-size 2 --zero 3 --prefetch 2
-} | awk -v with="H100, bfloat16, 794 TFLOP/s" -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/prefetch.awk" \
-  >"$here/prefetch.svg"
+} | awk -v with="H100, bfloat16, 794 TFLOP/s" -v tick=100 -v digits=0 \
+  -v kinds="forward backward optimizer all_gather reduce_scatter" \
+  -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/../step.awk" >"$here/prefetch.svg"

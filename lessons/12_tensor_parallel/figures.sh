@@ -20,5 +20,6 @@ trace() {  # NAME OPTION…
 {
   trace "tensor parallelism" --tp 8
   trace "with sequence parallelism" --tp 8 --sp
-} | awk -v with="H100, bfloat16, 794 TFLOP/s" -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/step.awk" \
-  >"$here/step.svg"
+} | awk -v with="H100, bfloat16, 794 TFLOP/s" -v tick=2 -v digits=1 \
+  -v kinds="forward backward optimizer all_reduce all_gather reduce_scatter" \
+  -f "$here/../trace.awk" -f "$here/../chart.awk" -f "$here/../step.awk" >"$here/step.svg"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "engine/checkpoint/safetensors.hpp"
 #include "grader/course/command.hpp"
@@ -141,6 +142,39 @@ TEST_CASE("train gpt: saved by two stages, it is read by generate and goes on wi
   // Nine updates that each round anew, in float64.
   CHECK(apart(apps, "one.safetensors", "whole.safetensors") <= 1e-9);
   CHECK(apart(apps, "two.safetensors", "whole.safetensors") <= 1e-9);
+}
+
+TEST_CASE(
+    "train gpt: ranks share its layers, and one rank has their weights and goes on with them") {
+  const Apps apps;
+  const auto train = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--dtype", "float64", "--clip", "0.5"});
+    const auto result = apps.train(words);
+    CAPTURE(result.output);
+    REQUIRE(result.exit_code == 0);
+    return result.output;
+  };
+  train({"--steps", "9", "--export", "whole.safetensors"});
+  train({"--steps", "9", "--tp", "2", "--export", "shared.safetensors"});
+  train({"--steps", "5", "--tp", "2", "--sp", "--checkpoint", "run"});
+  CHECK_THAT(
+      train({"--steps", "9", "--checkpoint", "run", "--resume", "--export", "rest.safetensors"}),
+      contains("continues at step 5: 20 of the "));
+  CHECK(apart(apps, "shared.safetensors", "whole.safetensors") <= 1e-9);
+  CHECK(apart(apps, "rest.safetensors", "whole.safetensors") <= 1e-9);
+}
+
+TEST_CASE("train gpt: the log tells the hash of its text, which another text changes") {
+  const Apps apps;
+  const auto hash = [&] {
+    REQUIRE(apps.train({"--steps", "1", "--log", "run.jsonl"}).exit_code == 0);
+    const std::string log = apps.file("run.jsonl");
+    return nlohmann::json::parse(log.substr(0, log.find('\n'))).at("data_hash");
+  };
+  const auto first = hash();
+  CHECK(hash() == first);
+  write_text(apps.scratch.path() / "ring.txt", apps.file("ring.txt") + "and stops\n");
+  CHECK(hash() != first);
 }
 
 TEST_CASE("train gpt: a place beyond the data is a matter of the file that says it") {

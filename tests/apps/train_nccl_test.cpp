@@ -251,6 +251,36 @@ TEST_CASE("train over NCCL on paper: sharded state, gloo's losses") {
   check_two_ranks({"--zero", "2"}, float32_rounding);
   check_two_ranks({"--fsdp", "full_shard", "--shards", "rows"}, float32_rounding);
 }
+TEST_CASE("train over NCCL on paper: layers that two ranks share, gloo's losses") {
+  check_two_ranks({"--tp", "2"}, float32_rounding);
+  check_two_ranks({"--tp", "2", "--sp", "--recompute"}, float32_rounding);
+}
+TEST_CASE("train over NCCL on paper: shared layers in stages and in shards, gloo's losses",
+          "[.all]") {
+  for (const Words& way : {Words{"--pp", "2"}, Words{"--fsdp", "full_shard"}}) {
+    const Words world = Words{"--ranks", "4", "--tp", "2", "--sp"} + way;
+    CAPTURE(way);
+    const Run nccl = train(world + on_paper);
+    check_beside(nccl, train(world), float32_rounding);
+    check_no_findings(nccl, 4);
+  }
+}
+TEST_CASE("train over NCCL on paper: state on the host, gloo's losses, in the stream's order") {
+  check_two_ranks({"--zero", "2", "--offload", "optimizer"}, float32_rounding);
+  check_two_ranks({"--fsdp", "full_shard", "--offload", "all", "--accumulate", "2"},
+                  float32_rounding);
+  // What lies on the host is saved with what lies on the GPU, and one rank goes on from it.
+  const lockstep::test::Scratch scratch;
+  const Words folder{"--checkpoint", (scratch.path() / "run").string()};
+  const Run saved =
+      train(Words{"--ranks", "2", "--zero", "1", "--offload", "optimizer"} + folder + on_paper);
+  CAPTURE(saved.result.output);
+  REQUIRE(saved.result.exit_code == 0);
+  const Run onwards = train(Words{"--ranks", "1", "--steps", "3", "--resume"} + folder);
+  CAPTURE(onwards.result.output);
+  REQUIRE(onwards.result.exit_code == 0);
+  CHECK(onwards.losses().front() < saved.losses().front());
+}
 TEST_CASE("train over NCCL on paper: each compression, gloo's losses") {
   for (const Words& way : compressions) check_two_ranks(way, a_code_apart);
 }

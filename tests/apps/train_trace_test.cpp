@@ -1,4 +1,6 @@
 // train --trace: the same lanes of simulated ranks and of real processes.
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/trace/data.hpp"
@@ -20,6 +22,9 @@ using Words = std::vector<std::string>;
 // The data of the page that a run leaves, or the reason why there is none.
 trace::Timeline traced(Words words) {
   const lockstep::test::Scratch scratch;
+  std::ofstream file(scratch.path() / "text.txt");
+  for (int i = 0; i < 20; ++i) file << "A rank gathers a unit, and frees it after its pass. ";
+  file.close();
   words.insert(words.begin(), LOCKSTEP_TRAIN);
   words.insert(words.end(), {"--trace", "run.html"});
   const auto ran = run_command(words, scratch.path(), lockstep::test::patient);
@@ -94,6 +99,46 @@ TEST_CASE("train on processes: rank 0 puts the lanes of all together, and leaves
     buckets += span.lane == Lane::communication;
   }
   CHECK(buckets >= 2 * 3);  // at least one a rank and step
+}
+
+// Ranks of two copies: shards are gathered and reduced between two neighbours, and then across.
+TEST_CASE("train on processes: the collectives of shards are in the timeline, unit by unit") {
+  const Words shards{"--model",       "gpt", "--layers",     "2",
+                     "--width",       "16",  "--heads",      "2",
+                     "--sequence",    "8",   "--data",       "text:text.txt",
+                     "--steps",       "3",   "--batch-size", "2",
+                     "--ranks",       "4",   "--fsdp",       "hybrid_shard",
+                     "--shard-ranks", "2"};
+  const trace::Timeline run = traced(shards);
+  for (int rank = 0; rank < 4; ++rank) {
+    CAPTURE(rank);
+    std::map<std::string, std::vector<trace::Span>> spans;
+    std::map<int, double> free_s;  // by queue
+    for (const trace::Span& span : run.spans) {
+      if (span.rank != rank || span.lane != Lane::communication) continue;
+      const std::string& name = run.names[span.name];
+      CHECK(span.bytes > 0);
+      CHECK(span.strand == (name.starts_with("all_reduce") ? 1 : 0));
+      CHECK(span.start_s >= free_s[span.strand]);
+      CHECK(span.end_s >= span.start_s);
+      free_s[span.strand] = span.end_s;
+      spans[name].push_back(span);
+    }
+    int units = 0;
+    for (; spans.contains(text("reduce_scatter of unit ", units)); ++units) {
+      CAPTURE(units);
+      const auto& reduced = spans.at(text("reduce_scatter of unit ", units));
+      const auto& across = spans.at(text("all_reduce of unit ", units));
+      REQUIRE(reduced.size() == 3);  // one a step
+      REQUIRE(across.size() == 3);
+      CHECK(spans.at(text("all_gather of unit ", units)).size() >= 3);
+      for (std::size_t step = 0; step < 3; ++step) {
+        CHECK(across[step].start_s >= reduced[step].end_s);
+        CHECK(across[step].bytes * 2 == reduced[step].bytes);
+      }
+    }
+    CHECK(units >= 4);
+  }
 }
 
 TEST_CASE("train: a timeline of another kind is refused before anything is trained") {

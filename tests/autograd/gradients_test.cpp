@@ -185,6 +185,16 @@ TEST_CASE("gradient of causal attention agrees with central differences") {
   }
 }
 
+TEST_CASE("gradient of attention to a block agrees with central differences") {
+  // Of the queries, the first sees nothing, and the last all.
+  const Positions queries{{0, 1}, {4, 3}}, keys{{1, 2}, {5, 2}};
+  for (const std::int64_t heads : {1, 2}) {
+    check({{2, 4, 4}, {2, 4, 8}}, [=](Tape& tape, const std::vector<Value>& v) {
+      return autograd::attention(tape, v[0], v[1], {heads, queries, keys});
+    });
+  }
+}
+
 TEST_CASE("gradients of view, transpose, narrow and concatenate agree with central differences") {
   check({{2, 3, 2}, {2, 1, 2}}, [](Tape& tape, const std::vector<Value>& v) {
     const std::vector<Value> parts = {v[0], v[1], v[0]};

@@ -86,6 +86,9 @@ TEST_CASE("lab bench: wrong usage is refused with what to type") {
   }
   refused({"train", "--ranks", "2", "--way", "both", "--peer", "ddp"}, "leave out --way");
   refused({"train", "--ranks", "2", "--peer", "ddp"}, "--peer ddp is DDP itself");
+  refused({"train", "--ranks", "2", "--way", "tp"}, "pass --model gpt-small or gpt");
+  refused({"train", "--ranks", "2", "--way", "tp", "--model", "gpt", "--peer", "ddp"},
+          "trains all ranks on one batch");
 }
 
 TEST_CASE("lab bench: a missing PyTorch is said, with the way to give one") {
@@ -182,6 +185,23 @@ TEST_CASE("lab bench: FSDP is measured beside DDP, in turns, and both train the 
       CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("by DDP"));
       CHECK_FALSE(row.contains("disagreement"));
     }
+  }
+}
+
+TEST_CASE("lab bench: ranks that share layers train on one batch as one rank does") {
+  const Bench bench;
+  bench.make_peer("5.731840", "5.174808");  // one process's
+  std::vector<std::string> words = bench.brief();
+  words[2] = "gpt-small";
+  words.insert(words.end(), {"--ranks", "2", "--way", "tp"});
+  const auto result = bench.run(words);
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find("{\n")));
+  CHECK_THAT(json.at("ours_is").get<std::string>(), test::contains("by tensor parallelism"));
+  for (const auto& row : json.at("rows")) {
+    CHECK_THAT(row.at("peer_is").get<std::string>(), test::contains("--way tp"));
+    CHECK_FALSE(row.contains("disagreement"));
   }
 }
 

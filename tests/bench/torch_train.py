@@ -2,11 +2,11 @@
 """The PyTorch side of ./lab bench train: one process, one thread, one model; it trains on a fixed
 batch and prints one JSON object. engine/apps/bench_train.cpp is the other side: equal models, equal
 first weights and equal batches (numbers() below), hence equal losses but for rounding. Started by
-the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, or of fully_shard
-(FSDP2) with --way fsdp, and rank 0 prints.
+the launcher, with --meet, it is one rank of DistributedDataParallel over Gloo, of fully_shard
+(FSDP2) with --way fsdp, or of parallelize_module with --way tp, and rank 0 prints.
 
     torch_train.py --model mlp|gpt-small|gpt [--steps K] [--repetitions R] [--warmup W]
-                   [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE] [--way ddp|fsdp]
+                   [--products mkl|mkl-as-intel|onednn] [--compile] [--meet FILE] [--way ddp|fsdp|tp]
                    [--device cpu|cuda] [--dtype float32|bfloat16]
     torch_train.py --model M --fastest     the variant that is fastest on this machine
 
@@ -19,6 +19,7 @@ are not Intel's. Two ways out are tried:
 torch.compile is no part of the trial: it takes half a minute, and never was the fastest.
 """
 import argparse
+import contextlib
 import ctypes
 import json
 import math
@@ -42,7 +43,7 @@ def options():
     parser.add_argument("--products", choices=["mkl", "mkl-as-intel", "onednn"], default="mkl")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--meet", help="a new file in which the ranks meet")
-    parser.add_argument("--way", choices=["ddp", "fsdp"], default="ddp")
+    parser.add_argument("--way", choices=["ddp", "fsdp", "tp"], default="ddp")
     parser.add_argument("--fastest", action="store_true")
     return parser.parse_args()
 
@@ -132,9 +133,25 @@ class Linear(nn.Linear):
     products = "mkl"
 
     def forward(self, x):
-        if Linear.products == "onednn":
-            return OneDnnLinear.apply(x, self.weight, self.bias)
-        return F.linear(x, self.weight, self.bias)
+        if Linear.products != "onednn":
+            return F.linear(x, self.weight, self.bias)
+        if hasattr(self.weight, "placements"):
+            return split_product(x, self.weight, self.bias)
+        return OneDnnLinear.apply(x, self.weight, self.bias)
+
+
+def split_product(x, weight, bias):
+    """F.linear of DTensors, which know no rule for an operation of ours: by columns if the weight
+    is split by rows, otherwise a sum over the ranks."""
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+    mesh = weight.device_mesh
+    if weight.placements[0] == Shard(0):
+        y = OneDnnLinear.apply(x.to_local(grad_placements=[Partial()]), weight.to_local(),
+                               None if bias is None else bias.to_local())
+        return DTensor.from_local(y, mesh, [Shard(-1)], run_check=False)
+    y = OneDnnLinear.apply(x.to_local(), weight.to_local(), None)
+    y = DTensor.from_local(y, mesh, [Partial()], run_check=False)
+    return y.redistribute(placements=[Replicate()]) + bias
 
 
 class Mlp(nn.Module):
@@ -152,16 +169,16 @@ class Mlp(nn.Module):
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
-        self.heads = heads
+        self.of_head = width // heads
         self.c_attn = Linear(width, 3 * width)
         self.c_proj = Linear(width, width)
 
     def forward(self, x):
-        b, t, c = x.shape
-        q, k, v = self.c_attn(x).view(b, t, 3, self.heads, c // self.heads).unbind(2)
+        b, t, _ = x.shape
+        q, k, v = self.c_attn(x).view(b, t, 3, -1, self.of_head).unbind(2)
         y = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2),
                                            v.transpose(1, 2), is_causal=True)
-        return self.c_proj(y.transpose(1, 2).reshape(b, t, c))
+        return self.c_proj(y.transpose(1, 2).reshape(b, t, -1))
 
 
 class FeedForward(nn.Module):
@@ -213,8 +230,9 @@ def set_weights(model):
 
 
 def of_rank(name):
-    """The stream of this rank's batch; rank 0's is that of a single process."""
-    return f"{name} {RANK}" if RANK else name
+    """The stream of this rank's batch; rank 0's is that of a single process, and of all ranks that
+    share layers."""
+    return f"{name} {RANK}" if RANK and ARGUMENTS.way != "tp" else name
 
 
 def make(name):
@@ -237,7 +255,48 @@ def make(name):
     return model, optimizer, text[:, :-1].contiguous(), text[:, 1:].reshape(-1), steps
 
 
+def split_layers(model):
+    """Tensor parallelism with as few collectives as PyTorch's documentation shows: layers by
+    columns, then by rows; the table and the logits by the vocabulary, for loss_parallel."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.parallel import (ColwiseParallel, RowwiseParallel,
+                                                   parallelize_module)
+    ranks = dist.get_world_size()
+    tied = model.lm_head.weight is model.wte.weight
+    for block in model.h:  # rows of rank 0's heads first: its queries, its keys, its values
+        for p in block.attn.c_attn.parameters():
+            p.data = p.data.unflatten(0, (3, ranks, -1)).transpose(0, 1).flatten(0, 2)
+    plan = {"wte": RowwiseParallel(input_layouts=Replicate()),
+            "lm_head": ColwiseParallel(output_layouts=Shard(-1), use_local_output=False)}
+    for layers in ["h.*.attn.c_attn", "h.*.mlp.c_fc"]:
+        plan[layers] = ColwiseParallel()
+    for layers in ["h.*.attn.c_proj", "h.*.mlp.c_proj"]:
+        plan[layers] = RowwiseParallel()
+    model = parallelize_module(model, init_device_mesh("cpu", (ranks,)), plan)
+    if tied:
+        model.lm_head.weight = model.wte.weight
+    return model
+
+
+def of_split_logits(way):
+    """In it, cross_entropy and its backward pass gather no logits."""
+    if RANKS == 1 or way != "tp":
+        return contextlib.nullcontext()
+    from torch.distributed.tensor.parallel import loss_parallel
+    return loss_parallel()
+
+
+def groups_of(model):
+    """An update of several tensors at once takes DTensors or others, so they are apart."""
+    split = [p for p in model.parameters() if hasattr(p, "placements")]
+    rest = [p for p in model.parameters() if not hasattr(p, "placements")]
+    return [{"params": group} for group in (split, rest) if group]
+
+
 def shared_by_ranks(model, way):
+    if way == "tp":
+        return split_layers(model)
     if way == "ddp":
         # The gradients are not copied back from the buckets, as ours are not.
         return nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
@@ -264,7 +323,7 @@ def measure(a):
     parameters = sum(p.numel() for p in model.parameters())
     if RANKS > 1:
         model = shared_by_ranks(model, a.way)
-    optimizer = make_optimizer(model.parameters())
+    optimizer = make_optimizer(groups_of(model))
     steps = a.steps or steps
 
     def loss_of(inputs, labels):
@@ -277,8 +336,9 @@ def measure(a):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(inputs, labels)
-        loss.backward()
+        with of_split_logits(a.way):
+            loss = loss_of(inputs, labels)
+            loss.backward()
         optimizer.step()
         return loss
 

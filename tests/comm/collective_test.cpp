@@ -94,3 +94,38 @@ TEST_CASE("collectives: the table says who brings and who gets how much, of ever
     }
   }
 }
+
+TEST_CASE("collectives: the small tensor may be its rank's part of the large one, and no other") {
+  CpuDevice host;
+  const Tensor all = zeros({ranks * n}, DType::float32, host);
+  const auto told = [&](int rank, const Tensor& mine, CollectiveKind kind) -> std::string {
+    Asked group(rank);
+    constexpr std::int64_t uneven[] = {n - 1, n, n + 1};
+    try {
+      if (kind == CollectiveKind::gather) group.gather(mine, all, root);
+      if (kind == CollectiveKind::scatter) group.scatter(all, mine, root);
+      if (kind == CollectiveKind::all_gather && mine.numel() == n) group.all_gather(mine, all);
+      if (kind == CollectiveKind::all_gather && mine.numel() != n) {
+        group.all_gather(mine, all, uneven);
+      }
+      if (kind == CollectiveKind::reduce_scatter) group.reduce_scatter(all, mine, ReduceOp::sum);
+    } catch (const ContractError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const CollectiveKind kind : {CollectiveKind::gather, CollectiveKind::scatter,
+                                    CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+    CAPTURE(sim::name_of(kind));
+    CHECK(told(root, all.narrow(root * n, n), kind) == "");
+    CHECK(told(root, zeros({n}, DType::float32, host), kind) == "");
+    CHECK_THAT(
+        told(root, all.narrow(2, n), kind),
+        test::contains("of rank 1 lies in the large one from element 2 on, but its part there "
+                       "begins at 5; pass that part"));
+    CHECK_THAT(told(root, all.narrow(root * n + 1, n), kind), test::contains("from element 6 on"));
+  }
+  CHECK(told(2, all.narrow(2 * n - 1, n + 1), CollectiveKind::all_gather) == "");
+  CHECK_THAT(told(2, all.narrow(2 * n - 2, n + 1), CollectiveKind::all_gather),
+             test::contains("its part there begins at 9"));
+}

@@ -40,7 +40,7 @@ train::Recipe recipe_of(const BarTask& task) {
   recipe.model.gpt = {.layers = task.layers,
                       .width = task.width,
                       .heads = 4,
-                      .sequence = 16,
+                      .sequence = task.sequence,
                       .vocabulary = task.vocabulary,
                       .head = task.head,
                       .dropout = task.dropout,
@@ -59,10 +59,10 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   CpuDevice device;
   const auto bytes = data::make_byte_tokenizer();
   // More than any run reads: the last step of an epoch may be padded, and one rank pads nothing.
-  const auto train_set = data::make_text(some_text(1, 500), *bytes, 16, 5);
+  const auto train_set = data::make_text(some_text(1, 500), *bytes, task.sequence, 5);
   LOCKSTEP_CHECK(train_set->size() >= task.steps * global_batch, "the text has ", train_set->size(),
                  " samples, too few for ", task.steps, " steps of ", global_batch);
-  const auto test_set = data::make_text(some_text(2, 1), *bytes, 16, 16);
+  const auto test_set = data::make_text(some_text(2, 1), *bytes, task.sequence, 16);
   const train::Recipe recipe = recipe_of(task);
   const auto strategy = make(group, device, recipe, task);
   const std::int64_t batches = strategy->position().shares * task.accumulate;

@@ -1,7 +1,7 @@
 // The bar that every way to train must pass: N ranks do what one rank does with the same samples.
 // A course is what a run left behind; two courses are compared number by number.
-//   GPT of 4 layers (or more), width 64 (or less), 4 heads, 16 tokens, on text; a global batch that
-//   the ranks share evenly
+//   GPT of 4 layers (or more), width 64 (or less), 4 heads, 16 tokens (or so), on text; a global
+//   batch that the ranks share evenly
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@ struct BarTask {
   train::Precision precision{};
   std::int64_t layers = 4;
   std::int64_t width = 64;
+  std::int64_t sequence = 16;
   std::int64_t vocabulary = 256;  // or more than there are bytes
   nn::OutputHead head = nn::OutputHead::tied;
   nn::Keep keep = nn::Keep::activations;

@@ -1,8 +1,11 @@
-// Sharded state beside PyTorch's, which other people wrote: the same weights, batches and rules,
-// four ranks on either side, in float64. The other half is beside_torch.py.
+// Sharded state and shared layers beside PyTorch's, which other people wrote: the same weights,
+// batches and rules, four ranks on either side, in float64; mixed precision beside
+// MixedPrecisionPolicy, up to the roundings of 16 bits. The other half is beside_torch.py.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -10,13 +13,16 @@
 #include "engine/base/temporary_folder.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "engine/parallel/zero/flat_shards.hpp"
+#include "engine/train/strategies/plain.hpp"
 #include "engine/train/strategies/zero.hpp"
 #include "tests/equality/bar.hpp"
+#include "tests/equality/wrong_layers.hpp"
 #include "tests/equality/wrong_shards.hpp"
 #include "tests/train/fiber_ranks.hpp"
 #include "tests/with_torch.hpp"
 
 using namespace lockstep;
+using tensor_parallel::Sequence;
 using test::Course;
 using train::AccumulateIn;
 using zero::Cut;
@@ -49,32 +55,37 @@ std::vector<Rule> rules() {
           {"3 clipped steps of AdamW", adamw, 0.5, steps_max}};
 }
 
-// Rows do not divide by four, so that ranks have unequal shares.
-nn::ModelSpec small_gpt() {
+constexpr std::int64_t tokens = 8, vocabulary = 61;
+
+nn::ModelSpec gpt_of(std::int64_t width, std::int64_t heads, DType dtype = DType::float64) {
   nn::ModelSpec spec;
   spec.kind = nn::ModelKind::gpt;
-  spec.dtype = DType::float64;
-  spec.gpt = {.layers = 2, .width = 30, .heads = 3, .sequence = 7, .vocabulary = 61};
+  spec.dtype = dtype;
+  spec.gpt = {
+      .layers = 2, .width = width, .heads = heads, .sequence = tokens, .vocabulary = vocabulary};
   return spec;
 }
+// Rows do not divide by four, so that ranks have unequal shares.
+nn::ModelSpec small_gpt(DType dtype = DType::float64) { return gpt_of(30, 3, dtype); }
+// Four ranks share its heads, but not the rows of its vocabulary, evenly.
+nn::ModelSpec split_gpt() { return gpt_of(32, 4); }
 
 data::Batch batch_of(std::int64_t step, int rank, Device& device) {
-  const std::int64_t length = small_gpt().gpt.sequence;
-  std::array<std::vector<double>, 2> tokens;  // inputs, and what follows each
+  std::array<std::vector<double>, 2> drawn;  // inputs, and what follows each
   for (std::int64_t row = 0; row < batch_size; ++row) {
     const auto place = [&](std::int64_t column) {
       return static_cast<std::uint64_t>(((step * ranks + rank) * batch_size + row) * 100 + column);
     };
-    for (std::int64_t column = 0; column < length; ++column) {
+    for (std::int64_t column = 0; column < tokens; ++column) {
       for (std::int64_t next : {0, 1}) {
-        const double drawn = random_uniform(5, place(column + next));
-        tokens[static_cast<std::size_t>(next)].push_back(std::floor(drawn * 61));
+        const double uniform = random_uniform(5, place(column + next));
+        drawn[static_cast<std::size_t>(next)].push_back(std::floor(uniform * vocabulary));
       }
     }
   }
-  const Shape shape{batch_size, length};
-  return {from_values(tokens[0], shape, DType::int64, device),
-          from_values(tokens[1], shape, DType::int64, device)};
+  const Shape shape{batch_size, tokens};
+  return {from_values(drawn[0], shape, DType::int64, device),
+          from_values(drawn[1], shape, DType::int64, device)};
 }
 
 nlohmann::json settings_of(const optim::OptimizerSpec& spec) {
@@ -87,15 +98,30 @@ nlohmann::json settings_of(const optim::OptimizerSpec& spec) {
           {"weight_decay", spec.adam.weight_decay}};
 }
 
-void write_task(const std::filesystem::path& folder) {
+// What PyTorch's side is to do.
+struct Task {
+  nn::ModelSpec spec;
+  std::vector<Rule> rules;
+  std::vector<std::string> ways;
+  bool one_batch = false;  // all ranks read rank 0's
+
+  int reader(int rank) const { return one_batch ? 0 : rank; }
+};
+
+void write_task(const std::filesystem::path& folder, const Task& of) {
   CpuDevice device;
-  const nn::ModelSpec spec = small_gpt();
-  checkpoint::write_safetensors(folder / "first.safetensors",
-                                checkpoint::tensors_of(*nn::make_model(spec, device, 7)));
+  const nn::ModelSpec& spec = of.spec;
+  const auto first = checkpoint::tensors_of(*nn::make_model(spec, device, 7));
+  checkpoint::write_safetensors(folder / "first.safetensors", first);
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    std::vector<checkpoint::NamedTensor> rounded;
+    for (const auto& [name, value] : first) rounded.push_back({name, value.to(dtype)});
+    checkpoint::write_safetensors(folder / text("first.", name_of(dtype)), rounded);
+  }
   std::vector<checkpoint::NamedTensor> batches;
   for (std::int64_t step = 0; step < steps_max; ++step) {
     for (int rank = 0; rank < ranks; ++rank) {
-      const data::Batch batch = batch_of(step, rank, device);
+      const data::Batch batch = batch_of(step, of.reader(rank), device);
       batches.push_back({text(step, ".", rank, ".inputs"), batch.inputs});
       batches.push_back({text(step, ".", rank, ".labels"), batch.labels});
     }
@@ -107,7 +133,8 @@ void write_task(const std::filesystem::path& folder) {
                            {"heads", spec.gpt.heads},
                            {"tokens", spec.gpt.sequence},
                            {"vocabulary", spec.gpt.vocabulary}}}};
-  for (const Rule& rule : rules()) {
+  task["ways"] = of.ways;
+  for (const Rule& rule : of.rules) {
     const bool sgd = rule.optimizer.kind == optim::OptimizerKind::sgd;
     task["rules"].push_back({{"name", rule.name},
                              {"optimizer", sgd ? "SGD" : "AdamW"},
@@ -140,18 +167,32 @@ Course torchs_course(const std::filesystem::path& file) {
   return course;
 }
 
-Course our_course(const std::filesystem::path& folder, const Rule& rule,
-                  const train::ZeroOptions& options,
-                  test::WrongShard fault = test::WrongShard::none) {
+train::Recipe recipe_of(const std::filesystem::path& folder, const Task& task, const Rule& rule) {
+  return {task.spec, rule.optimizer, 0, folder / "first.safetensors"};
+}
+
+// Passes in bfloat16, with masters or without.
+train::Recipe mixed_recipe(const std::filesystem::path& folder, const Rule& rule,
+                           const train::Precision& precision) {
+  const DType weights = precision.masters.value_or(DType::bfloat16);
+  train::Recipe recipe{small_gpt(DType::bfloat16), rule.optimizer, 0,
+                       folder / text("first.", name_of(weights))};
+  recipe.precision = precision;
+  return recipe;
+}
+
+using Make = std::function<std::unique_ptr<train::Strategy>(comm::ProcessGroup& world,
+                                                            Device& device, train::Recipe recipe)>;
+
+Course our_course(const train::Recipe& recipe, const Task& task, const Rule& rule,
+                  const Make& make) {
   Course course;
   test::on_fibers(ranks, [&](comm::ProcessGroup& world) {
     CpuDevice device;
-    const auto group = test::make_wrong_shards(world, fault);
-    const train::Recipe recipe{small_gpt(), rule.optimizer, 0, folder / "first.safetensors"};
-    const auto strategy = train::make_zero(*group, device, recipe, rule.clip_norm, options);
+    const auto strategy = make(world, device, recipe);
     std::vector<double> losses;
     for (std::int64_t step = 0; step < rule.steps; ++step) {
-      const data::Batch batch = batch_of(step, world.rank(), device);
+      const data::Batch batch = batch_of(step, task.reader(world.rank()), device);
       losses.push_back(strategy->step({&batch, 1}, {}, rule.optimizer.learning_rate()));
     }
     for (const auto& tensor : train::gather_whole(world, 0, strategy->pieces(), device)) {
@@ -162,6 +203,50 @@ Course our_course(const std::filesystem::path& folder, const Rule& rule,
     if (world.rank() == 0) course.losses = losses;
   });
   return course;
+}
+
+Course sharded_course(const train::Recipe& recipe, const Task& task, const Rule& rule,
+                      const train::ZeroOptions& options,
+                      test::WrongShard fault = test::WrongShard::none) {
+  std::vector<std::unique_ptr<comm::ProcessGroup>> groups;  // outlive the strategies
+  return our_course(recipe, task, rule,
+                    [&](comm::ProcessGroup& world, Device& device, const train::Recipe& from) {
+                      groups.push_back(test::make_wrong_shards(world, fault));
+                      return train::make_zero(*groups.back(), device, from, rule.clip_norm,
+                                              options);
+                    });
+}
+
+Course split_course(const std::filesystem::path& folder, const Task& task, const Rule& rule,
+                    Sequence sequence, test::LayerFault fault = test::LayerFault::none) {
+  return our_course(
+      recipe_of(folder, task, rule), task, rule,
+      [&](comm::ProcessGroup& world, Device& device, train::Recipe recipe) {
+        const train::TrainingRanks layer(world, {.tp = ranks});
+        recipe.model.layers = test::make_wrong_layers(*layer.layer(), sequence, fault);
+        return train::make_plain(layer, train::make_replica(recipe, device), rule.clip_norm);
+      });
+}
+
+// Runs PyTorch's side of the task, in a folder that it leaves its courses in.
+void run_torch(const TemporaryFolder& folder, const Task& task) {
+  write_task(folder.path(), task);
+  const auto ran = test::run_with_torch(
+      LOCKSTEP_ROOT, {"python", "tests/lessons/run_twins.py", "tests/equality/beside_torch.py"},
+      {"LOCKSTEP_BESIDE=" + folder.path().string()});
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  REQUIRE(nlohmann::json::parse(ran.output).at(0).at("exit_code") == 0);
+}
+
+void check_beside(const std::string& pair, const Rule& rule, const Course& ours,
+                  const Course& theirs) {
+  const test::Distance apart = distance(ours, theirs);
+  std::cout << pair << ", " << rule.name << ": losses " << apart.loss << " apart, parameters "
+            << apart.parameter << std::endl;
+  INFO(pair << ", " << rule.name << ", worst: " << apart.worst);
+  CHECK(apart.loss <= tolerance);
+  CHECK(apart.parameter <= tolerance);
 }
 
 // A way of PyTorch's, and one of ours that computes the same.
@@ -205,34 +290,101 @@ void check_rows(const std::filesystem::path& folder) {
   }
 }
 
+// How far a course's parameters have moved since `first`.
+Course moves(Course course, const Course& first) {
+  for (std::size_t p = 0; p < course.names.size(); ++p) {
+    const auto at = std::ranges::find(first.names, course.names[p]) - first.names.begin();
+    const std::vector<double>& began = first.parameters.at(static_cast<std::size_t>(at));
+    for (std::size_t i = 0; i < began.size(); ++i) course.parameters[p][i] -= began[i];
+  }
+  return course;
+}
+
+// Both sides round each activation and each gradient to 8 bits, but not at the same places: a
+// gradient has some ten operations behind it, there and back, each of which may be half a last
+// place off. Moves are compared, and not weights, which are a hundred times as large.
+constexpr double of_moves = 16 * 0x1p-9;
+// A loss is float32, but made of logits that are rounded.
+constexpr double of_mixed_losses = 1e-4;
+
+// PyTorch's way with masters, whose gradients travel in this type.
+std::string mixed(DType reduce) {
+  return text("fully_shard, bfloat16", reduce == DType::float32 ? ", reduced in float32" : "");
+}
+
+void check_masters(const std::filesystem::path& folder, const Task& task) {
+  const Course first = torchs_course(folder / "first.float32");
+  const train::ZeroOptions by_rows{{Sharding::full_shard, 1, Cut::rows}};
+  for (const DType reduce : {DType::bfloat16, DType::float32}) {
+    const std::string torchs = mixed(reduce);
+    const train::Precision masters{.masters = DType::float32, .reduce = reduce};
+    for (const Rule& rule : task.rules) {
+      const Course theirs = moves(torchs_course(folder / (torchs + ", " + rule.name)), first);
+      const auto apart_of = [&](const train::Precision& precision,
+                                test::WrongShard fault = test::WrongShard::none) {
+        const train::Recipe recipe = mixed_recipe(folder, rule, precision);
+        return distance(moves(sharded_course(recipe, task, rule, by_rows, fault), first), theirs);
+      };
+      const test::Distance apart = apart_of(masters);
+      std::cout << "masters beside " << torchs << ", " << rule.name << ": losses " << apart.loss
+                << " apart, moves " << apart.parameter << std::endl;
+      INFO(torchs << ", " << rule.name << ", worst: " << apart.worst);
+      CHECK(apart.loss <= of_mixed_losses);
+      // AdamW divides by a gradient's size: where that is rounding noise, so is the move.
+      if (rule.optimizer.kind == optim::OptimizerKind::adamw) continue;
+      CHECK(apart.parameter <= of_moves);
+      CHECK(apart_of(masters, test::WrongShard::averaged_twice).parameter > 8 * of_moves);
+      if (rule.steps > 1) CHECK(apart_of({}).parameter > 8 * of_moves);  // masters are forgotten
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("equality: sharded, PyTorch's four ways leave the engine's weights, gradients and rows") {
   if (!test::torch_is_there(LOCKSTEP_ROOT)) return;
   const TemporaryFolder folder("beside");
-  write_task(folder.path());
-  const auto ran = test::run_with_torch(
-      LOCKSTEP_ROOT, {"python", "tests/lessons/run_twins.py", "tests/equality/beside_torch.py"},
-      {"LOCKSTEP_BESIDE=" + folder.path().string()});
-  INFO(ran.output);
-  REQUIRE(ran.exit_code == 0);
-  REQUIRE(nlohmann::json::parse(ran.output).at(0).at("exit_code") == 0);
-  check_rows(folder.path());
+  Task task{small_gpt(), rules(), {}};
   for (const Pair& pair : pairs()) {
-    for (const Rule& rule : rules()) {
-      const Course theirs = torchs_course(folder.path() / (pair.torchs + ", " + rule.name));
-      const test::Distance apart = distance(our_course(folder.path(), rule, pair.options), theirs);
-      std::cout << pair.ours << " beside " << pair.torchs << ", " << rule.name << ": losses "
-                << apart.loss << " apart, parameters " << apart.parameter << std::endl;
-      INFO(pair.ours << ", " << rule.name << ", worst: " << apart.worst);
-      CHECK(apart.loss <= tolerance);
-      CHECK(apart.parameter <= tolerance);
+    if (std::ranges::count(task.ways, pair.torchs) == 0) task.ways.push_back(pair.torchs);
+  }
+  for (const DType reduce : {DType::bfloat16, DType::float32}) task.ways.push_back(mixed(reduce));
+  run_torch(folder, task);
+  check_rows(folder.path());
+  check_masters(folder.path(), task);
+  for (const Pair& pair : pairs()) {
+    for (const Rule& rule : task.rules) {
+      check_beside(pair.ours + " beside " + pair.torchs, rule,
+                   sharded_course(recipe_of(folder.path(), task, rule), task, rule, pair.options),
+                   torchs_course(folder.path() / (pair.torchs + ", " + rule.name)));
     }
   }
   // A second division by the ranks, which a clip would hide.
-  const Rule sgd = rules()[1];
+  const Rule sgd = task.rules[1];
   const Course wrong =
-      our_course(folder.path(), sgd, {{Sharding::full_shard, 1}}, test::WrongShard::averaged_twice);
+      sharded_course(recipe_of(folder.path(), task, sgd), task, sgd, {{Sharding::full_shard, 1}},
+                     test::WrongShard::averaged_twice);
   const Course theirs = torchs_course(folder.path() / ("fully_shard, " + sgd.name));
   CHECK(distance(wrong, theirs).parameter > tolerance);
+}
+
+// Without a clip: PyTorch's refuses a model of which only some parameters are DTensors.
+TEST_CASE("equality: layers on four ranks, DTensor's leave the engine's weights and gradients") {
+  if (!test::torch_is_there(LOCKSTEP_ROOT)) return;
+  const TemporaryFolder folder("beside");
+  Task task{split_gpt(), rules(), {"parallelize_module"}, true};
+  task.rules.back().name = "3 steps of AdamW";
+  task.rules.back().clip_norm = 0;
+  run_torch(folder, task);
+  for (const Rule& rule : task.rules) {
+    const Course theirs = torchs_course(folder.path() / ("parallelize_module, " + rule.name));
+    for (const auto sequence : {Sequence::whole, Sequence::sliced}) {
+      check_beside(sequence == Sequence::whole ? "tp 4" : "tp 4, sliced", rule,
+                   split_course(folder.path(), task, rule, sequence), theirs);
+    }
+    if (rule.steps == 1) continue;  // biases begin at zero
+    const Course wrong =
+        split_course(folder.path(), task, rule, Sequence::whole, test::LayerFault::bias_everywhere);
+    CHECK(distance(wrong, theirs).parameter > tolerance);
+  }
 }

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <set>
-#include <tuple>
 
 #include "tests/catch.hpp"
+#include "tests/equality/covering.hpp"
 #include "tests/equality/ways.hpp"
 #include "tests/equality/wrong_sums.hpp"
 
@@ -81,35 +80,6 @@ std::vector<Setting> all_settings() {
   return all;
 }
 
-using Pair = std::tuple<std::size_t, int, std::size_t, int>;  // property, value, property, value
-
-std::set<Pair> pairs_of(const Setting& setting) {
-  const auto values = setting.values();
-  std::set<Pair> pairs;
-  for (std::size_t a = 0; a < values.size(); ++a) {
-    for (std::size_t b = a + 1; b < values.size(); ++b) pairs.insert({a, values[a], b, values[b]});
-  }
-  return pairs;
-}
-
-// Settings that together have every pair of values that any setting has: each time the one with the
-// most pairs that were not there yet.
-std::vector<Setting> covering() {
-  const std::vector<Setting> all = all_settings();
-  std::set<Pair> open;
-  for (const Setting& setting : all) open.merge(pairs_of(setting));
-  std::vector<Setting> chosen;
-  while (!open.empty()) {
-    const auto gain = [&](const Setting& setting) {
-      const auto pairs = pairs_of(setting);
-      return std::ranges::count_if(pairs, [&](const Pair& pair) { return open.contains(pair); });
-    };
-    chosen.push_back(*std::ranges::max_element(all, {}, gain));
-    for (const Pair& pair : pairs_of(chosen.back())) open.erase(pair);
-  }
-  return chosen;
-}
-
 test::MakeWay way_of(const Setting& setting) {
   return test::pipeline_way({.stages = setting.stages,
                              .micro_batches = setting.micro_batches,
@@ -170,7 +140,7 @@ std::vector<Setting> on_processes() {
 }  // namespace
 
 TEST_CASE("equality: the gradients of a pipeline's first step are one rank's, a choice") {
-  const std::vector<Setting> chosen = covering();
+  const std::vector<Setting> chosen = test::covering(all_settings());
   CHECK(chosen.size() <= 40);
   for (const Setting& setting : chosen) {
     std::cout << text_of(setting) << std::endl;
@@ -248,7 +218,7 @@ TEST_CASE("equality: the gradients of a pipeline's first step are one rank's", "
 }
 
 TEST_CASE("equality: runs of a pipeline have one rank's losses", "[.all]") {
-  for (const Setting& setting : covering()) {
+  for (const Setting& setting : test::covering(all_settings())) {
     BarTask adamw = adamw_task();
     adamw.dropout = setting.micro_batches == 2 ? 0.1 : 0;
     check_run(World::sim, setting, adamw);

@@ -5,102 +5,25 @@
 #include <array>
 #include <iostream>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "engine/train/strategies/ddp.hpp"
-#include "engine/train/strategies/pipeline.hpp"
-#include "engine/train/strategies/plain.hpp"
-#include "engine/train/strategies/zero.hpp"
 #include "tests/catch.hpp"
+#include "tests/equality/spread.hpp"
 #include "tests/equality/ways.hpp"
-#include "tests/equality/wrong_layers.hpp"
 
 using namespace lockstep;
 using tensor_parallel::Sequence;
 using test::BarTask;
 using test::Distance;
 using test::LayerFault;
-using test::MakeWay;
 using test::World;
+using Setting = test::Spread;
 
 namespace {
 
-struct Setting {
-  int tp = 1, dp = 1;
-  Sequence sequence = Sequence::whole;
-  LayerFault fault = LayerFault::none;
-  enum class Reduction : std::uint8_t { ddp, plain, stages, shards } reduction = Reduction::ddp;
-  int pp = 1;
-  pipeline::Schedule schedule = pipeline::Schedule::one_f_one_b;
-  train::StageState state = train::StageState::whole;
-  zero::Sharding sharding = zero::Sharding::full_shard;
-  zero::Cut cut = zero::Cut::flat;
-
-  int ranks() const { return tp * dp * pp; }
-};
-
-std::string text_of(const Setting& setting) {
-  return text("tp ", setting.tp, ", dp ", setting.dp,
-              setting.sequence == Sequence::sliced ? ", sliced" : "",
-              setting.reduction == Setting::Reduction::plain ? ", plain" : "",
-              setting.reduction == Setting::Reduction::stages
-                  ? text(", pp ", setting.pp, ", schedule ", static_cast<int>(setting.schedule),
-                         setting.state == train::StageState::sharded ? ", ZeRO 1" : "")
-                  : "",
-              setting.reduction == Setting::Reduction::shards
-                  ? text(", sharding ", static_cast<int>(setting.sharding),
-                         setting.cut == zero::Cut::rows ? " by rows" : "")
-                  : "");
-}
-
-MakeWay way_of(const Setting& setting) {
-  return [=](comm::ProcessGroup& group, Device& device, const train::Recipe& recipe,
-             const BarTask& task) -> std::unique_ptr<train::Strategy> {
-    const train::TrainingRanks ranks(group, {.tp = setting.tp, .dp = setting.dp, .pp = setting.pp});
-    train::Recipe spread = recipe;
-    if (ranks.layer() != nullptr) {
-      spread.model.layers =
-          test::make_wrong_layers(*ranks.layer(), setting.sequence, setting.fault);
-    }
-    if (setting.reduction == Setting::Reduction::stages) {
-      const bool interleaved = setting.schedule == pipeline::Schedule::interleaved;
-      return train::make_pipeline(ranks, device, spread, task.clip_norm,
-                                  {.stages = setting.pp,
-                                   .micro_batches = 2,
-                                   .chunks = interleaved ? 2 : 1,
-                                   .schedule = setting.schedule,
-                                   .limits = {.first_bytes = 40'000, .cap_bytes = 300'000},
-                                   .state = setting.state});
-    }
-    if (setting.reduction == Setting::Reduction::shards) {
-      train::ZeroOptions options{{setting.sharding, 1, setting.cut}, train::AccumulateIn::shards};
-      if (setting.sharding == zero::Sharding::zero_1) {
-        options.accumulate = train::AccumulateIn::whole;
-      }
-      options.strands = task.strands;
-      return train::make_zero(ranks, device, spread, task.clip_norm, options);
-    }
-    if (setting.reduction == Setting::Reduction::plain) {
-      return train::make_plain(ranks, train::make_replica(spread, device), task.clip_norm);
-    }
-    train::DdpRun run{.accumulate = task.accumulate, .clip_norm = task.clip_norm};
-    run.options.limits = {.first_bytes = 40'000, .cap_bytes = 300'000};
-    if (setting.fault == LayerFault::mean_of_all_ranks) {
-      run.hooked.hook = test::make_mean_of_all(ranks);
-    }
-    return train::make_ddp_or_plain(ranks, device, spread, std::move(run));
-  };
-}
-
 // The global batch is one that all numbers of replicas divide.
 constexpr std::int64_t batch = 8;
-
-Distance apart(World world, const Setting& setting, const BarTask& task, std::int64_t samples) {
-  return distance(test::course_of(world, setting.ranks(), way_of(setting), task, samples),
-                  test::alone(task, samples));
-}
 
 // Every head, dropout and accumulation for each layout.
 std::vector<BarTask> first_steps(const Setting& setting) {
@@ -133,14 +56,7 @@ std::vector<Setting> all_settings() {
 }
 
 void check_run(World world, const Setting& setting, const BarTask& task) {
-  const Distance seen = apart(world, setting, task, batch);
-  const std::string run = text(text_of(setting), ", ", name_of(world), ", ",
-                               name_of(task.optimizer.kind), ", ", task.steps, " steps");
-  std::cout << run << ": losses " << seen.loss << " apart, parameters " << seen.parameter
-            << std::endl;
-  INFO(run << ", worst: " << seen.worst);
-  CHECK(seen.loss <= test::of_losses);
-  CHECK(seen.parameter <= test::of_weights);
+  test::check_run(world, setting, task, batch);
 }
 
 // Infinitely far where ranks end with copies that differ, which the course refuses.

@@ -62,7 +62,8 @@ const Course& alone(BarTask task, std::int64_t global_batch) {
            adam.learning_rate, " ", adam.weight_decay, " ", task.steps, " ", task.clip_norm, " ",
            task.dropout, " ", name_of(task.dtype), " ", task.precision.masters.has_value(), " ",
            task.precision.loss_scale ? task.precision.loss_scale->first : 0, " ", task.layers, " ",
-           task.width, " ", task.vocabulary, " ", static_cast<int>(task.head), " ", global_batch);
+           task.width, " ", task.sequence, " ", task.vocabulary, " ", static_cast<int>(task.head),
+           " ", global_batch);
   const auto found = courses.find(key);
   if (found != courses.end()) return found->second;
   return courses[key] = course_of(World::sim, 1, ddp_way(ddp::Unused::refuse), task, global_batch);

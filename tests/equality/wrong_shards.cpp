@@ -2,12 +2,12 @@
 
 #include <limits>
 
-#include "tests/equality/group_in_front.hpp"
+#include "engine/comm/group_in_front.hpp"
 
 namespace lockstep::test {
 namespace {
 
-class WrongGroup final : public GroupInFront {
+class WrongGroup final : public comm::GroupInFront {
  public:
   WrongGroup(comm::ProcessGroup& inner, WrongShard fault) : GroupInFront(inner), fault_(fault) {}
 

@@ -2,15 +2,17 @@
 
 #include <utility>
 
-#include "tests/equality/group_in_front.hpp"
+#include "engine/comm/group_in_front.hpp"
 
 namespace lockstep::test {
 namespace {
 
 // Every sum gets this rank's share times `factor`.
-class ScalingGroup : public GroupInFront {
+class ScalingGroup : public comm::GroupInFront {
  public:
   ScalingGroup(comm::ProcessGroup& inner, double factor) : GroupInFront(inner), factor_(factor) {}
+  ScalingGroup(std::unique_ptr<comm::ProcessGroup> inner, double factor)
+      : GroupInFront(std::move(inner)), factor_(factor) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
@@ -29,54 +31,43 @@ class ScalingGroup : public GroupInFront {
   double factor_;
 };
 
-class OwningScalingGroup final : public ScalingGroup {
- public:
-  OwningScalingGroup(std::unique_ptr<comm::ProcessGroup> inner, double factor)
-      : ScalingGroup(*inner, factor), owned_(std::move(inner)) {}
-
- private:
-  std::unique_ptr<comm::ProcessGroup> owned_;
-};
-
 // The stages of a pipeline, of which the first and the last become a group.
-class WrongStages final : public GroupInFront {
+class WrongStages final : public comm::GroupInFront {
  public:
   WrongStages(std::unique_ptr<comm::ProcessGroup> inner, WrongSum fault)
-      : GroupInFront(*inner), owned_(std::move(inner)), fault_(fault) {}
+      : GroupInFront(std::move(inner)), fault_(fault) {}
 
  protected:
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    auto tied = owned_->split(color, key, where);
+    auto tied = inner().split(color, key, where);
     if (!tied) return tied;
     double factor = 1;
     if (fault_ == WrongSum::tied_missing) factor = tied->rank() == 0 ? 1 : 0;
     if (fault_ == WrongSum::tied_halved) factor = 0.5;
-    return std::make_unique<OwningScalingGroup>(std::move(tied), factor);
+    return std::make_unique<ScalingGroup>(std::move(tied), factor);
   }
 
  private:
-  std::unique_ptr<comm::ProcessGroup> owned_;
   WrongSum fault_;
 };
 
 class WrongWorld final : public ScalingGroup {
  public:
   WrongWorld(comm::ProcessGroup& world, WrongSum fault, int micro_batches)
-      : ScalingGroup(world, 1), world_(world), fault_(fault), micro_batches_(micro_batches) {}
+      : ScalingGroup(world, 1), fault_(fault), micro_batches_(micro_batches) {}
 
  protected:
   std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    auto part = world_.split(color, key, where);
+    auto part = inner().split(color, key, where);
     if (!part) return part;
     if (++splits_ == 2) return std::make_unique<WrongStages>(std::move(part), fault_);
     double factor = 1;
     if (fault_ == WrongSum::summed) factor = part->size();
     if (fault_ == WrongSum::divided_twice) factor = 1.0 / micro_batches_;
-    return std::make_unique<OwningScalingGroup>(std::move(part), factor);
+    return std::make_unique<ScalingGroup>(std::move(part), factor);
   }
 
  private:
-  comm::ProcessGroup& world_;
   WrongSum fault_;
   int micro_batches_;
   int splits_ = 0;

@@ -80,6 +80,7 @@ std::vector<KernelCase> cases_of(DType dtype) {
       near_cpu);
   add("norms again", again, near_cpu);
   add("attention", attentions, near_cpu);
+  add("merged blocks", merged_blocks, near_cpu);
   add("wide heads", wide_heads, near_cpu);
   add("wide heads of many tokens", wide_heads_of_many, near_cpu);
   add("widest heads", widest_heads, near_cpu);

@@ -34,6 +34,7 @@ Results norms_of(std::initializer_list<std::pair<std::int64_t, std::int64_t>> si
                  Device& device);  // rows, columns
 Results again(DType dtype, Device& device);
 Results attentions(DType dtype, Device& device);
+Results merged_blocks(DType dtype, Device& device);
 Results wide_heads(DType dtype, Device& device);          // of 33 to 128 numbers
 Results wide_heads_of_many(DType dtype, Device& device);  // of the same, of many tokens
 Results widest_heads(DType dtype, Device& device);        // by products

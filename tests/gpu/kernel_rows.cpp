@@ -81,6 +81,23 @@ Results lone_head(std::int64_t tokens, std::int64_t size, DType dtype, Device& d
   return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 2)};
 }
 
+// Scores of some hundreds, and whole numbers, so that they are exact in any order if the size is a
+// power of 4: the exponential of one that is not first brought near 0 is infinite, or nothing, and
+// so is that of all others if one more is taken for the largest.
+Results sharp_head(std::int64_t tokens, std::int64_t size, DType dtype, Device& device) {
+  const auto whole = [&](Shape shape, std::uint64_t stream) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < numel_of(shape); ++i) {
+      values.push_back(
+          static_cast<double>(random_bits(stream, static_cast<std::uint64_t>(i)) % 101) - 50);
+    }
+    return from_values(values, std::move(shape), dtype, device);
+  };
+  const Tensor qkv = whole({1, tokens, 3 * size}, 1), grad = whole({1, tokens, size}, 2);
+  const auto forward = ops::causal_attention(qkv, 1);
+  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 1)};
+}
+
 }  // namespace
 
 // Columns and padding of a split. Its columns end in each of a lane's turns, of which the compiler
@@ -154,6 +171,32 @@ Results attentions(DType dtype, Device& device) {
     append(all, attention(of, dtype, device));
   }
   for (const std::int64_t tokens : {2, 6, 10, 14}) append(all, lone_head(tokens, 5, dtype, device));
+  for (const AttendedBlock& of : blocks_at_edges(1, 5)) {
+    append(all, attention_to_block(of, dtype, device));
+  }
+  append(all, sharp_head(37, 4, dtype, device));
+  return all;
+}
+
+// Of heads of less and of more numbers than a block has threads; a query here and there has no key
+// in the block that comes, in what is there, or in both.
+Results merged_blocks(DType dtype, Device& device) {
+  Results all;
+  for (const auto& [tokens, size] : {std::pair<std::int64_t, std::int64_t>{7, 3}, {2, 67}}) {
+    const auto made = [&](std::int64_t period) {
+      std::vector<double> sums;
+      for (std::int64_t i = 0; i < 2 * 3 * tokens; ++i) {
+        const double size_of_all = 30 * (2 * random_uniform(9, static_cast<std::uint64_t>(i)) - 1);
+        sums.push_back(i % period == 1 ? -std::numeric_limits<double>::infinity() : size_of_all);
+      }
+      const DType wide = dtype == DType::float64 ? dtype : DType::float32;
+      return ops::Attention{noise({2, tokens, 3 * size}, dtype, device),
+                            from_values(sums, {2, 3, tokens}, wide, device)};
+    };
+    const ops::Attention into = made(3), block = made(4);
+    ops::merge_attention(into, block);
+    append(all, {into.output, into.log_sums});
+  }
   return all;
 }
 
@@ -174,6 +217,11 @@ Results wide_heads(DType dtype, Device& device) {
                                      {4, 65}}) {
     append(all, attention({1, tokens, 1, size}, dtype, device));
     append(all, lone_head(tokens, size, dtype, device));
+  }
+  for (const std::int64_t size : {40, 65}) {
+    for (const AttendedBlock& of : blocks_at_edges(1, size)) {
+      append(all, attention_to_block(of, dtype, device));
+    }
   }
   return all;
 }
@@ -196,24 +244,12 @@ Results widest_heads(DType dtype, Device& device) {
                              Attended{1, 100, 1, 129}, Attended{1, 20, 1, 129}}) {
     append(all, attention(of, dtype, device));
   }
+  for (const AttendedBlock& of : blocks_at_edges(1, 129)) {
+    append(all, attention_to_block(of, dtype, device));
+  }
   return all;
 }
 
-// Scores of some hundreds, and whole numbers, so that they are exact in any order: the exponential
-// of one that is not first brought near 0 is infinite, or nothing.
-Results sharp_heads(DType dtype, Device& device) {
-  constexpr std::int64_t size = 256, tokens = 150;
-  const auto whole = [&](Shape shape, std::uint64_t stream) {
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < numel_of(shape); ++i) {
-      values.push_back(
-          static_cast<double>(random_bits(stream, static_cast<std::uint64_t>(i)) % 101) - 50);
-    }
-    return from_values(values, std::move(shape), dtype, device);
-  };
-  const Tensor qkv = whole({1, tokens, 3 * size}, 1), grad = whole({1, tokens, size}, 2);
-  const auto forward = ops::causal_attention(qkv, 1);
-  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 1)};
-}
+Results sharp_heads(DType dtype, Device& device) { return sharp_head(150, 256, dtype, device); }
 
 }  // namespace lockstep::test

@@ -358,4 +358,31 @@ Results attention(const Attended& of, DType dtype, Device& device) {
           ops::causal_attention_backward(grad, qkv, forward, of.heads)};
 }
 
+Results attention_to_block(const AttendedBlock& of, DType dtype, Device& device) {
+  const std::int64_t width = of.heads * of.head_size;
+  const Tensor queries = noise({2, of.queries.count(), width}, dtype, device);
+  const Tensor keys_values = noise({2, of.keys.count(), 2 * width}, dtype, device, 1);
+  const Tensor grad = noise({2, of.queries.count(), width}, dtype, device, 2);
+  const ops::AttentionOptions options{of.heads, of.queries, of.keys};
+  const auto forward = ops::attention(queries, keys_values, options);
+  const auto gradients = ops::attention_backward(grad, queries, keys_values, forward, options);
+  return {forward.output, forward.log_sums, gradients.queries, gradients.keys_values};
+}
+
+std::vector<AttendedBlock> blocks_at_edges(std::int64_t heads, std::int64_t head_size) {
+  std::vector<AttendedBlock> all;
+  for (const auto& [queries, keys] : std::initializer_list<std::pair<Positions, Positions>>{
+           {{{5, 4}}, {{0, 3}, {7, 9}}},
+           {{{0, 3}, {50, 1}}, {{10, 8}}},
+           {{{0, 34}, {80, 3}}, {{33, 30}, {81, 40}}},
+           {{{64, 33}}, {{0, 70}}},
+           {{{50, 1}}, {{0, 51}}},
+           {{{0, 3}}, {{3, 35}}},
+           {{{4, 2}}, {}},
+           {{}, {{4, 2}}}}) {
+    all.push_back({heads, head_size, queries, keys});
+  }
+  return all;
+}
+
 }  // namespace lockstep::test

@@ -42,5 +42,13 @@ Results norms(std::int64_t rows, std::int64_t columns, DType dtype, Device& devi
 Results norms_again(std::int64_t rows, std::int64_t columns, DType dtype, Device& device);
 Results products(DType dtype, Device& device);
 Results attention(const Attended& of, DType dtype, Device& device);
+// Two sequences of queries, and keys and values of other tokens.
+struct AttendedBlock {
+  std::int64_t heads, head_size;
+  Positions queries, keys;
+};
+Results attention_to_block(const AttendedBlock& of, DType dtype, Device& device);
+// Queries of which a tile sees nothing, a row of a tile, or none at all; and keys that nobody sees.
+std::vector<AttendedBlock> blocks_at_edges(std::int64_t heads, std::int64_t head_size);
 
 }  // namespace lockstep::test

@@ -163,6 +163,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("gpu: attention to a block is the CPU's, and what sees nothing gets 0 and -∞") {
+  OnPaper paper;
+  for (const DType dtype : computed) {
+    const Units units = is_half(dtype) ? Units{2} : Units{16};
+    const std::vector<Units> of_results{units, Units{16}, units};
+    for (const std::int64_t head_size : {4, 64, 100, 130}) {
+      for (const AttendedBlock& of : blocks_at_edges(head_size > 64 ? 1 : 2, head_size)) {
+        check_beside(
+            paper,
+            text("heads of ", head_size, ", positions from ", of.queries.early.first,
+                 " to keys from ", of.keys.early.first, " ", name_of(dtype)),
+            [&](Device& device) { return attention_to_block(of, dtype, device); }, of_results);
+      }
+    }
+  }
+  const AttendedBlock long_one{1, 130, {{300, 270}}, {{0, 100}, {400, 300}}};
+  check_beside(paper, "blocks of 256",
+               [&](Device& device) { return attention_to_block(long_one, DType::float32, device); },
+               {Units{16}});
+}
+
 // The rule of attention_heads.cuh: T·C is 2¹⁹ for 256 tokens of 2,048 numbers.
 TEST_CASE("gpu: causal attention takes tiles for short rows, and products for long ones",
           "[paper]") {

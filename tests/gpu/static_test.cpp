@@ -62,12 +62,12 @@ std::vector<BuiltKernel> built_kernels() {
 // Threads of a block, as the kernel is launched.
 int threads_of(const BuiltKernel& kernel) {
   static const std::map<std::string, int> own{
-      {"add_linked_rows", 128},     {"causal_slope_rows", 128},
-      {"causal_softmax_rows", 128}, {"clip", 1},
-      {"dot_outputs", 128},         {"keep_first", 1},
-      {"link_positions", 32},       {"norm_backward_columns", 32},
-      {"norm_backward_groups", 32}, {"sum_by_threads", 64},
-      {"sum_columns", 32}};
+      {"add_linked_rows", 128},      {"causal_slope_rows", 128},
+      {"causal_softmax_rows", 128},  {"clip", 1},
+      {"dot_outputs", 128},          {"keep_first", 1},
+      {"link_positions", 32},        {"merge_rows", 64},
+      {"norm_backward_columns", 32}, {"norm_backward_groups", 32},
+      {"sum_by_threads", 64},        {"sum_columns", 32}};
   if (const auto found = own.find(kernel.name); found != own.end()) return found->second;
   const bool of_quads = kernel.name == "attend" || kernel.name.starts_with("slope_of_");
   if (of_quads) return 4 * kernel.last_argument;

@@ -44,9 +44,15 @@ std::set<std::string> test_cases() {
 }
 
 // Of lessons whose runs are simulated on GPUs: where a number means nothing without dtype and rate.
-const std::vector<std::string> lessons_on_gpus{
-    "07_ddp",      "08_horovod",         "09_asynchronous",      "10_compression",
-    "11_sharding", "12_tensor_parallel", "13_pipeline_parallel", "16_hybrid_parallel"};
+const std::vector<std::string> lessons_on_gpus{"07_ddp",
+                                               "08_horovod",
+                                               "09_asynchronous",
+                                               "10_compression",
+                                               "11_sharding",
+                                               "12_tensor_parallel",
+                                               "13_pipeline_parallel",
+                                               "15_sequence_parallel",
+                                               "16_hybrid_parallel"};
 
 bool names_its_simulation(const std::string& said) {
   return said.find("imulated") != std::string::npos && said.find("float") != std::string::npos;

@@ -107,7 +107,7 @@ TEST_CASE("layer maker: whose tokens are a slice has its positions") {
         std::vector<Parameter*> parameters() override { return {}; }
         std::int64_t count, width;
       };
-      return std::make_unique<Zeros>(share.count, table.value.size(1));
+      return std::make_unique<Zeros>(2, table.value.size(1));
     }
     nn::TokenShare share;
   };
@@ -115,8 +115,10 @@ TEST_CASE("layer maker: whose tokens are a slice has its positions") {
   const std::int64_t length = GENERATE(6, 4);
   const Tensor tokens = full({2, length}, 1, DType::int64, device);
   for (const std::int64_t part : {0, 1}) {
-    const auto spec =
-        gpt_spec(nn::OutputHead::tied, std::make_shared<Sliced>(nn::TokenShare{part, 2}));
+    const nn::TokenShare half{[part](std::int64_t all) {
+      return Positions{{part * all / 2, all / 2}};
+    }};
+    const auto spec = gpt_spec(nn::OutputHead::tied, std::make_shared<Sliced>(half));
     const auto unit = nn::make_units(spec, device, 3, {0, 1});
     Tape tape(GradMode::inference);
     const Tensor x = unit->forward(tape, tape.constant(tokens)).tensor;

@@ -121,6 +121,38 @@ TEST_CASE("isend is answered at once, whatever the other players do") {
   CHECK(outcome.output[1] == "went on\n");
 }
 
+TEST_CASE("a peak has what a player made and freed, and not what an answer brought it") {
+  if (limits().memory_bytes == 0) return;  // under a sanitizer
+  struct Look final : Service {
+    explicit Look(ProcessHost& looked_at) : host(looked_at) {}
+    std::string_view name() const override { return "look"; }
+    std::optional<Answer> serve(const Actor& who, const Request&, double now) override {
+      peaks.push_back(host.take_peak_bytes(who.rank));
+      const std::size_t bytes = peaks.size() == 4 ? 8 << 20 : 0;
+      return Answer{payload_of(Bytes(bytes, std::byte{1})), now};
+    }
+    ProcessHost& host;
+    std::vector<std::optional<std::int64_t>> peaks;
+  };
+  ProcessHost host = host_of(1);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    Look look(host);
+    Options options = world(1);
+    options.services = {&look};
+    Core core(std::move(options));
+    const auto result = host.run(core, {input("is looked at")});
+    if (result.finding) FAIL(result.finding->message);
+    REQUIRE(look.peaks.size() == 5);
+    CHECK_FALSE(look.peaks[0]);  // there is nothing since when
+    if (!look.peaks[1]) return;  // a system on which no mark can be forgotten
+    const std::int64_t made = 8 << 20, slack = 1 << 20, rest = look.peaks[2].value();
+    CHECK(rest < made);
+    CHECK(std::abs(*look.peaks[1] - rest - made) < slack);
+    CHECK(std::abs(look.peaks[3].value() - rest) < slack);
+    CHECK(std::abs(look.peaks[4].value() - rest - made) < slack);
+  }
+}
+
 TEST_CASE("a deadlock of four players is named with its cycle, at once") {
   ProcessHost host = host_of(4);
   Core core(world(4));

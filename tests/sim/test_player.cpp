@@ -204,6 +204,26 @@ void misbehave(std::string what, PlayerCase& given) {
   }
 }
 
+// Looks five times. Behind the first look it has made and freed 8 MB, behind the second nothing;
+// the third one's answer is of 8 MB, and behind the fourth it makes as much beside that.
+void be_looked_at(Port& port) {
+  const auto make = [] {
+    const std::vector<std::byte> made(8 << 20, std::byte{1});
+    const volatile std::byte* used = made.data();
+    static_cast<void>(*used);
+  };
+  Request look;
+  look.op = Op::service;
+  look.name = "look";
+  port.call(look);
+  make();
+  port.call(look);
+  port.call(look);
+  const Reply large = port.call(look);
+  make();
+  port.call(look);
+}
+
 Bytes part(PlayerCase& given) {
   const std::string what = given.input.get_text();
   ByteWriter out;
@@ -221,6 +241,8 @@ Bytes part(PlayerCase& given) {
       given.gave_up = error.what();
       out.put_text(error.what());
     }
+  } else if (what == "is looked at") {
+    be_looked_at(given.port);
   } else if (what == "hello") {
     std::printf("hello from rank %d\n", given.rank);
   } else if (what == "environment") {

@@ -153,14 +153,21 @@ class FarKernels final : public Kernels {
     launch<&Kernels::dropout>(x, mask, y);
   }
 
-  void causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
-                        Out log_sums) const override {
-    launch<&Kernels::causal_attention>(qkv, heads, output, log_sums);
+  void attention(const Tensor& queries, const Tensor& keys_values,
+                 const ops::AttentionOptions& options, Out output, Out log_sums) const override {
+    launch<&Kernels::attention>(queries, keys_values, options, output, log_sums);
   }
-  void causal_attention_backward(const Tensor& grad, const Tensor& qkv, const Tensor& output,
-                                 const Tensor& log_sums, std::int64_t heads,
-                                 Out out) const override {
-    launch<&Kernels::causal_attention_backward>(grad, qkv, output, log_sums, heads, out);
+  void attention_backward(const Tensor& grad, const Tensor& queries, const Tensor& keys_values,
+                          const Tensor& output, const Tensor& log_sums,
+                          const ops::AttentionOptions& options, Out of_queries,
+                          Out of_keys_values) const override {
+    launch<&Kernels::attention_backward>(grad, queries, keys_values, output, log_sums, options,
+                                         of_queries, of_keys_values);
+  }
+
+  void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, InOut output,
+                       InOut log_sums) const override {
+    launch<&Kernels::merge_attention>(block_output, block_log_sums, output, log_sums);
   }
 
   void sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const override {

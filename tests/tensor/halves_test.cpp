@@ -70,6 +70,12 @@ std::vector<Tensor> results(DType half, DType in) {
   all.insert(all.end(), {attention.output, attention.log_sums});
   all.push_back(
       ops::causal_attention_backward(grad, qkv, {some({2, 9, 4}, 11), attention.log_sums}, 2));
+  const Tensor keys_values = some({2, 5, 8}, 16);
+  const ops::AttentionOptions options{2, {{3, 9}}, {{0, 2}, {8, 3}}};
+  const auto block = ops::attention(grad, keys_values, options);
+  const auto of_block = ops::attention_backward(grad, grad, keys_values,
+                                                {some({2, 9, 4}, 11), block.log_sums}, options);
+  all.insert(all.end(), {block.output, block.log_sums, of_block.queries, of_block.keys_values});
 
   const Tensor value = some({30}, 12), slope = some({30}, 13);
   const Tensor velocity = some({30}, 14), first = some({30}, 15),

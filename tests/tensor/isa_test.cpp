@@ -146,7 +146,14 @@ Results attention(const Source& source, std::int64_t tokens, Device& device) {
   const Tensor qkv = source({2, tokens, 3 * 12}, device);
   const Tensor grad = source({2, tokens, 12}, device, 1);
   const auto forward = ops::causal_attention(qkv, 3);
-  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 3)};
+  const Tensor keys_values = source({2, 20, 2 * 12}, device, 2);
+  const ops::AttentionOptions options{3, {{30, tokens}}, {{0, 10}, {40, 10}}};
+  const auto block = ops::attention(grad, keys_values, options);
+  const auto of_block = ops::attention_backward(grad, grad, keys_values, block, options);
+  return {
+      forward.output,      forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 3),
+      block.output,        block.log_sums,   of_block.queries,
+      of_block.keys_values};
 }
 
 Results products(const Source& source, std::int64_t count, Device& device) {

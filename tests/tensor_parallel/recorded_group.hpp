@@ -5,18 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "tests/equality/group_in_front.hpp"
+#include "engine/comm/group_in_front.hpp"
 
 namespace lockstep::test {
 
-class RecordedGroup final : public GroupInFront {
+class RecordedGroup final : public comm::GroupInFront {
  public:
-  explicit RecordedGroup(comm::ProcessGroup& inner) : GroupInFront(inner), recorded_(inner) {}
+  using GroupInFront::GroupInFront;
 
   // "all_reduce (sum) of 100 float64", since the last call of this.
   std::vector<std::string> taken() { return std::exchange(calls_, {}); }
-
-  bool carries(const Device& device) const override { return recorded_.carries(device); }
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
@@ -29,7 +27,6 @@ class RecordedGroup final : public GroupInFront {
   }
 
  private:
-  comm::ProcessGroup& recorded_;
   std::vector<std::string> calls_;
 };
 

@@ -40,18 +40,22 @@ std::string refusal(const Words& words, std::span<const Way> ways = train::decla
 // Words that choose a way; none where nothing has to be typed.
 Words words_for(const Way& way) {
   static const std::map<std::string, std::string> values{
-      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"}, {"tp", "2"}};
+      {"compress", "fp16"},   {"pp", "2"}, {"zero", "3"},
+      {"fsdp", "full_shard"}, {"tp", "2"}, {"cp", "2"}};
   if (way.option.empty()) return {};
   Words words{"--" + way.option};
   if (const auto value = values.find(way.option); value != values.end()) {
     words.push_back(value->second);
   }
-  if (way.option == "tp") words.insert(words.end(), {"--model", "gpt"});
+  if (way.option == "tp" || way.option == "cp") words.insert(words.end(), {"--model", "gpt"});
   return words;
 }
 
+// An option that both have with one value stands there once.
 Words both(Words one, const Words& other) {
-  one.insert(one.end(), other.begin(), other.end());
+  const bool has_model = std::ranges::find(one, "--model") != one.end();
+  const bool ends_so = other.size() > 2 && other[other.size() - 2] == "--model";
+  one.insert(one.end(), other.begin(), other.end() - (has_model && ends_so ? 2 : 0));
   return one;
 }
 
@@ -101,9 +105,9 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
       const Words one = words_for(ways[i]), other = words_for(ways[j]);
       const std::string why = refusal(both(one, other));
       const bool combine =
-          std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp"},
+          std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp", "tensor"},
                               [&](const char* stem) { return stem == ways[j].stem; });
-      if (ways[i].stem == "tensor" && combine) {
+      if (ways[i].slot == Slot::axis && combine) {
         CHECK(why == "");
         continue;
       }
@@ -113,7 +117,7 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
       ++refused;
     }
   }
-  CHECK(refused == 24);
+  CHECK(refused == 27);
 }
 
 TEST_CASE("ways: the sentence is the one that a way declares, for each of the other's options") {
@@ -139,15 +143,49 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
   CHECK_THAT(refusal({"--pp", "2", "--zero", "2"}), contains("combines with --zero 1 only"));
   const Words offload{"--zero", "2", "--offload", "optimizer"};
   CHECK_THAT(refusal({"--offload", "all"}), contains("--offload belongs to --zero and --fsdp"));
-  CHECK_THAT(refusal(both(offload, {"--device", "cuda"})),
-             contains("on processors or on simulated ranks"));
+  CHECK(refusal(both(offload, {"--device", "cuda"})) == "");
   CHECK_THAT(refusal(both(offload, {"--modelled-compute"})),
-             contains("on processors or on simulated ranks"));
+             contains("modelled cores, which have no host"));
   CHECK(refusal({"--fsdp", "full_shard", "--offload", "all"}) == "");
   // What means the same with both is not refused.
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
   CHECK(refusal({"--pp", "2", "--dp", "2", "--schedule", "gpipe", "--zero", "1"}) == "");
+}
+
+// Each sharding, with each thing that may go with it, beside stages: the optimizer's state alone is
+// sharded there. What is refused is told by one sentence, the same in every order.
+TEST_CASE(
+    "ways: of shards, masters and offload, stages take ZeRO 1 alone, and say why of the rest") {
+  const std::vector<Words> shardings = {{},
+                                        {"--zero", "1"},
+                                        {"--zero", "2"},
+                                        {"--zero", "3"},
+                                        {"--fsdp", "no_shard"},
+                                        {"--fsdp", "shard_grad_op"},
+                                        {"--fsdp", "full_shard"},
+                                        {"--fsdp", "hybrid_shard"}};
+  const std::vector<Words> further = {{},
+                                      {"--masters", "--dtype", "bfloat16"},
+                                      {"--reduce-dtype", "float32"},
+                                      {"--offload", "optimizer"},
+                                      {"--offload", "all"}};
+  for (const Words& sharding : shardings) {
+    for (const Words& more : further) {
+      CAPTURE(sharding, more);
+      const Words stages{"--pp", "2"}, with = both(sharding, more);
+      const std::string why = refusal(both(stages, with));
+      CHECK(why == refusal(both(with, stages)));
+      const bool takes = more.empty() && (sharding.empty() || sharding == Words{"--zero", "1"});
+      CHECK((why == "") == takes);
+      if (takes) continue;
+      const std::string& named = !more.empty() && sharding == Words{"--zero", "1"} ? more[0] : "--";
+      CHECK_THAT(why, Catch::Matchers::StartsWith(named));
+      CHECK_THAT(why, contains("leave one of them out") || contains("leave it out"));
+      CHECK(std::ranges::count(why, ';') == 1);
+    }
+  }
+  CHECK_THAT(refusal({"--pp", "2", "--fsdp", "full_shard"}), contains("pass --zero 1 in place of"));
 }
 
 TEST_CASE("ways: mixed precision is of ways with replicas or shards, and of 16-bit passes") {
@@ -217,37 +255,39 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
 }
 
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
-  const auto ways = with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::ep)});
-  const auto ranks = [&](const Words& words) { return apps::ranks_of(parsed(words, ways), ways); };
-  CHECK(train::ranks_of_axes(parsed({"--one", "2", "--two", "3"}, ways), ways) == 6);
+  const auto ways = with({axis("one", mesh::Axis::ep)});
+  const auto words_of = [](Words words) { return both(std::move(words), {"--model", "gpt"}); };
+  const auto ranks = [&](const Words& words) {
+    return apps::ranks_of(parsed(words_of(words), ways), ways);
+  };
+  CHECK(train::ranks_of_axes(parsed(words_of({"--one", "2", "--cp", "3"}), ways), ways) == 6);
   CHECK(ranks({}) == 1);
-  CHECK(ranks({"--one", "2", "--two", "3"}) == 6);
+  CHECK(ranks({"--one", "2", "--cp", "3", "--tp", "2"}) == 12);
   CHECK(ranks({"--one", "2", "--pp", "3", "--dp", "2"}) == 12);
   CHECK(ranks({"--one", "2", "--ranks", "8"}) == 8);
   CHECK(ranks({"--one", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
-  CHECK(train::ways_of(parsed({"--one", "2", "--two", "1"}, ways), ways).size() == 2);
+  CHECK(train::ways_of(parsed(words_of({"--one", "2", "--cp", "1"}), ways), ways).size() == 2);
   CHECK_THROWS_WITH(ranks({"--one", "0"}), contains("--one must be at least 1"));
 }
 
 TEST_CASE("ways: ranks that are left after the axes are dp, and the pipeline is an axis") {
-  const auto ways = with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::ep)});
+  const auto ways = with({axis("one", mesh::Axis::ep)});
   const auto axes = [&](const Words& words, int ranks) {
-    return train::axes_of(parsed(words, ways), ways, ranks);
+    return train::axes_of(parsed(both(words, {"--model", "gpt"}), ways), ways, ranks);
   };
   CHECK(axes({}, 6) == mesh::AxisSizes{.dp = 6});
   CHECK(axes({"--pp", "3"}, 6) == mesh::AxisSizes{.dp = 2, .pp = 3});
-  CHECK(axes({"--one", "2", "--two", "2", "--pp", "2"}, 16) ==
+  CHECK(axes({"--cp", "2", "--one", "2", "--pp", "2"}, 16) ==
         mesh::AxisSizes{.cp = 2, .ep = 2, .dp = 2, .pp = 2});
 }
 
 TEST_CASE("ways: a way in the slot axis says which, and no two ways have the same one") {
-  Way nowhere = axis("one", mesh::Axis::cp);
+  Way nowhere = axis("one", mesh::Axis::ep);
   nowhere.axis.reset();
   CHECK_THROWS_WITH(apps::train_options(with({nowhere})),
                     contains("one parallelism is in the slot axis and says no axis"));
-  CHECK_THROWS_WITH(
-      apps::train_options(with({axis("one", mesh::Axis::cp), axis("two", mesh::Axis::cp)})),
-      contains("two parallelism has the axis cp, as one parallelism"));
+  CHECK_THROWS_WITH(apps::train_options(with({axis("one", mesh::Axis::cp)})),
+                    contains("one parallelism has the axis cp, as context parallelism"));
 }
 
 TEST_CASE("ways: what does not combine with --tp is told in a sentence each") {
@@ -270,6 +310,29 @@ TEST_CASE("ways: what does not combine with --tp is told in a sentence each") {
   CHECK_THAT(refusal({"--tp", "2"}), contains("--tp splits the layers of a transformer"));
   CHECK(refusal({"--tp", "1"}) == "");
   CHECK_THAT(refusal({"--sp", "--model", "gpt"}), contains("--sp cuts sequences among the ranks"));
+}
+
+TEST_CASE("ways: what does not combine with --cp is told in a sentence each") {
+  const auto told = [](Words more) {
+    more.insert(more.end(), {"--cp", "2", "--model", "gpt"});
+    return refusal(more);
+  };
+  for (const Words& more : {Words{"--cp-kind", "zigzag"},
+                            {"--tp", "2", "--sp"},
+                            {"--no-overlap"},
+                            {"--pp", "2", "--zero", "1"},
+                            {"--zero", "3"},
+                            {"--fsdp", "full_shard"}}) {
+    CHECK(told(more) == "");
+  }
+  CHECK_THAT(told({"--zero", "2", "--offload", "optimizer"}), contains("--offload does not"));
+  CHECK_THAT(told({"--compress", "fp16"}), contains("what it leaves out differs"));
+  CHECK_THAT(told({"--horovod"}), contains("while attention waits"));
+  CHECK_THAT(told({"--async"}), contains("a worker's attention would need"));
+  CHECK_THAT(told({"--masters", "--dtype", "bfloat16"}), contains("--masters does not combine"));
+  CHECK_THAT(told({"--join", "live"}), contains("would have to run out of samples together"));
+  CHECK_THAT(refusal({"--cp", "2"}), contains("--cp cuts the sequences of a transformer"));
+  CHECK_THAT(refusal({"--cp-kind", "zigzag", "--model", "gpt"}), contains("says how the ranks"));
 }
 
 TEST_CASE("ways: docs/training.md shows the options of train as they are declared") {

@@ -130,6 +130,54 @@ TEST_CASE("sharded units: in groups of two with copies, the mean is over all ran
   });
 }
 
+namespace {
+
+// Notes when a collective is started and when it is waited for.
+class NotedWait final : public comm::Pending {
+ public:
+  NotedWait(comm::Work work, std::string name, std::vector<std::string>& notes)
+      : work_(std::move(work)), name_(std::move(name)), notes_(notes) {}
+  void wait() override {
+    notes_.push_back("waits for " + name_);
+    work_.wait();
+  }
+
+ private:
+  comm::Work work_;
+  std::string name_;
+  std::vector<std::string>& notes_;
+};
+
+}  // namespace
+
+TEST_CASE("sharded units: copies are reduced while the next units' backward passes run") {
+  on_fibers(4, [&](comm::ProcessGroup& world) {
+    CpuDevice device;
+    const Groups groups(world, 2);
+    std::vector<std::string> notes;
+    ShardedUnits units(small_gpt(nn::OutputHead::untied), 3, device, groups.both(), {});
+    units.set_watch([&](const collectives::UnderWay& what, comm::Work work) {
+      notes.push_back("starts " + what.name);
+      return comm::Work(std::make_unique<NotedWait>(std::move(work), what.name, notes));
+    });
+    pass(units, world.rank(), device);
+    const auto at = [&](const std::string& note) {
+      CAPTURE(note);
+      REQUIRE(std::ranges::count(notes, note) == 1);
+      return std::ranges::find(notes, note);
+    };
+    for (int unit = 4; unit >= 0; --unit) {
+      const std::string across = text("all_reduce of unit ", unit);
+      CHECK(at("starts " + across) > at(text("waits for reduce_scatter of unit ", unit)));
+      CHECK(at("waits for " + across) > at("starts " + across));
+      if (unit < 2) continue;
+      // Two more passes are over, and the second one's gradients are on their way.
+      CHECK(at("waits for " + across) > at(text("starts reduce_scatter of unit ", unit - 2)));
+      CHECK(at("waits for " + across) < at(text("starts reduce_scatter of unit ", unit - 2)) + 4);
+    }
+  });
+}
+
 TEST_CASE("sharded units: gradients of two passes add up, reduced each time or once") {
   const nn::ModelSpec spec = small_gpt(nn::OutputHead::tied);
   for (const Sharding sharding : executed_shardings) {

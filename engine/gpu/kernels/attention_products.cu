@@ -1,6 +1,6 @@
-// Causal attention by cuBLAS: scores, a softmax of each row, and their product with the values, for
-// all heads of a sequence at once. Queries go in blocks, so that H·256·T numbers lie in memory and
-// not H·T², and a block's products stop at the last key that it may see. The gradient's formulas
+// Attention by cuBLAS: scores, a softmax of each row, and their product with the values, for
+// all heads of a sequence at once. Queries go in blocks, so that H·256·Tk numbers lie in memory and
+// not H·Tq·Tk, and a block's products stop at the last key that it may see. The gradient's formulas
 // are those of attention_backward.cu: probabilities are made again from the scores and their log
 // sums, once for blocks of queries (dq) and once for blocks of keys (dk, dv), so that no product
 // adds to another's sums.
@@ -27,13 +27,13 @@ struct ScoreBlock {
 
 // A row of scores, of all heads.
 struct ScoreRow {
-  std::int64_t query, of_sums;  // the latter among the sequence's log sums [H, T]
-  std::int64_t seen;            // keys of the block that the query sees
+  std::int64_t query, of_sums;  // the latter among the sequence's log sums [H, Tq]
+  std::int64_t seen;            // keys of the block that the query sees, or none below 1
 };
 __device__ ScoreRow score_row(const Heads& s, const ScoreBlock& b, std::int64_t r) {
   const std::int64_t head = r / b.queries, query = b.first_query + r - head * b.queries;
-  const std::int64_t seen = query + 1 - b.first_key;
-  return {query, head * s.tokens + query, seen < b.keys ? seen : b.keys};
+  const std::int64_t seen = s.seen_by(query) - b.first_key;
+  return {query, head * s.queries + query, seen < b.keys ? seen : b.keys};
 }
 
 // p = softmax(scale·scores) over the keys that a row sees, 0 behind. p may be the scores.
@@ -148,94 +148,128 @@ class Scores {
   Scratch::Piece wide_, narrow_;
 };
 
+// Rows of a tensor of its own: those of a packed projection see themselves, and are seen.
 template <typename T>
-void attend(const Products<T>& with, const T* qkv, T* output, Wide<T>* log_sums) {
-  const Heads& s = with.s;
-  const std::int64_t width = s.width, step = 3 * width;
-  const Scores<T> scores(with.call, s.heads * std::min(rows_of_block, s.tokens) * s.tokens);
-  for (std::int64_t first = 0; first < s.tokens; first += rows_of_block) {
-    const std::int64_t queries = std::min(rows_of_block, s.tokens - first);
-    const ScoreBlock b{first, queries, 0, first + queries};
-    with.score(b, with.heads(qkv + first * step, step), with.heads(qkv + width, step),
-               scores.wide());
-    causal_softmax_rows<T><<<with.blocks(b), warps_of_block * 32, 0, with.call.stream>>>(
-        scores.wide(), s, b, with.scale(), scores.narrow(), log_sums);
-    check_launch("causal_attention");
-    with.weigh(b, scores.narrow(), with.heads(qkv + 2 * width, step),
-               with.heads(output + first * width, width));
-  }
+void fill_zeros(const Products<T>& with, T* first, std::int64_t count) {
+  check(cudaMemsetAsync(first, 0, static_cast<std::size_t>(count) * sizeof(T), with.call.stream),
+        "cudaMemsetAsync");
 }
 
 // The work on one sequence.
 template <typename T>
+void attend(const Products<T>& with, const AttentionRows<const T>& of, T* output,
+            Wide<T>* log_sums) {
+  const Heads& s = with.s;
+  const std::int64_t width = s.width;
+  const Scores<T> scores(with.call, s.heads * std::min(rows_of_block, s.queries) * s.keys);
+  for (std::int64_t first = 0; first < s.queries; first += rows_of_block) {
+    const std::int64_t queries = std::min(rows_of_block, s.queries - first);
+    const ScoreBlock b{first, queries, 0, s.seen_by(first + queries - 1)};
+    if (b.keys > 0) {
+      with.score(b, with.heads(of.queries + first * s.query_step, s.query_step),
+                 with.heads(of.keys, s.key_step), scores.wide());
+    }
+    causal_softmax_rows<T><<<with.blocks(b), warps_of_block * 32, 0, with.call.stream>>>(
+        scores.wide(), s, b, with.scale(), scores.narrow(), log_sums);
+    check_launch("attention");
+    T* const rows = output + first * width;
+    if (b.keys == 0) {
+      fill_zeros(with, rows, queries * width);
+    } else {
+      with.weigh(b, scores.narrow(), with.heads(of.keys + width, s.key_step),
+                 with.heads(rows, width));
+    }
+  }
+}
+
+template <typename T>
 struct Given {
-  const T *qkv, *grad;
+  AttentionRows<const T> in;
+  const T* grad;
   const Wide<T>*log_sums, *dots;
-  T* out;
+  AttentionRows<T> out;
 };
 
 template <typename T>
 void attend_backward(const Products<T>& with, const Given<T>& of) {
   const Heads& s = with.s;
-  const std::int64_t width = s.width, step = 3 * width;
-  const std::int64_t largest = s.heads * std::min(rows_of_block, s.tokens) * s.tokens;
+  const std::int64_t width = s.width;
+  const std::int64_t largest = s.heads * std::max(std::min(rows_of_block, s.queries) * s.keys,
+                                                  std::min(rows_of_block, s.keys) * s.queries);
   const Scores<T> p(with.call, largest), ds(with.call, largest);
   const auto make_slopes = [&](const ScoreBlock& b) {
-    const T* const keys = of.qkv + b.first_key * step + width;
-    with.score(b, with.heads(of.qkv + b.first_query * step, step), with.heads(keys, step),
-               p.wide());
+    const T* const keys = of.in.keys + b.first_key * s.key_step;
+    with.score(b, with.heads(of.in.queries + b.first_query * s.query_step, s.query_step),
+               with.heads(keys, s.key_step), p.wide());
     with.score(b, with.heads(of.grad + b.first_query * width, width),
-               with.heads(keys + width, step), ds.wide());
+               with.heads(keys + width, s.key_step), ds.wide());
     const Slopes<T> slopes{p.wide(),   ds.wide(),   of.log_sums, of.dots,
                            p.narrow(), ds.narrow(), with.scale()};
     causal_slope_rows<T>
         <<<with.blocks(b), warps_of_block * 32, 0, with.call.stream>>>(slopes, s, b);
-    check_launch("causal_attention_backward");
+    check_launch("attention_backward");
   };
-  for (std::int64_t first = 0; first < s.tokens; first += rows_of_block) {
-    const std::int64_t rows = std::min(rows_of_block, s.tokens - first);
-    const ScoreBlock of_queries{first, rows, 0, first + rows};
-    make_slopes(of_queries);
-    with.weigh(of_queries, ds.narrow(), with.heads(of.qkv + width, step),
-               with.heads(of.out + first * step, step));
-    const ScoreBlock of_keys{first, s.tokens - first, first, rows};
-    make_slopes(of_keys);
-    T* const dk = of.out + first * step + width;
-    with.gather(of_keys, ds.narrow(), with.heads(of.qkv + first * step, step),
-                with.heads(dk, step));
-    with.gather(of_keys, p.narrow(), with.heads(of.grad + first * width, width),
-                with.heads(dk + width, step));
+  for (std::int64_t first = 0; first < s.queries; first += rows_of_block) {
+    const std::int64_t rows = std::min(rows_of_block, s.queries - first);
+    const ScoreBlock b{first, rows, 0, s.seen_by(first + rows - 1)};
+    T* const dq = of.out.queries + first * s.query_step;
+    if (b.keys == 0) {
+      fill_zeros(with, dq, rows * s.query_step);
+      continue;
+    }
+    make_slopes(b);
+    with.weigh(b, ds.narrow(), with.heads(of.in.keys, s.key_step), with.heads(dq, s.query_step));
+  }
+  for (std::int64_t first = 0; first < s.keys; first += rows_of_block) {
+    const std::int64_t rows = std::min(rows_of_block, s.keys - first);
+    const std::int64_t first_seeing = s.missing(first);
+    const ScoreBlock b{first_seeing, s.queries - first_seeing, first, rows};
+    T* const dk = of.out.keys + first * s.key_step;
+    if (b.queries == 0) {
+      fill_zeros(with, dk, rows * s.key_step);
+      continue;
+    }
+    make_slopes(b);
+    with.gather(b, ds.narrow(),
+                with.heads(of.in.queries + first_seeing * s.query_step, s.query_step),
+                with.heads(dk, s.key_step));
+    with.gather(b, p.narrow(), with.heads(of.grad + first_seeing * width, width),
+                with.heads(dk + width, s.key_step));
   }
 }
 
 }  // namespace
 
-void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& qkv,
-                           std::int64_t heads, const Tensor& output, const Tensor& log_sums) {
-  const Heads s = heads_of(qkv, heads);
-  visit_float(qkv, [&]<typename T>() {
+void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& queries,
+                           const Tensor& keys_values, const ops::AttentionOptions& options,
+                           const Tensor& output, const Tensor& log_sums) {
+  const Heads s = heads_of(options, queries, keys_values, output);
+  visit_float(queries, [&]<typename T>() {
     const Products<T> with{call, blas, s};
+    const auto of = rows_of_attention<const T>(s, queries, keys_values);
     for (std::int64_t i = 0; i < s.batch; ++i) {
-      attend<T>(with, elements<const T>(qkv) + i * s.tokens * 3 * s.width,
-                elements<T>(output) + i * s.tokens * s.width,
-                elements<Wide<T>>(log_sums) + i * s.heads * s.tokens);
+      attend<T>(with, of.of_sequence(s, i), elements<T>(output) + i * s.queries * s.width,
+                elements<Wide<T>>(log_sums) + i * s.heads * s.queries);
     }
   });
 }
 
 void attention_by_products_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
-                                    const Tensor& qkv, const Tensor& log_sums,
-                                    const std::byte* dots, std::int64_t heads, const Tensor& out) {
-  const Heads s = heads_of(qkv, heads);
-  visit_float(qkv, [&]<typename T>() {
+                                    const Tensor& queries, const Tensor& keys_values,
+                                    const Tensor& log_sums, const std::byte* dots,
+                                    const ops::AttentionOptions& options, const Tensor& of_queries,
+                                    const Tensor& of_keys_values) {
+  const Heads s = heads_of(options, queries, keys_values, grad);
+  visit_float(queries, [&]<typename T>() {
     const Products<T> with{call, blas, s};
+    const auto in = rows_of_attention<const T>(s, queries, keys_values);
+    const auto out = rows_of_attention<T>(s, of_queries, of_keys_values);
     for (std::int64_t i = 0; i < s.batch; ++i) {
-      const std::int64_t row = i * s.tokens, sums = row * s.heads;
-      attend_backward<T>(
-          with,
-          {elements<const T>(qkv) + row * 3 * s.width, elements<const T>(grad) + row * s.width,
-           elements<const Wide<T>>(log_sums) + sums, reinterpret_cast<const Wide<T>*>(dots) + sums,
-           elements<T>(out) + row * 3 * s.width});
+      const std::int64_t row = i * s.queries, sums = row * s.heads;
+      attend_backward<T>(with,
+                         {in.of_sequence(s, i), elements<const T>(grad) + row * s.width,
+                          elements<const Wide<T>>(log_sums) + sums,
+                          reinterpret_cast<const Wide<T>*>(dots) + sums, out.of_sequence(s, i)});
     }
   });
 }

@@ -36,12 +36,12 @@ using Tile = V[rows][size + 1];
 
 // tile[r][c] = from[(first + r)·stride + c], zero beyond the sequence's end and the head's width.
 template <typename T, int rows, int size>
-__device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first, const Heads& s,
-                          Tile<Wide<T>, rows, size>& tile) {
+__device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first, std::int64_t end,
+                          const Heads& s, Tile<Wide<T>, rows, size>& tile) {
 #pragma unroll 4
   for (int step = 0; step < size / quad; ++step) {
     const int i = static_cast<int>(threadIdx.x) + step * rows * quad, r = i / size, c = i % size;
-    const bool inside = first + r < s.tokens && c < s.head_size;
+    const bool inside = first + r < end && c < s.head_size;
     tile[r][c] = inside ? wide(from[(first + r) * stride + c]) : Wide<T>(0);
   }
 }
@@ -49,13 +49,24 @@ __device__ void read_tile(const T* from, std::int64_t stride, std::int64_t first
 // Each thread takes from the tile what it would itself read into it next: no barrier lies between.
 template <typename T, int rows, int size>
 __device__ void write_tile(const Tile<Wide<T>, rows, size>& tile, std::int64_t stride,
-                           std::int64_t first, const Heads& s, T* to) {
+                           std::int64_t first, std::int64_t end, const Heads& s, T* to) {
 #pragma unroll 4
   for (int step = 0; step < size / quad; ++step) {
     const int i = static_cast<int>(threadIdx.x) + step * rows * quad, r = i / size, c = i % size;
-    if (first + r < s.tokens && c < s.head_size) {
+    if (first + r < end && c < s.head_size) {
       to[(first + r) * stride + c] = static_cast<T>(tile[r][c]);
     }
+  }
+}
+
+// A tile that sees nothing, or that nobody sees, is written as zeros.
+template <typename T, int rows>
+__device__ void write_zeros(std::int64_t stride, std::int64_t first, std::int64_t end,
+                            const Heads& s, T* to) {
+  const std::int64_t row = first + static_cast<int>(threadIdx.x) / quad;
+  if (row >= end) return;
+  for (std::int64_t c = threadIdx.x % quad; c < s.head_size; c += quad) {
+    to[row * stride + c] = T(0.0F);
   }
 }
 

@@ -151,14 +151,20 @@ void CudaKernels::embedding_backward(const Tensor& grad, const Tensor& indices, 
 void CudaKernels::dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const {
   kernels::dropout(call(), x, mask, y.tensor);
 }
-void CudaKernels::causal_attention(const Tensor& qkv, std::int64_t heads, Out output,
-                                   Out log_sums) const {
-  kernels::causal_attention(call(), blas_, qkv, heads, output.tensor, log_sums.tensor);
+void CudaKernels::attention(const Tensor& queries, const Tensor& keys_values,
+                            const ops::AttentionOptions& options, Out output, Out log_sums) const {
+  kernels::attention(call(), blas_, queries, keys_values, options, output.tensor, log_sums.tensor);
 }
-void CudaKernels::causal_attention_backward(const Tensor& grad, const Tensor& qkv,
-                                            const Tensor& output, const Tensor& log_sums,
-                                            std::int64_t heads, Out out) const {
-  kernels::causal_attention_backward(call(), blas_, grad, qkv, output, log_sums, heads, out.tensor);
+void CudaKernels::attention_backward(const Tensor& grad, const Tensor& queries,
+                                     const Tensor& keys_values, const Tensor& output,
+                                     const Tensor& log_sums, const ops::AttentionOptions& options,
+                                     Out of_queries, Out of_keys_values) const {
+  kernels::attention_backward(call(), blas_, grad, queries, keys_values, output, log_sums, options,
+                              of_queries.tensor, of_keys_values.tensor);
+}
+void CudaKernels::merge_attention(const Tensor& block_output, const Tensor& block_log_sums,
+                                  InOut output, InOut log_sums) const {
+  kernels::merge_attention(call(), block_output, block_log_sums, output.tensor, log_sums.tensor);
 }
 void CudaKernels::sgd(const Tensor& grad, const SgdRule& rule, InOut value, InOut velocity) const {
   kernels::sgd(call(), grad, rule, value.tensor, velocity.tensor);

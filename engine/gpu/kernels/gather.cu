@@ -61,8 +61,7 @@ __global__ void drop(const T* x, std::int64_t count, std::int64_t sample_size,
   for (std::int64_t i = first_place(); i < count; i += place_step()) {
     const std::int64_t sample = i / sample_size, at = i - sample * sample_size;
     const auto number = static_cast<std::uint64_t>(mask.first_sample + sample * mask.sample_stride);
-    const double chance = random_uniform(random_bits(mask.seed, number),
-                                         static_cast<std::uint64_t>(mask.first_element + at));
+    const double chance = random_uniform(random_bits(mask.seed, number), mask.element(at));
     y[i] = static_cast<T>(chance >= mask.rate ? wide(x[i]) * keep : Wide<T>(0));
   }
 }

@@ -68,11 +68,15 @@ void embedding(const Call& call, const Tensor& table, const Tensor& indices, std
 void embedding_backward(const Call& call, const Tensor& grad, const Tensor& indices,
                         std::int64_t first, const Tensor& table);
 void dropout(const Call& call, const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
-void causal_attention(const Call& call, cublasHandle_t blas, const Tensor& qkv, std::int64_t heads,
-                      const Tensor& output, const Tensor& log_sums);
-void causal_attention_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
-                               const Tensor& qkv, const Tensor& output, const Tensor& log_sums,
-                               std::int64_t heads, const Tensor& out);
+void attention(const Call& call, cublasHandle_t blas, const Tensor& queries,
+               const Tensor& keys_values, const ops::AttentionOptions& options,
+               const Tensor& output, const Tensor& log_sums);
+void attention_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
+                        const Tensor& queries, const Tensor& keys_values, const Tensor& output,
+                        const Tensor& log_sums, const ops::AttentionOptions& options,
+                        const Tensor& of_queries, const Tensor& of_keys_values);
+void merge_attention(const Call& call, const Tensor& block_output, const Tensor& block_log_sums,
+                     const Tensor& output, const Tensor& log_sums);
 void sgd(const Call& call, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(const Call& call, const Tensor& grad, const AdamRule& rule, std::int64_t updates,
@@ -98,10 +102,13 @@ void batched_matmul(cublasHandle_t blas, const BatchSizes& sizes, const Matrices
                     const Matrices& c);
 
 // attention_heads.cuh says which heads come here. dots: Σ grad·out of each query, as log_sums.
-void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& qkv,
-                           std::int64_t heads, const Tensor& output, const Tensor& log_sums);
+void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& queries,
+                           const Tensor& keys_values, const ops::AttentionOptions& options,
+                           const Tensor& output, const Tensor& log_sums);
 void attention_by_products_backward(const Call& call, cublasHandle_t blas, const Tensor& grad,
-                                    const Tensor& qkv, const Tensor& log_sums,
-                                    const std::byte* dots, std::int64_t heads, const Tensor& out);
+                                    const Tensor& queries, const Tensor& keys_values,
+                                    const Tensor& log_sums, const std::byte* dots,
+                                    const ops::AttentionOptions& options, const Tensor& of_queries,
+                                    const Tensor& of_keys_values);
 
 }  // namespace lockstep::gpu::kernels

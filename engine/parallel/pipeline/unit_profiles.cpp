@@ -47,7 +47,7 @@ std::vector<UnitProfile> profile_units(const nn::ModelSpec& spec) {
   // Between two units, a rank may have a share of the tokens [1, T, C].
   if (spec.layers) {
     for (UnitProfile& unit : std::span(profiles).first(profiles.size() - 1)) {
-      unit.output[1] /= spec.layers->tokens().count;
+      unit.output[1] = spec.layers->tokens().of(unit.output[1]).count();
     }
   }
   return profiles;

@@ -64,8 +64,10 @@ Parameter bias_of(const std::string& name, std::int64_t count, const comm::Proce
 class ParallelAttention final : public nn::Module {
  public:
   ParallelAttention(const std::string& name, std::int64_t width, std::int64_t heads,
-                    const nn::Deviations& deviations, const nn::Made& made, const Ranks& ranks)
+                    const nn::Deviations& deviations, const nn::Made& made, const Ranks& ranks,
+                    nn::Attend attend)
       : ranks_(ranks),
+        attend_(std::move(attend)),
         heads_(heads),
         own_heads_(equal_share("heads", heads, ranks.group.size())),
         qkv_weight_(weight_of(name + ".c_attn.weight", {3 * width, width}, deviations.weights,
@@ -78,14 +80,19 @@ class ParallelAttention final : public nn::Module {
   Value forward(Tape& tape, const Value& x) override {
     const Value qkv_weight = tape.leaf(qkv_weight_), qkv_bias = tape.leaf(qkv_bias_);
     const Value proj_weight = tape.leaf(proj_weight_);
-    if (ranks_.sequence == Sequence::whole) {
+    if (ranks_.sequence == Sequence::sliced) {
+      const Value qkv =
+          autograd::linear(tape, ranks_.gathered(tape, x), qkv_weight, qkv_bias);  // [B, T, 3·C/t]
+      return ranks_.scattered(tape, mixed(tape, qkv), proj_weight, proj_bias_);
+    }
+    if (!attend_) {
       return parallel_attention(tape, ranks_.group, x,
                                 {qkv_weight, qkv_bias, proj_weight, tape.leaf(proj_bias_)}, heads_);
     }
     const Value qkv =
-        autograd::linear(tape, ranks_.gathered(tape, x), qkv_weight, qkv_bias);  // [B, T, 3·C/t]
-    const Value mixed = autograd::causal_attention(tape, qkv, own_heads_);
-    return ranks_.scattered(tape, mixed, proj_weight, proj_bias_);
+        column_parallel_linear(tape, ranks_.group, x, qkv_weight, qkv_bias, ColumnOutput::share);
+    const Value of_heads = mixed(tape, qkv);
+    return row_parallel_linear(tape, ranks_.group, of_heads, proj_weight, tape.leaf(proj_bias_));
   }
 
   std::vector<Parameter*> parameters() override {
@@ -93,7 +100,13 @@ class ParallelAttention final : public nn::Module {
   }
 
  private:
+  Value mixed(Tape& tape, const Value& qkv) const {
+    if (attend_) return attend_(tape, qkv, own_heads_);
+    return autograd::causal_attention(tape, qkv, own_heads_);
+  }
+
   Ranks ranks_;
+  nn::Attend attend_;  // none: the rank has all tokens
   std::int64_t heads_, own_heads_;
   Parameter qkv_weight_, qkv_bias_, proj_weight_, proj_bias_;
 };
@@ -211,7 +224,10 @@ void TensorLayers::sum_partial_gradients(std::span<Parameter* const> parameters)
 
 nn::TokenShare TensorLayers::tokens() const {
   if (sequence_ == Sequence::whole) return {};
-  return {group_.rank(), group_.size()};
+  return {[rank = group_.rank(), ranks = group_.size()](std::int64_t length) {
+    const std::int64_t each = equal_share("tokens of a sequence", length, ranks);
+    return Positions{{rank * each, each}};
+  }};
 }
 
 std::unique_ptr<nn::Module> TensorLayers::attention(const std::string& name, std::int64_t width,
@@ -219,7 +235,7 @@ std::unique_ptr<nn::Module> TensorLayers::attention(const std::string& name, std
                                                     const nn::Deviations& deviations,
                                                     const nn::Made& made) const {
   return std::make_unique<ParallelAttention>(name, width, heads, deviations, made,
-                                             Ranks{group_, sequence_});
+                                             Ranks{group_, sequence_}, attend());
 }
 
 std::unique_ptr<nn::Module> TensorLayers::feed_forward(const std::string& name, std::int64_t width,

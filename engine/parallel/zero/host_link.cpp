@@ -1,5 +1,6 @@
 #include "engine/parallel/zero/host_link.hpp"
 
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,22 @@
 
 namespace lockstep::zero {
 namespace {
+
+// A copy in a GPU's stream: it has arrived when the stream has been waited for.
+class Arriving final : public comm::Pending {
+ public:
+  Arriving(Device& device, std::function<void()> then) : device_(device), then_(std::move(then)) {}
+  void wait() override {
+    device_.settle();
+    then_();
+  }
+
+ private:
+  Device& device_;
+  std::function<void()> then_;
+};
+
+bool is_away(const Tensor& tensor) { return tensor.device().numbers() == Numbers::away; }
 
 class QueuedLink final : public HostLink {
  public:
@@ -23,14 +40,19 @@ class QueuedLink final : public HostLink {
 
   comm::Work down(const Tensor& on_device, const Tensor& on_host, Arrives how) override {
     traffic_.down += bytes(on_device, on_host);
-    const bool same = on_device.dtype() == on_host.dtype();
-    return run(down_, [this, on_device, on_host, how, same] {
-      if (how == Arrives::replaces && same) return copy(on_device, on_host);
-      const Tensor arrived =
-          empty(on_host.shape(), on_device.dtype(), host_.device, MemoryKind::gradients);
+    const bool direct = how == Arrives::replaces && on_device.dtype() == on_host.dtype();
+    if (is_away(on_device)) {
+      const Tensor arrived = direct ? on_host : arrival(on_device, on_host);
       copy(on_device, arrived);
-      if (how == Arrives::replaces) return on_host.convert_(arrived);
-      on_host.reduce_(same ? arrived : arrived.to(on_host.dtype()), ReduceOp::sum);
+      return comm::Work(std::make_unique<Arriving>(on_device.device(), [=] {
+        if (!direct) take(arrived, on_host, how);
+      }));
+    }
+    return run(down_, [this, on_device, on_host, how, direct] {
+      if (direct) return copy(on_device, on_host);
+      const Tensor arrived = arrival(on_device, on_host);
+      copy(on_device, arrived);
+      take(arrived, on_host, how);
     });
   }
 
@@ -51,9 +73,25 @@ class QueuedLink final : public HostLink {
     return static_cast<std::int64_t>(from.bytes());
   }
 
+  // The place on the host of what is converted or added there.
+  Tensor arrival(const Tensor& on_device, const Tensor& on_host) const {
+    return empty(on_host.shape(), on_device.dtype(), host_.device, MemoryKind::gradients);
+  }
+  static void take(const Tensor& arrived, const Tensor& on_host, Arrives how) {
+    if (how == Arrives::replaces) return on_host.convert_(arrived);
+    const bool same = arrived.dtype() == on_host.dtype();
+    on_host.reduce_(same ? arrived : arrived.to(on_host.dtype()), ReduceOp::sum);
+  }
+
   // Neither device computes: the copy costs what the way costs.
   void copy(const Tensor& from, const Tensor& to) const {
-    if (from.device().has_numbers()) to.device().kernels().copy(from, to);
+    if (is_away(from)) {
+      from.device().kernels().download(from, to.raw_bytes());
+    } else if (is_away(to)) {
+      to.device().kernels().upload(from.raw_bytes(), to);
+    } else if (from.device().has_numbers()) {
+      to.device().kernels().copy(from, to);
+    }
     if (host_.carry) host_.carry(static_cast<std::int64_t>(from.bytes()));
   }
 

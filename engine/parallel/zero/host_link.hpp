@@ -28,7 +28,8 @@ class HostLink {
   virtual HostTraffic traffic() const = 0;
 };
 
-//   strands  of this rank; none: whoever asks for a copy makes it at once
+//   strands  of this rank; none: whoever asks for a copy makes it at once. A GPU takes none: it
+//            makes its copies in its stream's turn, beside no kernel
 //   clock    by which copies are timed
 //   All of them, and the host's device, must outlive the link.
 std::unique_ptr<HostLink> make_host_link(HostMemory host, Strands* strands,

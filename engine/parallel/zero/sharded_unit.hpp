@@ -11,7 +11,11 @@
 
 namespace lockstep::zero {
 
+// The tensor's elements where `other` has its own: a copy between a GPU and its host.
+Tensor beside(const Tensor& tensor, const Tensor& other);
+
 struct ShardedUnits::Unit {
+  int number = 0;                      // in the plan
   std::vector<Parameter*> parameters;  // of the model
   std::vector<Shape> shapes;
   FlatShards cut;

@@ -32,7 +32,7 @@ Values values_of(const std::vector<Parameter*>& parameters) {
 ShardedUnits::Put put_from(const Values& values) {
   return [&values](const std::string& name, std::int64_t begin, const Tensor& into) {
     const Tensor& whole = values.at(name);
-    into.copy_(whole.view({whole.numel()}).narrow(begin, into.numel()));
+    into.copy_(beside(whole.view({whole.numel()}).narrow(begin, into.numel()), into));
   };
 }
 
@@ -160,6 +160,7 @@ void ShardedUnits::begin_evaluation() {
 
 void ShardedUnits::end_backward() {
   carry_out(now_->after_backward);
+  end_crossings(0);
   if (host_) host_->settle();
 }
 
@@ -202,15 +203,21 @@ void ShardedUnits::carry_out(const Actions& actions) {
   for (const auto& [act, number] : actions) {
     Unit& unit = *units_[static_cast<std::size_t>(number)];
     if (unit.empty()) continue;
-    try {
-      carry_out(act, unit);
-    } catch (const CommError& error) {
-      const bool reduces = act == Act::reduce || act == Act::reduced;
-      throw CommError(text("sharded state: ", groups_.shards.own_name(),
-                           reduces ? " reduces the gradients" : " gathers the parameters",
-                           " of unit ", number, " (", unit.parameters.front()->name, " to ",
-                           unit.parameters.back()->name, "): ", error.what()));
-    }
+    naming(unit, act, [&] { carry_out(act, unit); });
+    if (act == Act::reduced) end_crossings(1);
+  }
+}
+
+// Names the unit in what is said of a peer that is lost.
+void ShardedUnits::naming(const Unit& unit, Act act, const std::function<void()>& body) const {
+  try {
+    body();
+  } catch (const CommError& error) {
+    const bool reduces = act == Act::reduce || act == Act::reduced;
+    throw CommError(text("sharded state: ", groups_.shards.own_name(),
+                         reduces ? " reduces the gradients" : " gathers the parameters",
+                         " of unit ", unit.number, " (", unit.parameters.front()->name, " to ",
+                         unit.parameters.back()->name, "): ", error.what()));
   }
 }
 

@@ -23,16 +23,18 @@
 //   3. A unit without elements takes part in no collective.
 //   4. A lost peer is told with the unit whose collective missed it (CommError).
 //   5. What the optimizer updates lies on the host where state is offloaded (host_shards.hpp).
-// Left out: gradients that are reduced across copies while backward goes on. Where N > 1 and R > 1,
-// the second reduction is waited for when the first is over.
+//   6. Where N > 1 and R > 1, what a unit's ranks have reduced is reduced across the copies while
+//      backward goes on. One unit is on its way across, and a second while the first is waited for.
 // Source: [ZERO20] §5, [ZGV23] §3
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/collectives/communication.hpp"
@@ -109,6 +111,9 @@ class ShardedUnits final : public nn::UnitWatch {
   using Put = std::function<void(const std::string& name, std::int64_t begin, const Tensor& into)>;
   void fill(const Put& put);
 
+  // Collectives from here on are shown to `watch`, which may be none.
+  void set_watch(collectives::WatchWork watch) { watch_ = std::move(watch); }
+
   void zero_grad();
   // Before a forward pass that backward follows.
   void begin(Reduces reduces);
@@ -140,6 +145,7 @@ class ShardedUnits final : public nn::UnitWatch {
   void fill_unit(Unit& unit, const Put& put);
   void carry_out(const Actions& actions);
   void carry_out(Act act, Unit& unit);
+  void naming(const Unit& unit, Act act, const std::function<void()>& body) const;
   void make_shard(Unit& unit);
   void fetch(Unit& unit);
   Tensor own_range(const Unit& unit) const;
@@ -152,6 +158,12 @@ class ShardedUnits final : public nn::UnitWatch {
   void make_places(Unit& unit);
   void reduce(Unit& unit);
   void end_reduction(Unit& unit);
+  bool crosses() const { return groups_.shards.size() > 1 && groups_.copies != nullptr; }
+  void reduce_copies(Unit& unit);
+  void end_crossings(std::size_t left);
+  void take_in(Unit& unit);
+  comm::Work watched(const char* name, const Unit& unit, const Tensor& moved,
+                     comm::Work work) const;
   void await(comm::Work& work);
   int ranks() const;
   std::vector<std::int64_t> counts() const;
@@ -169,7 +181,9 @@ class ShardedUnits final : public nn::UnitWatch {
   const UnitPlan* now_;
   Pass pass_ = Pass::training;
   std::vector<std::unique_ptr<Unit>> units_;  // of the model, then the root where there is one
+  std::deque<int> crossing_;                  // units whose gradients are reduced across copies
   std::optional<HostShards> host_;            // where state is offloaded
+  collectives::WatchWork watch_;
   collectives::Communication communication_;
 };
 

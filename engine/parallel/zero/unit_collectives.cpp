@@ -1,6 +1,7 @@
 // The actions of a plan, each on one unit: fetch, gather, bind, free, reduce.
 #include <utility>
 
+#include "engine/base/error.hpp"
 #include "engine/parallel/zero/sharded_unit.hpp"
 
 namespace lockstep::zero {
@@ -11,6 +12,15 @@ void zero_padding(const Tensor& flat, const FlatShards& cut) {
 }
 
 }  // namespace
+
+// Shows a collective to whoever watches.
+comm::Work ShardedUnits::watched(const char* name, const Unit& unit, const Tensor& moved,
+                                 comm::Work work) const {
+  if (!watch_) return work;
+  const auto bytes = static_cast<std::int64_t>(moved.bytes());
+  const int queue = &moved == &unit.incoming ? 1 : 0;  // of the copies, or of the shards
+  return watch_({text(name, " of unit ", unit.number), bytes, queue}, std::move(work));
+}
 
 // This rank's part of what is gathered.
 Tensor ShardedUnits::own_range(const Unit& unit) const {
@@ -33,7 +43,8 @@ void ShardedUnits::gather(Unit& unit) {
   const Tensor own = rounds || keeps_        ? own_range(unit)
                      : unit.raised.defined() ? unit.raised
                                              : unit.shard;
-  unit.gathering = groups_.shards.all_gather_async(own, unit.values);
+  unit.gathering =
+      watched("all_gather", unit, unit.values, groups_.shards.all_gather_async(own, unit.values));
 }
 
 void ShardedUnits::bind(Unit& unit) {
@@ -110,19 +121,44 @@ void ShardedUnits::reduce(Unit& unit) {
                             : empty({unit.cut.shard}, wire_, device_, MemoryKind::gradients);
   if (groups_.shards.size() > 1) {
     unit.reducing =
-        groups_.shards.reduce_scatter_async(unit.gradients, unit.incoming, ReduceOp::sum);
+        watched("reduce_scatter", unit, unit.gradients,
+                groups_.shards.reduce_scatter_async(unit.gradients, unit.incoming, ReduceOp::sum));
   } else if (groups_.copies != nullptr) {
-    unit.reducing = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
+    reduce_copies(unit);
   }
 }
 
-// The gradients of this rank's ranges; those of the whole unit go.
+void ShardedUnits::reduce_copies(Unit& unit) {
+  unit.reducing = watched("all_reduce", unit, unit.incoming,
+                          groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum));
+}
+
+// The gradients of the whole unit go. Those of this rank's ranges are complete, or cross over to
+// the other copies while backward goes on.
 void ShardedUnits::end_reduction(Unit& unit) {
   await(unit.reducing);
-  if (groups_.shards.size() > 1 && groups_.copies != nullptr) {
-    comm::Work work = groups_.copies->all_reduce_async(unit.incoming, ReduceOp::sum);
-    await(work);
+  unit.gradients = {};
+  for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
+  if (!crosses()) return take_in(unit);
+  reduce_copies(unit);
+  crossing_.push_back(unit.number);
+}
+
+// Until so many units' gradients are on their way to other copies.
+void ShardedUnits::end_crossings(std::size_t left) {
+  while (crossing_.size() > left) {
+    const int number = crossing_.front();
+    crossing_.pop_front();
+    Unit& unit = *units_[static_cast<std::size_t>(number)];
+    naming(unit, Act::reduced, [&] {
+      await(unit.reducing);
+      take_in(unit);
+    });
   }
+}
+
+// Adds the reduced gradients of this rank's ranges to those of the step.
+void ShardedUnits::take_in(Unit& unit) {
   if (!host_ && wire_ != weights_) unit.incoming = unit.incoming.to(weights_);
   if (host_) {
     host_->lower(unit.incoming, unit.sum, weights_);
@@ -131,8 +167,7 @@ void ShardedUnits::end_reduction(Unit& unit) {
   } else {
     unit.sum = unit.incoming;
   }
-  unit.incoming = unit.gradients = {};
-  for (Parameter* parameter : unit.parameters) parameter->grad = parameter->grad_place = {};
+  unit.incoming = {};
   const auto& pieces = unit.cut.ranks[static_cast<std::size_t>(groups_.shards.rank())];
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     unit.owned[k].parameter.grad =

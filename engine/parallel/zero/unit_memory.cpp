@@ -5,8 +5,15 @@
 
 namespace lockstep::zero {
 
-// Decides who owns what of a unit. Its parameters have no values from here on.
+Tensor beside(const Tensor& tensor, const Tensor& other) {
+  const auto away = [](const Tensor& one) { return one.device().numbers() == Numbers::away; };
+  return away(tensor) || away(other) ? to_device(tensor, other.device()) : tensor;
+}
+
+// Decides who owns what of the unit that was added last. Its parameters have no values from here
+// on.
 void ShardedUnits::lay_out(Unit& unit, std::vector<Parameter*> parameters) {
+  unit.number = static_cast<int>(units_.size()) - 1;
   std::vector<std::int64_t> numels;
   for (Parameter* parameter : parameters) {
     unit.shapes.push_back(parameter->value.shape());
@@ -79,13 +86,13 @@ void ShardedUnits::fill_unit(Unit& unit, const Put& put) {
   if (keeps_) {
     for (Parameter* parameter : unit.parameters) put_rounded(put, *parameter);
     if (unit.updated.same_place(unit.shard)) return;
-    if (!keeps_masters()) return unit.updated.copy_(unit.shard);
+    if (!keeps_masters()) return unit.updated.copy_(beside(unit.shard, unit.updated));
   }
   for (const Owned& owned : unit.owned) {
     put(owned.parameter.name, owned.begin, owned.parameter.value);
   }
   if (!keeps_ && unit.shard.defined() && !unit.updated.same_place(unit.shard)) {
-    unit.shard.convert_(unit.updated);
+    unit.shard.convert_(beside(unit.updated, unit.shard));
   }
 }
 

@@ -205,6 +205,7 @@ void Core::State::received(const Operation& send, Operation& receive, double beg
   }
   if (recorder_) recorder_->sent(send, src, dst, begin_s, receive.done_s);
   counters_.trace_hash += hash_of(send, dst, receive.done_s, checksum);
+  receive.ran_s = receive.done_s - begin_s;
   receive.done = true;
 }
 
@@ -215,12 +216,13 @@ void Core::State::answer_waiter(Operation& operation, StrandState& strand) {
   if (op == Op::recv || op == Op::irecv) strand.depth = std::max(strand.depth, operation.depth);
   if (strand.brief) {
     strand.answer = {nullptr, 0, received_by(operation),
-                     operation.whole ? operation.whole->reply.ran_s : 0};
+                     operation.whole ? operation.whole->reply.ran_s : operation.ran_s};
   } else if (operation.whole) {
     strand.reply = std::move(operation.whole->reply);
   } else {
     strand.reply = {};
     strand.reply.data = payload_of(Bytes(operation.kept));
+    strand.reply.ran_s = operation.ran_s;
   }
   set_ready(operation.waiter, strand);
   strand.waits_on = nullptr;

@@ -16,6 +16,7 @@ void OperationPool::take_back(Operation& operation) {
   if (operation.told) operation.told = nullptr;
   operation.receive = nullptr;
   operation.received = 0;
+  operation.ran_s = 0;
   operation.done = operation.met = operation.has_waiter = false;
   free_.push_back(&operation);
 }

@@ -27,6 +27,7 @@ struct Operation {
   double posted_s = 0;
   double ready_s = 0;  // of a send that has met its receive: when both were posted
   double done_s = 0;
+  double ran_s = 0;          // a receive that is done: from the message's first byte to its last
   std::uint64_t order = 0;   // of posting, among those of one rank
   std::uint64_t handle = 0;  // to wait for; 0: blocking
   int depth = 0;             // of the message: set at the send's post, copied when it is received

@@ -27,6 +27,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int socket_buffer_bytes = 1 << 20;
+// A player's program has at most so many bytes in RAM.
+constexpr std::int64_t program_bytes_max = std::int64_t{4} << 20;
 constexpr int end_wait_ms = 1000;  // between the socket's end and the process's
 
 [[noreturn]] void cannot(const char* what) {
@@ -267,6 +269,15 @@ bool ChildProcess::asleep() const {
 
 namespace {
 
+// Each processor adds its pages to the mark in batches, of 32 or of twice the number of processors
+// (percpu_counter_batch, from Linux 6.2 on). A player runs on a few of them. Batches of 32 are
+// small beside what an exam leaves to every program.
+std::int64_t not_yet_counted_bytes() {
+  constexpr std::int64_t batch_min = 32, processors_used = 4;
+  const std::int64_t batch = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+  return processors_used * std::max<std::int64_t>(batch - batch_min, 0) * sysconf(_SC_PAGESIZE);
+}
+
 // The sum of lines like "Anonymous:    104 kB" whose names are among those given; nothing unless
 // the first of them is there.
 std::optional<std::int64_t> kilobytes_in(const std::string& file,
@@ -299,6 +310,21 @@ std::optional<std::int64_t> ChildProcess::memory_bytes() const {
   }
   if (!kilobytes) return std::nullopt;
   return *kilobytes * 1024;
+}
+
+std::optional<std::int64_t> ChildProcess::peak_bytes() const {
+  const std::string status = text("/proc/", player_pid_, "/status");
+  const auto kilobytes = kilobytes_in(status, {"VmHWM:", "VmSwap:"});
+  if (!kilobytes) return std::nullopt;
+  // A player that reads more of its program after the peak than before it would hide as much.
+  const auto of_program = kilobytes_in(status, {"RssFile:"}).value_or(0) * 1024;
+  return *kilobytes * 1024 - std::min(of_program, program_bytes_max) - not_yet_counted_bytes();
+}
+
+bool ChildProcess::forget_peak() {
+  std::ofstream marks(text("/proc/", player_pid_, "/clear_refs"));
+  marks << '5' << std::flush;  // proc(5): the high-water mark is what the process holds now
+  return marks.good();
 }
 
 Finding ChildProcess::how_it_ended(int rank) {

@@ -56,6 +56,10 @@ class ChildProcess {
   // got it from. Pages of its program that it only read are not in it. Nothing where the system
   // does not tell.
   std::optional<std::int64_t> memory_bytes() const;
+  // The most that it has held at one time since forget_peak(), its program's pages left out: the
+  // system's high-water mark. Nothing where the system does not tell.
+  std::optional<std::int64_t> peak_bytes() const;
+  bool forget_peak();  // false where the system does not let it be forgotten
 
   // Says how `rank` ended after its end of the socket was closed: it exited, or crashed.
   Finding how_it_ended(int rank);

@@ -63,6 +63,24 @@ std::optional<std::int64_t> ProcessHost::memory_bytes(int rank) const {
   return state_->players[at]->child.memory_bytes();
 }
 
+std::optional<std::int64_t> ProcessHost::take_peak_bytes(int rank) {
+  if (!memory_bytes(rank)) return std::nullopt;
+  Player& of = state_->player(rank);
+  const auto peak = std::exchange(of.peak_bytes, std::nullopt);
+  of.watch_peak(0);
+  return peak;
+}
+
+void Player::watch_peak(std::int64_t brought) {
+  is_watched = child.forget_peak();
+  brought_bytes = brought;
+}
+
+void Player::look_at_peak() {
+  const auto bytes = is_watched ? child.peak_bytes() : std::nullopt;
+  if (bytes) peak_bytes = std::max(peak_bytes.value_or(0), *bytes - brought_bytes);
+}
+
 CaseResult ProcessHost::run(Core& core, const std::vector<Bytes>& inputs) {
   State& state = *state_;
   LOCKSTEP_CHECK(state.usable, "run: a case has failed in this host; make a new one");
@@ -130,6 +148,8 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
     to.output.clear();
     to.output_bytes = 0;
     to.last_call.clear();
+    to.is_watched = false;
+    to.peak_bytes.reset();
     to.bad_end.reset();
     to.heard = now;
     to.cpu_s = to.child.cpu_s();
@@ -156,8 +176,16 @@ void ProcessHost::State::drive_core() {
       to.heard = now;
       to.cpu_s = to.child.cpu_s();
     }
-    post(actor.rank, OutgoingFrame(actor.strand, to.sequence++, reply));
+    answer(actor, reply);
   }
+}
+
+// Other strands of the rank may have gone on since its request: their peak counts, too.
+void ProcessHost::State::answer(Actor actor, const Reply& reply) {
+  Player& to = player(actor.rank);
+  to.look_at_peak();
+  if (to.is_watched) to.watch_peak(static_cast<std::int64_t>(reply.data.bytes.size()));
+  post(actor.rank, OutgoingFrame(actor.strand, to.sequence++, reply));
 }
 
 void ProcessHost::State::wait_for_players() {
@@ -258,10 +286,11 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
 
 void ProcessHost::State::take_request(Actor actor, Request request) {
   Player& from = player(actor.rank);
+  from.look_at_peak();
   if (!request.file.empty()) from.last_call = place_of(request.file, request.line);
   if (request.op == Op::isend || request.op == Op::irecv) {
     const auto reply = core->ask_and_go_on(actor, std::move(request));
-    if (reply) post(actor.rank, OutgoingFrame(actor.strand, from.sequence++, *reply));
+    if (reply) answer(actor, *reply);
     if (!reply) --from.running;
     return;
   }

@@ -66,6 +66,10 @@ class ProcessHost {
   // where the system does not tell, and for players whose memory is not their own: under a
   // sanitizer or a debugger.
   std::optional<std::int64_t> memory_bytes(int rank) const;
+  // The most that it held at any moment since the last time this was asked, without what an answer
+  // brought it: also what it made and freed while nobody looked. The first time in a case, which
+  // has nothing to tell, begins the watch; it looks at each of the rank's requests.
+  std::optional<std::int64_t> take_peak_bytes(int rank);
 
   // False after a failed case: the players are gone; make a new host.
   bool usable() const;

@@ -37,11 +37,18 @@ struct Player {
   std::string last_call;    // its place, of any strand
   Clock::time_point heard;  // when it last said something, or was told to go on
   double cpu_s = 0;         // at that time
+  // Its memory, once somebody has asked for peaks. What an answer brought lies there until the part
+  // has it, or longer, and is not the part's.
+  bool is_watched = false;
+  std::int64_t brought_bytes = 0;  // by the last answer
+  std::optional<std::int64_t> peak_bytes;
   // How it failed by itself. It waits here until no other rank is running, so that of several ranks
   // that fail side by side the lowest is named, whichever was heard first.
   std::optional<Finding> bad_end;
 
   bool may_speak() const { return !done && running > 0 && !bad_end; }
+  void watch_peak(std::int64_t brought);  // from here on
+  void look_at_peak();
 };
 
 struct ProcessHost::State {
@@ -88,6 +95,7 @@ struct ProcessHost::State {
   void wait_for_players();
   void drive_core();
   void post(int rank, OutgoingFrame frame);
+  void answer(Actor actor, const Reply& reply);
   void flush(int rank);
   void hear(int rank);
   void take(int rank, const IncomingFrame& frame);

@@ -80,7 +80,7 @@ struct Reply {
   std::uint64_t handle = 0;  // isend, irecv, icollective
   std::uint32_t group = 0;   // split: the new group …
   int rank = -1, size = 0;   // … and this rank's place in it (-1: not a member)
-  double ran_s = 0;          // a collective, when it is over: how long it ran, without waiting
+  double ran_s = 0;          // a collective, or what was received: how long it ran, without waiting
   double now = 0;            // the strand's virtual time
 };
 

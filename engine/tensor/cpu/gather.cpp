@@ -51,8 +51,7 @@ void dropout(const Tensor& x, const ops::DropoutMask& mask, const Tensor& y) {
           static_cast<std::uint64_t>(mask.first_sample + sample * mask.sample_stride);
       const std::uint64_t stream = random_bits(mask.seed, number);
       for (std::int64_t i = 0; i < each; ++i) {
-        const auto element = static_cast<std::uint64_t>(mask.first_element + i);
-        const bool stays = random_uniform(stream, element) >= mask.rate;
+        const bool stays = random_uniform(stream, mask.element(i)) >= mask.rate;
         *to++ = stays ? *from * keep : T(0);
         ++from;
       }

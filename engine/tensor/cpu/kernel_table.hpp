@@ -68,11 +68,14 @@ void embedding(const Tensor& table, const Tensor& indices, std::int64_t first, c
 void embedding_backward(const Tensor& grad, const Tensor& indices, std::int64_t first,
                         const Tensor& table);
 void dropout(const Tensor& x, const ops::DropoutMask& mask, const Tensor& y);
-void causal_attention(const Products& products, const Tensor& qkv, std::int64_t heads,
-                      const Tensor& output, const Tensor& log_sums);
-void causal_attention_backward(const Products& products, const Tensor& grad, const Tensor& qkv,
-                               const Tensor& output, const Tensor& log_sums, std::int64_t heads,
-                               const Tensor& out);
+void attention(const Products& products, const Tensor& queries, const Tensor& keys_values,
+               const ops::AttentionOptions& options, const Tensor& output, const Tensor& log_sums);
+void attention_backward(const Products& products, const Tensor& grad, const Tensor& queries,
+                        const Tensor& keys_values, const Tensor& output, const Tensor& log_sums,
+                        const ops::AttentionOptions& options, const Tensor& of_queries,
+                        const Tensor& of_keys_values);
+void merge_attention(const Tensor& block_output, const Tensor& block_log_sums, const Tensor& output,
+                     const Tensor& log_sums);
 void sgd(Isa isa, const Tensor& grad, const SgdRule& rule, const Tensor& value,
          const Tensor& velocity);
 void adam(Isa isa, const Tensor& grad, const AdamRule& rule, std::int64_t updates,

@@ -15,6 +15,7 @@
 #include "engine/parallel/ddp/reducer.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
+#include "engine/train/own_labels.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
 
 namespace lockstep::train {
@@ -157,16 +158,17 @@ class Pipeline final : public Strategy {
     LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
     std::array<double, 3> sums{};  // of losses, hits, labels
     const std::int64_t stride = ranks_.shares();
-    const std::int64_t at_once = samples_at_once(dataset) * stride;
+    const OwnLabels own(dataset, layers_ ? layers_->labels() : nn::TokenShare{});
+    const std::int64_t at_once = samples_at_once(own) * stride;
     std::int64_t first = ranks_.share();
-    while (first < dataset.size()) {
+    while (first < own.size()) {
       std::vector<data::Batch> batches;
       std::vector<double> weights;
-      for (int k = 0; k < 2 * options_.stages && first < dataset.size(); ++k, first += at_once) {
+      for (int k = 0; k < 2 * options_.stages && first < own.size(); ++k, first += at_once) {
         std::vector<std::int64_t> indices;
-        const std::int64_t end = std::min(dataset.size(), first + at_once);
+        const std::int64_t end = std::min(own.size(), first + at_once);
         for (std::int64_t i = first; i < end; i += stride) indices.push_back(i);
-        batches.push_back(dataset.batch(indices, dtype_, device_));
+        batches.push_back(own.batch(indices, dtype_, device_));
         weights.push_back(static_cast<double>(batches.back().labels.numel()));
       }
       stage_.begin(batches, {.mode = nn::Mode::evaluation});
@@ -274,17 +276,19 @@ class Pipeline final : public Strategy {
   // The norm is over all stages; what two of them hold counts once.
   void clip() {
     if (clip_norm_ <= 0) return;
-    const auto counts = [&](std::size_t i) { return counts_in_norm(gradient(i), ranks_.at()); };
+    const auto counts = [&](std::size_t i) { return ranks_.counts_in_norm(gradient(i)); };
     std::vector<Tensor> mine, copies;
     if (sharded_) {
       const std::vector<Tensor> of_units = sharded_->gradients();
       for (std::size_t i = 0; i < of_units.size(); ++i) {
-        (counts_in_norm(kinds_[i], ranks_.at()) ? mine : copies).push_back(of_units[i]);
+        (ranks_.counts_in_norm(kinds_[i]) ? mine : copies).push_back(of_units[i]);
       }
     }
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
       (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
+    // A stage of a norm and a shared table counts nothing on all ranks of a layer but the first.
+    if (mine.empty()) mine.push_back(parameters_.front()->value.empty_like(0));
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
     if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
     if (sharded_) groups.push_back(&shares_);
@@ -324,8 +328,7 @@ class Pipeline final : public Strategy {
   std::int64_t bytes_sent() const {
     const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
-           (one_stage ? 0 : shares_.traffic().bytes_sent) +
-           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0) +
+           (one_stage ? 0 : shares_.traffic().bytes_sent) + ranks_.bytes_sent_in_layers() +
            (tied_ ? tied_->traffic().bytes_sent : 0);
   }
 

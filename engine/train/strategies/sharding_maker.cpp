@@ -63,6 +63,7 @@ std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
       zero_options_on(making.arguments, ranks.replicas().size(), replicas_per_node);
   options.strands = making.strands;
   options.host = making.host;
+  options.watch = making.watch_collectives;
   return make_zero(ranks, making.device, making.recipe, making.clip_norm, options);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/weights.hpp"
 #include "engine/replicas/agree.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
+#include "engine/train/own_labels.hpp"
 #include "engine/train/strategies/masters.hpp"
 
 namespace lockstep::train {
@@ -52,7 +53,10 @@ WholeModel::WholeModel(TrainingRanks ranks, Replica replica, double clip_norm)
 }
 
 Evaluation WholeModel::evaluate(const data::Dataset& dataset) {
-  return train::evaluate(group_, *model_, dataset);
+  if (ranks_.sequence() == nullptr) return train::evaluate(group_, *model_, dataset);
+  const OwnLabels own(dataset, layers_->labels());
+  return of_all_tokens(*ranks_.sequence(), own, train::evaluate(ranks_.readers(), *model_, own),
+                       device().host());
 }
 
 void WholeModel::end() {
@@ -85,7 +89,7 @@ void WholeModel::before_update() {
   if (clip_norm_ <= 0) return;
   std::vector<Tensor> counted, copies;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const bool mine = counts_in_norm(layout_.places()[i].gradient, ranks_.at());
+    const bool mine = ranks_.counts_in_norm(layout_.places()[i].gradient);
     (mine ? counted : copies).push_back(parameters[i]->grad);
   }
   if (counted.empty()) counted.push_back(any().view({-1}).narrow(0, 0));  // of copies alone
@@ -95,8 +99,7 @@ void WholeModel::before_update() {
 }
 
 std::int64_t WholeModel::bytes_sent() const {
-  const comm::ProcessGroup* const layer = ranks_.layer();
-  return group_.traffic().bytes_sent + (layer != nullptr ? layer->traffic().bytes_sent : 0);
+  return group_.traffic().bytes_sent + ranks_.bytes_sent_in_layers();
 }
 
 void WholeModel::update() {

@@ -12,6 +12,7 @@
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
 #include "engine/tensor/symbolic.hpp"
+#include "engine/train/own_labels.hpp"
 #include "engine/train/strategies/masters.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
 
@@ -84,11 +85,13 @@ class ZeroStrategy final : public Strategy {
     if (options.sharding.offload != zero::Offload::nothing) {
       if (options.host == nullptr) own_host_ = device_like(device);
       const HostMemory host = options.host != nullptr ? *options.host : HostMemory{*own_host_};
-      link_ = zero::make_host_link(host, options.strands, replicas_);
+      const bool in_stream = device.numbers() == Numbers::away;
+      link_ = zero::make_host_link(host, in_stream ? nullptr : options.strands, replicas_);
     }
     units_ = std::make_unique<ShardedUnits>(
         recipe.model, recipe.seed, device, zero::ShardGroups{shards, copies_.get()},
         with_types(options.sharding, recipe.precision), link_.get());
+    units_->set_watch(options.watch);
     if (const auto scaler = scaler_options(recipe.precision)) scaler_.emplace(*scaler);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
@@ -155,15 +158,16 @@ class ZeroStrategy final : public Strategy {
     units_->begin_evaluation();
     units_->model().prepare({});
     std::array<double, 3> sums{};  // of losses, hits, labels
-    const std::int64_t ranks = replicas_.size();
-    const std::int64_t stride = samples_at_once(dataset) * ranks;
-    for (std::int64_t first = 0; first < dataset.size(); first += stride) {
+    const OwnLabels own(dataset, labels_of(recipe_.model));
+    const std::int64_t ranks = ranks_.shares();
+    const std::int64_t stride = samples_at_once(own) * ranks;
+    for (std::int64_t first = 0; first < own.size(); first += stride) {
       std::vector<std::int64_t> indices;
-      const std::int64_t end = std::min(dataset.size(), first + stride);
-      for (std::int64_t i = first + replicas_.rank(); i < end; i += ranks) indices.push_back(i);
+      const std::int64_t end = std::min(own.size(), first + stride);
+      for (std::int64_t i = first + ranks_.share(); i < end; i += ranks) indices.push_back(i);
       const bool counts = !indices.empty();
       if (!counts) indices.push_back(0);
-      const data::Batch batch = dataset.batch(indices, dtype(), device_);
+      const data::Batch batch = own.batch(indices, dtype(), device_);
       Tape tape(GradMode::inference);
       const Value logits = units_->model().forward(tape, tape.constant(batch.inputs));
       if (!counts) continue;
@@ -244,7 +248,7 @@ class ZeroStrategy final : public Strategy {
       groups.push_back(ranks_.layer());
       mine.clear();
       for (const Parameter* shard : units_->shards()) {
-        const bool counts = counts_in_norm(layout_.of(shard->name).gradient, ranks_.at());
+        const bool counts = ranks_.counts_in_norm(layout_.of(shard->name).gradient);
         (counts ? mine : copies).push_back(shard->grad);
       }
       // A rank may own nothing, or copies alone.
@@ -263,8 +267,7 @@ class ZeroStrategy final : public Strategy {
 
   std::int64_t bytes_sent() const {
     return replicas_.traffic().bytes_sent + (shards_ ? shards_->traffic().bytes_sent : 0) +
-           (copies_ ? copies_->traffic().bytes_sent : 0) +
-           (ranks_.layer() != nullptr ? ranks_.layer()->traffic().bytes_sent : 0);
+           (copies_ ? copies_->traffic().bytes_sent : 0) + ranks_.bytes_sent_in_layers();
   }
 
   void check_model(const checkpoint::SafetensorsFile& file) const {

@@ -26,6 +26,7 @@ struct ZeroOptions {
   // training makes them itself. Without a host, one is made: a second device on this machine.
   Strands* strands = nullptr;
   const HostMemory* host = nullptr;
+  collectives::WatchWork watch{};  // of its collectives; nobody watches where it is empty
 };
 
 // The same shards, with the types that a run has besides its model's.

@@ -27,8 +27,8 @@ inline Way fsdp_way() {
   const char* buckets =
       "packs DDP's buckets, which --fsdp replaces by shards; leave one of them out";
   const char* stages =
-      "does not combine with --fsdp: a stage does not hold the model that is sharded; leave one of "
-      "them out";
+      "does not combine with --fsdp: a stage uses its parameters once for each micro-batch, and "
+      "would gather them as often; pass --zero 1 in place of --fsdp, or leave one of them out";
   const char* servers =
       "does not combine with --fsdp: servers already hold a part of the parameters each; leave one "
       "of them out";

@@ -44,6 +44,9 @@ inline Way pipeline_way() {
                   {"reduce-dtype",
                    "is of DDP's buckets and of shards, which --pp does not have; leave one of them "
                    "out"},
+                  {"offload",
+                   "keeps state in the host's memory, which stages do not do; leave one of them "
+                   "out"},
                   {"plain", whole},
                   {"ddp", whole},
                   {"compression", whole},

@@ -1,6 +1,7 @@
 #include "engine/train/ways/tensor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/units.hpp"
 #include "engine/parallel/tensor/tensor_layers.hpp"
@@ -51,16 +52,19 @@ Sequence sequence_of(const Arguments& arguments) {
 
 class TensorMaker final : public WayMaker {
  public:
-  std::shared_ptr<const nn::LayerMaker> make_layers(Making& making) const override {
+  Layers make_layers(Making& making, Layers inner) const override {
     check(making.arguments, making.recipe.model, 0);
     comm::ProcessGroup* const layer = making.ranks().layer();
     LOCKSTEP_CHECK(layer != nullptr, "tensor parallelism on an axis tp of 1");
     tell_of_nodes(making, *layer);
-    return make_layers(making.arguments, *layer);
+    return make_layers(making.arguments, making.recipe.model, *layer, std::move(inner));
   }
 
-  std::shared_ptr<const nn::LayerMaker> make_layers(const Arguments& arguments,
-                                                    comm::ProcessGroup& layer) const override {
+  Layers make_layers(const Arguments& arguments, const nn::ModelSpec&, comm::ProcessGroup& layer,
+                     Layers inner) const override {
+    LOCKSTEP_CHECK(inner == nullptr,
+                   "tensor parallelism makes the layers of no other axis; declare "
+                   "its way before those of axes that stand in front of it");
     return std::make_shared<tensor_parallel::TensorLayers>(layer, sequence_of(arguments));
   }
 

@@ -11,15 +11,11 @@ inline bool gathers_parameters(const Arguments& arguments) {
          arguments.has("--fsdp shard_grad_op") || arguments.has("--fsdp hybrid_shard");
 }
 
-// True if state may lie on the host: a GPU's stream does not wait for copies of shards yet, and a
-// modelled core has no host beside it.
+// True if state may lie on the host: a modelled core has none beside it.
 inline bool offloads(const Arguments& arguments) {
-  const auto has = [&](const char* option, const char* setting) {
-    return arguments.declared(option) && arguments.has(setting);
-  };
-  const bool away = has("device", "--device cuda") || has("backend", "--backend nccl");
-  const bool modelled = has("modelled-compute", "--modelled-compute");
-  return (arguments.given("zero") || arguments.given("fsdp")) && !away && !modelled;
+  const bool modelled =
+      arguments.declared("modelled-compute") && arguments.has("--modelled-compute");
+  return (arguments.given("zero") || arguments.given("fsdp")) && !modelled;
 }
 
 inline Way zero_way() {
@@ -37,9 +33,11 @@ inline Way zero_way() {
             "offload", {"optimizer", "all"}, "",
             "what lies in the host's memory: the optimizer's state, which the host updates; also\n"
             "shards of parameters, which come up before each gather")
-        .only_if({"offload"},
-                 "belongs to --zero and --fsdp on processors or on simulated ranks; leave it out",
-                 offloads)
+        .only_if(
+            {"offload"},
+            "belongs to --zero and --fsdp, but not to modelled cores, which have no host; leave "
+            "it out",
+            offloads)
         .choice("accumulate-in", {"shards", "whole"}, "shards",
                 "--accumulate: reduce the gradients of each batch, or keep them whole and reduce\n"
                 "their sum")

@@ -40,7 +40,7 @@ void tell_early() {
   static sim::SocketPort* const port = find_port();
   if (port == nullptr) return;
   for (std::uint32_t step = 0;; ++step) {
-    const Bytes moment = fields_to_bytes(step, std::int64_t{0});
+    const Bytes moment = fields_to_bytes(step, std::int64_t{0}, std::int64_t{0});
     sim::Request request;
     request.op = sim::Op::service;
     request.name = "moments";

@@ -75,7 +75,7 @@ class SimPending final : public Pending {
   sim::Port& port_;
   Message wait_;
   Tensor watched_, result_;
-  std::optional<double> ran_s_;  // of a collective
+  std::optional<double> ran_s_;  // of a collective, or of a message that came
 };
 
 // The sets of contributors that a receive waits for, by its place among those of its route.

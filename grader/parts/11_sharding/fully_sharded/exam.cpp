@@ -56,7 +56,8 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .services =
               [&runner](const Problem& p, std::uint64_t salt) {
                 return std::tuple(UnitService(
-                    p, salt, [&runner](int rank) { return runner.memory_bytes(rank); }));
+                    p, salt, [&runner](int rank) { return runner.memory_bytes(rank); },
+                    [&runner](int rank) { return runner.take_peak_bytes(rank); }));
               },
           .explain = [](Failure& found, const Problem&,
                         const UnitService&) { tell_wrong_size(found); }};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/comm/group_in_front.hpp"
 #include "grader/play/ask.hpp"
 #include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
@@ -18,43 +19,22 @@ namespace {
 using Kind = UnitCall::Kind;
 
 // The case's group, in front of which somebody is told of each all-gather that begins.
-class ToldGroup final : public comm::ProcessGroup {
+class ToldGroup final : public comm::GroupInFront {
  public:
   ToldGroup(comm::ProcessGroup& inner, std::function<void()> tell)
-      : ProcessGroup(inner.rank(), inner.size(), inner.names()),
-        inner_(inner),
-        tell_(std::move(tell)) {}
-
-  std::string_view backend() const override { return inner_.backend(); }
-  bool carries(const Device& device) const override { return inner_.carries(device); }
-  comm::Traffic traffic() const override { return inner_.traffic(); }
-  double now_s() const override { return inner_.now_s(); }
-  comm::Averaging averaging(const Device& device) const override {
-    return inner_.averaging(device);
-  }
+      : GroupInFront(inner), tell_(std::move(tell)) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
     if (collective.kind == comm::CollectiveKind::all_gather) tell_();
-    return start_in(inner_, collective, where);
+    return GroupInFront::start(collective, where);
   }
   void run(const comm::Collective& collective, const comm::Where& where) override {
     if (collective.kind == comm::CollectiveKind::all_gather) tell_();
-    run_in(inner_, collective, where);
+    GroupInFront::run(collective, where);
   }
-  comm::Work start_send(const Tensor& data, int dst, int tag, const comm::Where& where) override {
-    return inner_.isend(data, dst, tag, where);
-  }
-  comm::Work start_recv(Tensor data, int src, int tag, const comm::Where& where) override {
-    return inner_.irecv(std::move(data), src, tag, where);
-  }
-  std::unique_ptr<ProcessGroup> start_split(int color, int key, const comm::Where& where) override {
-    return inner_.split(color, key, where);
-  }
-  void give_up(const std::string& why) override { give_up_in(inner_, why); }
 
  private:
-  comm::ProcessGroup& inner_;
   std::function<void()> tell_;
 };
 

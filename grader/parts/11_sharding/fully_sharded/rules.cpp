@@ -241,6 +241,13 @@ std::int64_t enough_in(const Problem& p, const Note& note) {
   return bytes;
 }
 
+// And in the hooks before the pass: behind a backward pass, the unit's values, its gradients, and
+// the flat tensor that is reduced.
+std::int64_t enough_before(const Problem& p, const Note& note) {
+  const std::int64_t whole = whole_bytes_of(p, note.call.unit);
+  return enough_in(p, note) + (note.call.kind == Kind::update ? 3 : 1) * whole;
+}
+
 // The strategy keeps the values of unit `other` while this pass runs.
 bool keeps(const Problem& p, const Note& note, std::size_t other) {
   if (note.call.kind == Kind::update) return p.sharding == Sharding::no_shard;
@@ -339,6 +346,16 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                                  forward ? " and the hooks before it" : "")
                           : std::string("an update"),
            .cause = cause_of_memory(p, note, enough)});
+      check_member_peak(
+          runner, played, rank, {.process_peak_bytes = note.peak_bytes},
+          {.tensor_bytes = enough_before(p, note),
+           .adapter_bytes = own_bytes,
+           .of_what = note.call.kind == Kind::update
+                          ? std::string("the hooks before an update")
+                          : text("the hooks before a ", name_of(note.call.kind), " pass"),
+           .cause = {"units_alive",
+                     "a hook holds more than its unit and the one that it lets go: gather one unit "
+                     "at a time"}});
     }
   }
 }

@@ -55,13 +55,18 @@ Trained train(const Problem& p, std::uint64_t salt);
 
 class UnitService final : public TypedService<UnitCall> {
  public:
-  UnitService(Problem p, std::uint64_t salt, MomentService::ReadMemory read)
-      : p_(std::move(p)), salt_(salt), read_(std::move(read)), notes_(p_.members.ranks.size()) {}
+  UnitService(Problem p, std::uint64_t salt, MomentService::ReadMemory read,
+              MomentService::ReadMemory take_peak)
+      : p_(std::move(p)),
+        salt_(salt),
+        read_(std::move(read)),
+        take_peak_(std::move(take_peak)),
+        notes_(p_.members.ranks.size()) {}
 
   struct Note {
     UnitCall call;
-    int step = 0, pass = 0;  // the pass within its step
-    std::optional<std::int64_t> process_bytes;
+    int step = 0, pass = 0;                                 // the pass within its step
+    std::optional<std::int64_t> process_bytes, peak_bytes;  // now; at most since the last note
   };
   //   Throws  MalformedMessage when a rank did not run all of its passes
   const std::vector<Note>& notes(int rank) const;
@@ -75,7 +80,7 @@ class UnitService final : public TypedService<UnitCall> {
 
   Problem p_;
   std::uint64_t salt_;
-  MomentService::ReadMemory read_;
+  MomentService::ReadMemory read_, take_peak_;
   std::vector<std::vector<Note>> notes_;
 };
 

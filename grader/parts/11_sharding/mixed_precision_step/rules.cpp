@@ -55,6 +55,12 @@ void check_backward(const At& at, const std::vector<double>& scales, double righ
 
 void check_end(const At& at, const MixedStep& seen, const RightStep& right) {
   if (seen.end == right.end) return;
+  if (right.end == StepEnd::skipped && seen.scale == right.scale) {
+    at.fail({"end_not_told",
+             "the scale fell as in a step that is skipped, so the step was skipped, "
+             "and only what was returned says otherwise"},
+            "mixed_precision_step returned taken", "skipped", "taken");
+  }
   if (right.end == StepEnd::skipped) {
     at.fail({"taken_with_overflow",
              "an element of the mean gradient is not finite on some rank, so no rank may step; is "

@@ -17,7 +17,7 @@ using Problem = OffloadProblem;
 // which have 1 MB each in the cases that are measured. Masters alone have 2 MB, and moments 4 MB.
 constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
-enum class Counts : std::uint8_t { own_updates, steps, one, gradients };
+enum class Counts : std::uint8_t { own_updates, steps, one, one_more, gradients };
 enum class Masters : std::uint8_t { full, halves, zeros };
 // The gradient that a bucket is updated with, if it came again; last_each: the last one, for each.
 enum class Takes : std::uint8_t { last, first, last_each };
@@ -77,9 +77,10 @@ Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters
            --more) {
         buckets[bucket]->update(last(), rule, updates[bucket]++, masters);
       }
-      const std::int64_t counted = counts == Counts::one     ? 1
-                                   : counts == Counts::steps ? std::int64_t(step) + 1
-                                                             : updates[bucket];
+      const std::int64_t counted = counts == Counts::one        ? 1
+                                   : counts == Counts::steps    ? std::int64_t(step) + 1
+                                   : counts == Counts::one_more ? updates[bucket] + 1
+                                                                : updates[bucket];
       const auto taken = takes == Takes::first ? std::find(begin, here, bucket) : here;
       buckets[bucket]->update(gradient_of(p, salt, step, static_cast<std::size_t>(taken - begin)),
                               rule, counted, masters);
@@ -187,7 +188,8 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
             "the masters began as zeros, as allocate() makes them: copy the parameters down into "
             "them when the optimizer is made"};
   }
-  if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full)) {
+  if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full) ||
+      is(Counts::one_more, Masters::full)) {
     return {"updates_not_counted",
             "Adam's corrections need the number of updates of this bucket, this one included"};
   }

@@ -79,6 +79,10 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant vari
       const auto of_one = drawn_gradient(p.gradients(), salt_of_step(salt, step), r, i);
       for (const double value : of_one) mine[e++] = has_gradient(p, i, r) ? value * share : 0;
     }
+    if (variant == Variant::largest && r > 0) {
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] = std::max(sum[k], mine[k]);
+      continue;
+    }
     if (!own) {
       for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += mine[k];
       continue;
@@ -195,6 +199,10 @@ std::vector<Told> all_mistakes(const Problem& p) {
         text("the gradients of the ranks were summed, and not divided by ", n)}},
       {Variant::divided_twice,
        {"divided_twice", text("the gradients were divided by ", n, " twice")}},
+      {Variant::largest,
+       {"other_operator",
+        "the largest of the ranks' gradients were taken, where their sum is needed: "
+        "ReduceOp::sum"}},
       {Variant::own_gradients, own},
       {Variant::own_shares, own},
       {Variant::from_zero,

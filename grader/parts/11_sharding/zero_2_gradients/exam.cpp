@@ -79,13 +79,17 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     require_in_turn(events, moments, rank);
-    check_member_memory(runner, played, rank, moments.of(rank),
-                        {.tensor_bytes = sums + 3 * bucket + 4096,
-                         .adapter_bytes = passes * values + 2 * bucket,
-                         .of_what = "its sums and the buckets in flight",
-                         .cause = {"gradients_kept",
-                                   "gradients that have been reduced are still there: in the "
-                                   "parameters' grads, or in the bucket's flat tensor"}});
+    EnoughMemory enough{.tensor_bytes = sums + 3 * bucket + 4096,
+                        .adapter_bytes = passes * values + 2 * bucket,
+                        .of_what = "its sums and the buckets in flight",
+                        .cause = {"gradients_kept",
+                                  "gradients that have been reduced are still there: in the "
+                                  "parameters' grads, or in the bucket's flat tensor"}};
+    check_member_memory(runner, played, rank, moments.of(rank), enough);
+    enough.cause = {"scratch",
+                    "the call makes more than a bucket's flat tensor and this rank's range of it, "
+                    "and lets it go at its end"};
+    check_member_peak(runner, played, rank, moments.of(rank), enough);
   }
 }
 
@@ -127,11 +131,14 @@ Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = 
           .services =
               [&runner](const Problem& p, std::uint64_t salt) {
                 const auto calls = p.script.passes.size() * (p.script.sizes.size() + 1);
-                MomentService::ReadMemory read;
-                if (p.measured) read = [&runner](int rank) { return runner.memory_bytes(rank); };
+                MomentService::ReadMemory read, take_peak;
+                if (p.measured) {
+                  read = [&runner](int rank) { return runner.memory_bytes(rank); };
+                  take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
+                }
                 return std::tuple(
                     service_of(p.script, p.members, salt),
-                    MomentService(p.members, static_cast<std::uint32_t>(calls), read));
+                    MomentService(p.members, static_cast<std::uint32_t>(calls), read, take_peak));
               },
           .explain = [](Failure& found, const Problem& p, const ScriptService& events,
                         const MomentService&) { explain(found, p, events); }};

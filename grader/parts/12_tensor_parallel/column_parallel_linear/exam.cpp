@@ -197,38 +197,33 @@ Problem usual(CaseRunner& runner, int ranks) {
   return p;
 }
 
-const LinearChecks<Problem> checks{usual,
-                                   [](CaseRunner& runner, const Problem& p, Situations asked) {
-                                     judge(runner, contract_of(runner), p, {}, asked);
-                                   }};
+const LinearChecks<Problem> checks{usual, contract_of};
 
 void whole_output(CaseRunner& runner) {
   for (const int ranks : {3, 2, 4, 1, 8}) {
     Problem p = usual(runner, ranks);
     p.whole = true;
-    judge(runner, contract_of(runner), p);
+    checks.judge_one(runner, p);
   }
 }
 
-void any_shape(CaseRunner& runner) {
-  checks.any_shape(runner);
+void whole_of_any_shape(CaseRunner& runner) {
   for (const Axes& lead : {Axes{}, {2, 3}}) {
     Problem p = usual(runner, 3);
     p.whole = true;
     p.lead = lead;
-    judge(runner, contract_of(runner), p);
+    checks.judge_one(runner, p);
     p.inputs = 1, p.outputs = 3;  // of each rank, one column
-    judge(runner, contract_of(runner), p);
+    checks.judge_one(runner, p);
   }
 }
 
-void several_passes(CaseRunner& runner) {
-  checks.several_passes(runner);
+void several_wholes(CaseRunner& runner) {
   Problem p = usual(runner, 3);
   p.whole = true;
   p.walk = LayerWalk::in_halves;
   p.back = {1, 0};
-  judge(runner, contract_of(runner), p);
+  checks.judge_one(runner, p);
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -285,56 +280,35 @@ void cost(CaseRunner& runner) {
         {Situation::price_at_the_extremes});
 }
 
-// A matrix of 256 MB, of which a rank holds a quarter while it goes forward; and one of 16 MB, of
-// which it has as much of the gradient in the end.
 void memory(CaseRunner& runner) {
-  Problem p = usual(runner, 4);
-  p.dtype = DType::float32;
-  p.inputs = 16, p.outputs = 64;
-  p.lead = {1};
-  auto contract = contract_of(runner);
-  contract.compare =
-      compare_with_memory<Problem>("its rows of the weight's gradient", [](const Problem& q) {
-        return q.outputs * q.fill / q.ranks() * (q.inputs * q.fill + 1) * 4;
-      });
-  p.fill = 256;
-  p.walk = LayerWalk::forward;
-  judge(runner, contract, p, check_cost);
-  p.fill = 64;
-  p.walk = LayerWalk::whole;
-  judge(runner, contract, p, check_cost);
+  const auto share = [](const Problem& p) {
+    return p.outputs * p.fill / p.ranks() * (p.inputs * p.fill + 1) * 4;
+  };
+  checks.memory(runner, {.rows = 1, .inputs = 16, .outputs = 64},
+                "its rows of the weight's gradient", share, check_cost);
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"on 1 to 8 and 13 ranks, this rank's columns and the gradients are those of the whole layer",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
+      checks.every_size(
+          "on 1 to 8 and 13 ranks, this rank's columns and the gradients are those of "
+          "the whole layer"),
       {"ColumnOutput::whole: all columns on every rank, and the gradient of this rank's alone",
        whole_output},
-      {"x of one to three dimensions, without rows, without a bias", any_shape},
-      {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
-      {"NaN and infinity show in what they go into, and nowhere else",
-       [](CaseRunner& runner) { checks.odd_values(runner); }},
-      {"several passes in flight, in any order; backward in two halves; an x that is a constant",
-       several_passes},
+      checks.any_shape(whole_of_any_shape),
+      checks.any_type(),
+      checks.odd_values(),
+      checks.several_passes(several_wholes),
       {"in a subgroup, twice: a rank's columns go by its place in the group",
        [](CaseRunner& runner) {
          Problem p = usual(runner, 3);
-         p.members = whole_world(8);
-         p.members.ranks = {6, 1, 4};
          p.whole = true;
-         play_twice(runner, contract_of(runner), p);
+         checks.in_a_subgroup(runner, p);
        }},
-      {"shapes that do not fit are refused before anything is sent",
-       [](CaseRunner& runner) { checks.refusals(runner); }},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
-       {},
-       Asks::cost},
+      checks.refusals(),
+      checks.lost_peers(),
       {"forward sends nothing, or one all-gather of y; backward one all-reduce of x's gradient",
        cost,
        {},

@@ -35,8 +35,6 @@ struct Acts {
   Act leave_forward = Act::sum, leave_back = Act::keep;
 };
 
-using OfRanks = std::vector<Numbers>;  // by rank
-
 OfRanks acted(Act act, const OfRanks& given) {
   if (act == Act::keep) return given;
   Numbers sum;
@@ -59,15 +57,15 @@ class Ranks {
   Ranks(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
 
   // The numbers as `rank` has them, if it does them so: wholes of which only its pieces are right.
-  LayerNumbers compute(const Acts& acts, std::optional<int> as_seen_by = std::nullopt) const {
+  LayerNumbers compute(const Acts& acts, int rank = 0) const {
     LayerNumbers all;
     OfRanks factor_sums(static_cast<std::size_t>(p_.ranks()));
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
-      const OfRanks x = of_ranks(layer_.input, layer_.inputs[pass]);
-      const OfRanks dy = of_ranks(layer_.output_gradient, layer_.output_gradients[pass]);
+      const OfRanks x = pieces_of(layer_.input, layer_.inputs[pass]);
+      const OfRanks dy = pieces_of(layer_.output_gradient, layer_.output_gradients[pass]);
       OfRanks y = x, dx = dy;
       if (p_.asked == OperatorsAsked::both) {
-        const OfRanks factors = of_ranks(layer_.parameters.front(), layer_.values.front());
+        const OfRanks factors = pieces_of(layer_.parameters.front(), layer_.values.front());
         const OfRanks entered = acted(acts.enter_forward, x);
         y = acted(acts.leave_forward, multiplied(entered, factors));
         const OfRanks between = acted(acts.leave_back, dy);
@@ -81,33 +79,16 @@ class Ranks {
         y = acted(enters ? acts.enter_forward : acts.leave_forward, x);
         dx = acted(enters ? acts.enter_back : acts.leave_back, dy);
       }
-      all.outputs.push_back(whole_of(layer_.output, y, as_seen_by));
-      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, as_seen_by));
+      all.outputs.push_back(whole_of(layer_.output, y, rank));
+      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, rank));
     }
     if (p_.asked == OperatorsAsked::both) {
-      all.parameter_gradients.push_back(whole_of(layer_.parameters.front(), factor_sums, {}));
+      all.parameter_gradients.push_back(whole_of(layer_.parameters.front(), factor_sums, rank));
     }
     return all;
   }
 
  private:
-  OfRanks of_ranks(const LayerPart& part, const Numbers& whole) const {
-    OfRanks all;
-    for (int rank = 0; rank < p_.ranks(); ++rank) all.push_back(part.deal.piece(rank, whole));
-    return all;
-  }
-  // The whole of the ranks' pieces; if all hold the whole tensor, the one of this rank.
-  static Numbers whole_of(const LayerPart& part, const OfRanks& pieces,
-                          std::optional<int> as_seen_by) {
-    const std::size_t count = static_cast<std::size_t>(part.count);
-    if (pieces.front().size() == count) {
-      return pieces[static_cast<std::size_t>(as_seen_by.value_or(0))];
-    }
-    Numbers all;
-    for (const Numbers& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
-    return all;
-  }
-
   const Problem& p_;
   const Layer& layer_;
 };

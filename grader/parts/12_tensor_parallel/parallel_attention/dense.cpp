@@ -1,99 +1,19 @@
 #include "grader/parts/12_tensor_parallel/parallel_attention/dense.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 #include "engine/base/units.hpp"
+#include "grader/exam/dense_attention.hpp"
 
 namespace lockstep::grader::parallel_attention {
 namespace {
 
 std::size_t index(AttentionWeight of) { return static_cast<std::size_t>(of); }
 
-// Causal attention of `heads` heads of size D over [B, T, 3·C], C = heads·D.
-class Attention {
- public:
-  Attention(std::int64_t batch, std::int64_t tokens, std::int64_t width, std::int64_t heads)
-      : batch_(batch), tokens_(tokens), width_(width), heads_(heads), size_(width / heads) {}
-
-  Numbers forward(const Numbers& qkv) const {
-    Numbers output(at(batch_ * tokens_ * width_));
-    each_query(qkv, [&](std::int64_t b, std::int64_t h, std::int64_t t, const Numbers& shares) {
-      for (std::int64_t s = 0; s <= t; ++s) {
-        for (std::int64_t d = 0; d < size_; ++d) {
-          output[at((b * tokens_ + t) * width_ + h * size_ + d)] +=
-              shares[at(s)] * qkv[place(b, s, 2, h, d)];
-        }
-      }
-    });
-    return output;
-  }
-  Numbers backward(const Numbers& qkv, const Numbers& grad) const {
-    Numbers all(qkv.size());
-    const double scale = 1 / std::sqrt(static_cast<double>(size_));
-    each_query(qkv, [&](std::int64_t b, std::int64_t h, std::int64_t t, const Numbers& shares) {
-      const auto g = [&](std::int64_t d) {
-        return grad[at((b * tokens_ + t) * width_ + h * size_ + d)];
-      };
-      Numbers of_shares(at(t + 1));
-      double mean = 0;
-      for (std::int64_t s = 0; s <= t; ++s) {
-        for (std::int64_t d = 0; d < size_; ++d) {
-          of_shares[at(s)] += g(d) * qkv[place(b, s, 2, h, d)];
-          all[place(b, s, 2, h, d)] += shares[at(s)] * g(d);
-        }
-        mean += shares[at(s)] * of_shares[at(s)];
-      }
-      for (std::int64_t s = 0; s <= t; ++s) {
-        const double of_score = scale * shares[at(s)] * (of_shares[at(s)] - mean);
-        for (std::int64_t d = 0; d < size_; ++d) {
-          all[place(b, t, 0, h, d)] += of_score * qkv[place(b, s, 1, h, d)];
-          all[place(b, s, 1, h, d)] += of_score * qkv[place(b, t, 0, h, d)];
-        }
-      }
-    });
-    return all;
-  }
-
- private:
-  // Queries are 0, keys 1, values 2.
-  std::size_t place(std::int64_t b, std::int64_t t, std::int64_t which, std::int64_t h,
-                    std::int64_t d) const {
-    return at((b * tokens_ + t) * 3 * width_ + which * width_ + h * size_ + d);
-  }
-  // Calls visit(b, h, t, shares) with the softmax of each query's scores.
-  void each_query(const Numbers& qkv, const auto& visit) const {
-    for (std::int64_t b = 0; b < batch_; ++b) {
-      for (std::int64_t h = 0; h < heads_; ++h) {
-        for (std::int64_t t = 0; t < tokens_; ++t) visit(b, h, t, shares_of(qkv, b, h, t));
-      }
-    }
-  }
-  Numbers shares_of(const Numbers& qkv, std::int64_t b, std::int64_t h, std::int64_t t) const {
-    Numbers shares(at(t + 1));
-    for (std::int64_t s = 0; s <= t; ++s) {
-      for (std::int64_t d = 0; d < size_; ++d) {
-        shares[at(s)] += qkv[place(b, t, 0, h, d)] * qkv[place(b, s, 1, h, d)];
-      }
-      shares[at(s)] /= std::sqrt(static_cast<double>(size_));
-    }
-    const double most = *std::max_element(shares.begin(), shares.end());
-    double sum = 0;
-    for (double& share : shares) sum += share = std::exp(share - most);
-    for (double& share : shares) share /= sum;
-    return shares;
-  }
-
-  std::int64_t batch_, tokens_, width_, heads_, size_;
-};
-
 struct Ways {
   bool sums_terms = true, sums_to_x = true;
   double bias_times = 1;
-  double back_times = 1;      // of the gradient, behind the projection
-  double to_x_times = 1;      // of x's gradient
-  bool heads_of_all = false;  // all heads are sought in the rank's columns
+  double back_times = 1;   // of the gradient, behind the projection
+  double to_x_times = 1;   // of x's gradient
+  std::int64_t heads = 0;  // that are sought in the rank's columns; 0: its own
 };
 
 class Ranks {
@@ -140,8 +60,8 @@ class Ranks {
                   Numbers& to_x, LayerNumbers& all) const {
     const std::int64_t own = p_.width() / p_.ranks();
     const DenseSizes in{p_.rows(), p_.width(), 3 * own}, out{p_.rows(), own, p_.width()};
-    const Attention attention(p_.batch, p_.tokens, own,
-                              ways.heads_of_all ? p_.heads : p_.heads / p_.ranks());
+    const std::int64_t heads = ways.heads > 0 ? ways.heads : p_.heads / p_.ranks();
+    const DenseAttention attention({p_.batch, p_.tokens, heads, own / heads});
     const Numbers weight = value(AttentionWeight::qkv_weight, rank),
                   back = value(AttentionWeight::proj_weight, rank);
     Numbers qkv = dense_output(in, x, weight);
@@ -181,11 +101,17 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       {.back_times = n});
   add("averaged", "the gradient of x is averaged; the ranks' gradients are shares, and summed",
       {.to_x_times = 1 / n});
-  if (p.head_size % p.ranks() != 0) return all;
-  add("heads_of_all",
-      "the rank's columns are divided among the heads of all ranks; it has whole heads, heads / t "
-      "of them",
-      {.heads_of_all = true});
+  const std::int64_t columns = p.width() / p.ranks(), own = p.heads / p.ranks();
+  for (std::int64_t heads = 1; heads <= columns; ++heads) {
+    if (columns % heads != 0 || heads == own) continue;
+    const bool of_all = heads == p.heads;
+    add(of_all ? "heads_of_all" : "other_heads",
+        of_all ? std::string("the rank's columns are divided among the heads of all ranks; it has "
+                             "whole heads, heads / t of them")
+               : text("the rank's columns are taken for ", counted(heads, "head"),
+                      ", and it has heads / t = ", own),
+        {.heads = heads});
+  }
   return all;
 }
 

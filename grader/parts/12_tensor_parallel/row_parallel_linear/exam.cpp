@@ -197,16 +197,12 @@ Problem usual(CaseRunner& runner, int ranks) {
   return p;
 }
 
-const LinearChecks<Problem> checks{usual,
-                                   [](CaseRunner& runner, const Problem& p, Situations asked) {
-                                     judge(runner, contract_of(runner), p, {}, asked);
-                                   }};
+const LinearChecks<Problem> checks{usual, contract_of};
 
-void any_shape(CaseRunner& runner) {
-  checks.any_shape(runner);
+void one_column_each(CaseRunner& runner) {
   Problem p = usual(runner, 3);
-  p.inputs = 3, p.outputs = 1;  // of each rank, one column
-  judge(runner, contract_of(runner), p);
+  p.inputs = 3, p.outputs = 1;
+  checks.judge_one(runner, p);
 }
 
 Problem usual_pair(CaseRunner& runner, int ranks) {
@@ -218,20 +214,19 @@ Problem usual_pair(CaseRunner& runner, int ranks) {
 
 void pairs(CaseRunner& runner) {
   for (const int ranks : {3, 2, 4, 1, 8}) {
-    judge(runner, contract_of(runner), usual_pair(runner, ranks));
+    checks.judge_one(runner, usual_pair(runner, ranks));
   }
   Problem p = usual_pair(runner, 3);
   p.lead = {2, 3};
-  judge(runner, contract_of(runner), p);
+  checks.judge_one(runner, p);
   p.walk = LayerWalk::in_halves;
-  judge(runner, contract_of(runner), p);
+  checks.judge_one(runner, p);
 }
 
-void several_passes(CaseRunner& runner) {
-  checks.several_passes(runner);
+void several_pairs(CaseRunner& runner) {
   Problem p = usual_pair(runner, 2);
   p.back = {1, 0};
-  judge(runner, contract_of(runner), p);
+  checks.judge_one(runner, p);
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -268,54 +263,28 @@ void cost(CaseRunner& runner) {
         {Situation::price_at_the_extremes});
 }
 
-// A matrix of 256 MB, of which a rank holds a quarter while it goes forward; and one of 16 MB, of
-// which it has as much of the gradient in the end.
 void memory(CaseRunner& runner) {
-  Problem p = usual(runner, 4);
-  p.dtype = DType::float32;
-  p.inputs = 64, p.outputs = 16;
-  p.lead = {1};
-  auto contract = contract_of(runner);
-  contract.compare =
-      compare_with_memory<Problem>("its columns of the weight's gradient", [](const Problem& q) {
-        return q.outputs * q.fill * (q.inputs * q.fill / q.ranks() + 1) * 4;
-      });
-  p.fill = 256;
-  p.walk = LayerWalk::forward;
-  judge(runner, contract, p, check_cost);
-  p.fill = 64;
-  p.walk = LayerWalk::whole;
-  judge(runner, contract, p, check_cost);
+  const auto share = [](const Problem& p) {
+    return p.outputs * p.fill * (p.inputs * p.fill / p.ranks() + 1) * 4;
+  };
+  checks.memory(runner, {.rows = 1, .inputs = 64, .outputs = 16},
+                "its columns of the weight's gradient", share, check_cost);
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"on 1 to 8 and 13 ranks, y and the gradients are those of the whole layer",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
+      checks.every_size("on 1 to 8 and 13 ranks, y and the gradients are those of the whole layer"),
       {"behind a column-parallel layer and relu, the pair is the dense pair", pairs},
-      {"x of one to three dimensions, without rows, without a bias", any_shape},
-      {"float32, bfloat16 and float16", [](CaseRunner& runner) { checks.any_type(runner); }},
-      {"NaN and infinity show in what they go into, and nowhere else",
-       [](CaseRunner& runner) { checks.odd_values(runner); }},
-      {"several passes in flight, in any order; backward in two halves; an x that is a constant",
-       several_passes},
+      checks.any_shape(one_column_each),
+      checks.any_type(),
+      checks.odd_values(),
+      checks.several_passes(several_pairs),
       {"in a subgroup, twice",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 3);
-         p.members = whole_world(8);
-         p.members.ranks = {6, 1, 4};
-         play_twice(runner, contract_of(runner), p);
-       }},
-      {"shapes that do not fit are refused before anything is sent",
-       [](CaseRunner& runner) { checks.refusals(runner); }},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
-       {},
-       Asks::cost},
+       [](CaseRunner& runner) { checks.in_a_subgroup(runner, usual(runner, 3)); }},
+      checks.refusals(),
+      checks.lost_peers(),
       {"forward sends one all-reduce of y, backward nothing; a pair, one of each",
        cost,
        {},

@@ -5,8 +5,6 @@
 namespace lockstep::grader::sequence_parallel_region {
 namespace {
 
-using OfRanks = std::vector<Numbers>;  // by rank
-
 // The slices of all ranks as one tensor: sample after sample; or as they come, rank after rank; or
 // a rank's own in its place, and zeros.
 enum class Joined : std::uint8_t { by_sample, by_rank, own };
@@ -34,8 +32,8 @@ class Sequences {
     LayerNumbers all;
     std::vector<OfRanks> of_parameters(layer_.parameters.size(), OfRanks(at(p_.ranks())));
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
-      const OfRanks x = of_ranks(layer_.input, layer_.inputs[pass]);
-      const OfRanks dy = of_ranks(layer_.output_gradient, layer_.output_gradients[pass]);
+      const OfRanks x = pieces_of(layer_.input, layer_.inputs[pass]);
+      const OfRanks dy = pieces_of(layer_.output_gradient, layer_.output_gradients[pass]);
       OfRanks y, dx;
       if (p_.options.asked == SequenceAsked::gather) {
         y = gathered(x, ways.gathers);
@@ -61,7 +59,7 @@ class Sequences {
   OfRanks through_region(const Ways& ways, const OfRanks& x, const OfRanks& dy, OfRanks& dx,
                          std::vector<OfRanks>& of_parameters) const {
     const auto value = [&](RegionParameter of) {
-      return of_ranks(layer_.parameters[index(of)], layer_.values[index(of)]);
+      return pieces_of(layer_.parameters[index(of)], layer_.values[index(of)]);
     };
     const OfRanks gain = value(RegionParameter::gain), shift = value(RegionParameter::shift),
                   factors = value(RegionParameter::factors), bias = value(RegionParameter::bias);
@@ -145,23 +143,6 @@ class Sequences {
     for (const Numbers& one : grads) add_numbers(sum, one);
     if (ways.gradients == Added::mean) sum = scaled_numbers(sum, 1.0 / p_.ranks());
     return OfRanks(grads.size(), sum);
-  }
-
-  OfRanks of_ranks(const LayerPart& part, const Numbers& whole) const {
-    OfRanks all;
-    for (int rank = 0; rank < p_.ranks(); ++rank) all.push_back(part.deal.piece(rank, whole));
-    return all;
-  }
-  // The pieces in their places; where several ranks have one, it is that of `rank`.
-  Numbers whole_of(const LayerPart& part, const OfRanks& pieces, int rank) const {
-    Numbers whole(at(part.count));
-    const auto put = [&](int of) {
-      const auto places = part.deal.places(of);
-      for (std::size_t e = 0; e < places.size(); ++e) whole[at(places[e])] = pieces[at(of)][e];
-    };
-    for (int other = 0; other < p_.ranks(); ++other) put(other);
-    put(rank);
-    return whole;
   }
 
   const Problem& p_;

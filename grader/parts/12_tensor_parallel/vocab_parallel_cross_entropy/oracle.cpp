@@ -278,8 +278,8 @@ Cause cause_of_loss(const Problem& p, const Call& call, int rank, double seen) {
             "smaller type"};
   }
   return {"other_loss",
-          "other columns went into the maximum or the sum, or another logit was "
-          "taken for the label's"};
+          "no usual mistake gives it: compare the maximum, the sum of exponentials and the label's "
+          "logit of a row with those of the whole row, one by one"};
 }
 
 std::vector<Mistake<std::vector<double>>> mistakes_of_gradient(const Problem& p, const Call& call,

@@ -90,6 +90,26 @@ struct Fault {
   Cause cause;
 };
 
+Cause cause_of_places(const Mesh& seen, const Mesh& right) {
+  bool from_behind = true;
+  for (std::size_t rank = 0; rank < right.coordinates.size(); ++rank) {
+    for (const Axis axis : usual_order) {
+      const int place = seen.coordinates[rank][axis], size = right.sizes[axis];
+      if (place < 0 || place >= size) {
+        return {"beyond_the_axis",
+                text("along ", mesh::name_of(axis), ", rank ", rank, " has place ", place,
+                     ", and places go from 0 to ", size - 1,
+                     ": the quotient of rank and stride starts again at 0")};
+      }
+      from_behind = from_behind && place == size - 1 - right.coordinates[rank][axis];
+    }
+  }
+  if (from_behind) return {"from_behind", "places are counted from the last one of each axis"};
+  return {"other_place",
+          "count the ranks in digits, one for each axis: the first axis of the order changes with "
+          "every rank, and the next one when that one starts again at 0"};
+}
+
 std::optional<Fault> fault_of_places(const Mesh& seen, const Mesh& right) {
   if (seen.sizes != right.sizes) {
     return Fault{"the sizes of the mesh are not those that were given",
@@ -107,11 +127,7 @@ std::optional<Fault> fault_of_places(const Mesh& seen, const Mesh& right) {
   if (seen.coordinates == right.coordinates) return std::nullopt;
   const auto [is, should_be] = std::ranges::mismatch(seen.coordinates, right.coordinates);
   return Fault{text("rank ", is - seen.coordinates.begin(), " is not at its place"),
-               words_of(*should_be),
-               words_of(*is),
-               {"other_place",
-                "count the ranks in digits, one for each axis: the first axis of the order changes "
-                "with every rank, and the next one when that one starts again at 0"}};
+               words_of(*should_be), words_of(*is), cause_of_places(seen, right)};
 }
 
 // The first rank that is in no group of an axis, or in two, or does not exist.

@@ -151,6 +151,11 @@ std::optional<Failure> wrong_sums(const Question& q, const std::vector<SumBits>&
                 "gradients travel, but more micro-batches follow", "an empty list",
                 text_of(seen.front()));
   }
+  if (seen.empty()) {
+    return told({"no_sums", "gradients travel after the last micro-batch of a step, and only then"},
+                "the list is empty, but no more micro-batches follow", text_of(right.front()),
+                "an empty list");
+  }
   for (std::size_t k = 0; k < seen.size(); ++k) {
     if (seen[k].gradient >= q.gradients.size()) {
       return told({"no_such_gradient", "a gradient is named by its place in the list, from 0"},

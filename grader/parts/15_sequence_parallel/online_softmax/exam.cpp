@@ -1,0 +1,262 @@
+// The exam of online_softmax: partial results of a query, which the judge draws, are merged in some
+// order. The judge merges them number by number.
+#include <utility>
+
+#include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
+#include "grader/exam/function_exam.hpp"
+#include "grader/exam/odd_values.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/15_sequence_parallel/online_softmax/ways.hpp"
+
+namespace lockstep::grader::online_softmax {
+namespace {
+
+using Question = MergeQuestion;
+
+std::string text_of(const Question& q) {
+  std::string words = text(counted(std::ssize(q.partials), "partial result"), " with log-sums ");
+  constexpr std::size_t shown = 8;
+  std::string comma;
+  for (std::size_t k = 0; k < std::min(shown, q.partials.size()); ++k) {
+    words += text(std::exchange(comma, ", "), number(q.partials[k].log_sum));
+  }
+  comma = "; merged: ";
+  for (std::size_t k = 0; k < std::min(shown, q.merges.size()); ++k) {
+    words += text(std::exchange(comma, ", "), q.merges[k][1], " into ", q.merges[k][0]);
+  }
+  return words;
+}
+
+// A log-sum is rounded in each merge, and so every weight is off by as much of itself.
+double tolerance_of(const Question& q) {
+  double most = 1;
+  for (const Partial& one : q.partials) {
+    if (std::isfinite(one.log_sum)) most = std::max(most, std::fabs(one.log_sum));
+  }
+  return 1e-13 + 1e-15 * most * static_cast<double>(q.merges.size());
+}
+
+// The output, and the log-sum behind it.
+std::vector<double> numbers_of(const Partial& of) {
+  std::vector<double> all = of.output;
+  all.push_back(of.log_sum);
+  return all;
+}
+
+// Elements are compared by their size: sums of the smallest numbers are right to a digit of those.
+std::optional<std::size_t> other_number(const Question& q, const Partial& seen,
+                                        const Partial& right, double times = 1) {
+  std::vector<double> tolerance;
+  for (std::size_t d = 0; d < right.output.size(); ++d) {
+    double size = 0;
+    for (const Partial& one : q.partials) {
+      if (std::isfinite(one.output[d])) size = std::max(size, std::fabs(one.output[d]));
+    }
+    tolerance.push_back(times * (tolerance_of(q) * size + 0x1p-1073));
+  }
+  tolerance.push_back(times * tolerance_of(q));
+  return first_difference(numbers_of(seen), numbers_of(right), tolerance);
+}
+
+Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std::size_t at) {
+  const std::vector<double> is = numbers_of(seen), wanted = numbers_of(right);
+  const bool no_number = std::isnan(is[at]) && !std::isnan(wanted[at]);
+  const auto empty = [](const Partial& one) { return one.log_sum == no_key; };
+  if (no_number && std::ranges::any_of(q.partials, empty)) {
+    return {"nothing_minus_nothing",
+            "if both log-sums are -∞, their difference is NaN. Such a query has seen no key yet, "
+            "and stays as it is"};
+  }
+  if (no_number || (std::isinf(is[at]) && std::isfinite(wanted[at]))) {
+    return {"overflow",
+            "an exponential of a large number is infinite: subtract the larger log-sum of the two "
+            "first, so that no exponent is above 0"};
+  }
+  for (const KnownMerging& known : wrong_ways()) {
+    if (!other_number(q, seen, merged_by(known.merging, q), 100)) return known.cause;
+  }
+  if (auto odd = cause_by_finiteness(is, wanted, at)) return *odd;
+  if (!other_number(q, seen, right, 1e7)) {
+    return {"rounded", "only the last digits are wrong: on the way a double became a float"};
+  }
+  return {"other_weights",
+          "the weight of each output is e^(its log-sum - the merged log-sum); the two weights add "
+          "up to 1"};
+}
+
+std::optional<Failure> wrong(std::span<const Question> asked, const MergeAnswer& answer) {
+  const Question& q = asked.back();
+  const Partial& seen = answer.merged;
+  const Partial right = merged_by(merged, q);
+  if (seen.output.size() != right.output.size()) {
+    return because({"wrong_size", "every block has as many elements as what it is merged into"},
+                   {.message = text("the merged output has ", seen.output.size(),
+                                    " elements where the blocks have ", right.output.size()),
+                    .expected = text(right.output.size()),
+                    .seen = text(seen.output.size())});
+  }
+  if (const auto at = other_number(q, seen, right)) {
+    const std::vector<double> is = numbers_of(seen), wanted = numbers_of(right);
+    const std::string what = *at < right.output.size()
+                                 ? text("element ", *at, " of the merged output")
+                                 : std::string("the merged log-sum");
+    return because(cause_of(q, seen, right, *at),
+                   {.message = text(what, " is ", number_at(is, *at), " where ",
+                                    number_at(wanted, *at), " is right"),
+                    .expected = number_at(wanted, *at),
+                    .seen = number_at(is, *at)});
+  }
+  if (!answer.changed) return std::nullopt;
+  return because({"block_changed", "`block` belongs to the caller; write into `into` alone"},
+                 {.message = "the result is right, but a block that was merged into another is not "
+                             "any more what it was"});
+}
+
+std::vector<Question> smaller(const Question& q) {
+  std::vector<Question> offered;
+  if (q.merges.size() > 1) offered.emplace_back(q).merges.pop_back();
+  if (q.partials.front().output.size() > 1) {
+    for (Partial& one : offered.emplace_back(q).partials) one.output.resize(1);
+  }
+  return offered;
+}
+
+FunctionContract<Question, MergeAnswer> contract() {
+  return {.text_of = text_of,
+          .wrong = wrong,
+          .smaller = smaller,
+          .sizes = [](const Question& q) -> Sizes {
+            return {0, {std::ssize(q.partials.front().output), std::ssize(q.merges)}};
+          },
+          .situations = [](const Question&) -> std::vector<Situation> {
+            return {Situation::double_digits};
+          }};
+}
+
+// Draws blocks of D elements from -1 to 1, whose log-sums are from -reach to reach.
+class Drawer {
+ public:
+  explicit Drawer(CaseRunner& runner) : key_(runner.draw()) {}
+
+  double between(double least, double most) {
+    return least + (most - least) * random_uniform(key_, next_++);
+  }
+  Partial partial(int elements, double reach = 3) {
+    Partial one{between(-reach, reach), {}};
+    for (int d = 0; d < elements; ++d) one.output.push_back(between(-1, 1));
+    return one;
+  }
+  // All blocks are merged into the first one, one after the other.
+  Question in_a_row(int blocks, int elements) {
+    Question q;
+    for (int k = 0; k < blocks; ++k) {
+      q.partials.push_back(partial(elements));
+      if (k > 0) q.merges.push_back({0, k});
+    }
+    return q;
+  }
+
+ private:
+  std::uint64_t key_, next_ = 0;
+};
+
+Question of_two(Partial into, Partial block) {
+  Question q;
+  q.partials = {std::move(into), std::move(block)};
+  q.merges.push_back({0, 1});
+  return q;
+}
+
+// e^0 = 1 and e^log 3 = 3: (1·1 + 3·5) / 4 = 4.
+std::vector<Question> of_the_task(Drawer&) { return {of_two({0, {1}}, {std::log(3), {5}})}; }
+
+std::vector<Question> any_size(Drawer& draw) {
+  std::vector<Question> all;
+  for (const int elements : {1, 2, 3, 8, 0, 7, 64, 131, 70'001}) {
+    all.push_back(draw.in_a_row(2, elements));
+  }
+  // The smallest numbers, and -0.
+  all.push_back(of_two({0.5, {0x1p-1062, -0.0, -0x1p-1030, -0.0, 0x1p-1074}},
+                       {1.5, {0x1p-1060, -0.0, 0x1p-1028, 0, 0x1p-1072}}));
+  return all;
+}
+
+std::vector<Question> any_order(Drawer& draw) {
+  std::vector<Question> all;
+  for (const int blocks : {3, 4, 5, 9, 300}) all.push_back(draw.in_a_row(blocks, 3));
+  for (Question q : {all[0], all[1], all[2]}) {
+    std::ranges::reverse(q.merges);
+    all.push_back(q);
+  }
+  Question tree = draw.in_a_row(8, 3);
+  tree.merges = {{6, 7}, {4, 5}, {2, 3}, {0, 1}, {4, 6}, {0, 2}, {0, 4}};
+  all.push_back(tree);
+  return all;
+}
+
+// Into nothing, nothing into something, nothing into nothing.
+std::vector<Question> no_keys(Drawer& draw) {
+  std::vector<Question> all;
+  for (const auto& empty : {std::vector<std::size_t>{0}, {1}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    Question q = draw.in_a_row(3, 3);
+    for (const std::size_t k : empty) q.partials[k] = {no_key, {0, 0, 0}};
+    all.push_back(q);
+  }
+  return all;
+}
+
+std::vector<Question> large_log_sums(Drawer& draw) {
+  std::vector<Question> all;
+  for (const auto& log_sums : {std::vector<double>{1e4, 1e4 + 1},
+                               {1e4 + 1, 1e4},
+                               {-1e4, -1e4 - 1},
+                               {-1e4, 1e4},
+                               {1e4, -1e4},
+                               {0, 800, -800, 1600, 1599.5},
+                               {710, 0, 709.5},
+                               {-745, -746}}) {
+    Question& q = all.emplace_back(draw.in_a_row(static_cast<int>(log_sums.size()), 2));
+    for (std::size_t k = 0; k < log_sums.size(); ++k) q.partials[k].log_sum = log_sums[k];
+  }
+  return all;
+}
+
+std::vector<Question> odd_values(Drawer& draw) {
+  constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Question> all;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    Question q = draw.in_a_row(3, 3);
+    q.partials[k].output[1] = no_number;  // of a value
+    all.push_back(q);
+    q.partials[k].output = {no_number, no_number, no_number};  // of a key: each score is one
+    q.partials[k].log_sum = no_number;
+    all.push_back(q);
+    // A block with NaN goes into no key yet.
+    q.partials[(k + 1) % 3] = {no_key, {0, 0, 0}};
+    all.push_back(q);
+  }
+  return all;
+}
+
+Check check(const std::string& name, std::vector<Question> (*questions)(Drawer&)) {
+  return {name, [questions](CaseRunner& runner) {
+            Drawer draw(runner);
+            judge(runner, contract(), "partial results", questions(draw));
+          }};
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      check("the example of the task: 1 and 5, with weights 1 and 3, make 4", of_the_task),
+      check("two blocks, of any number of elements and any digits", any_size),
+      check("any number of blocks in any order, and merged ones merged", any_order),
+      check("a query that has seen no key, in one of the two or in both", no_keys),
+      check("log-sums of ±10,000, near each other and far apart", large_log_sums),
+      check("what is not a number stays so, in its own element", odd_values),
+  };
+}
+
+}  // namespace lockstep::grader::online_softmax

@@ -1,0 +1,348 @@
+// The exam of ring_attention. A rank is given its tokens of each sample and no others. The judge
+// attends with whole samples, in double. It counts the messages, prices the time, and looks at the
+// memory of the processes.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/compare.hpp"
+#include "grader/parts/15_sequence_parallel/ring_attention/costs.hpp"
+
+namespace lockstep::grader::ring_attention {
+namespace {
+
+using Reports = std::vector<RingReport>;  // of one rank, by call
+using Contract = RanksContract<Problem, RingCase, Reports, MomentService>;
+
+DType dtype_of_log_sums(const Problem& p) {
+  return p.dtype == DType::float64 ? DType::float64 : DType::float32;
+}
+
+std::string text_of(const RingShape& shape, DType dtype) {
+  return text(listed(shape), " of ", lockstep::name_of(dtype));
+}
+
+void check_shape(CaseRunner& runner, const Played& played, const std::string& name, int rank,
+                 const std::string& seen, const std::string& wanted) {
+  if (seen == wanted) return;
+  runner.fail(played, {.cause = "wrong_shape",
+                       .message = text(name, " of rank ", rank, " is ", seen, " where ", wanted,
+                                       " is right"),
+                       .expected = wanted,
+                       .seen = seen,
+                       .where = text("rank ", rank)});
+}
+
+// Large scores are rounded, and so are their log-sums: weights are off by as much.
+std::vector<double> tolerance_of(const Problem& p, const Numbers& right) {
+  const double least = p.dtype == DType::float64 ? 1e-12 : p.dtype == DType::float32 ? 1e-5 : 3e-2;
+  const double score = p.reach * p.reach * static_cast<double>(p.head_size * p.filler);
+  const bool large = p.reach > 1 || p.filler > 1;
+  const double rounded = large ? 8 * epsilon_of(dtype_of_log_sums(p)) * score : 0;
+  return relative_tolerance(std::max(least, rounded), right);
+}
+
+void check_call(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                int call, const std::vector<Reports>& of_ranks) {
+  const Numbers qkv = drawn_qkv(p, salt, call);
+  const Attended right = right_of(p, qkv);
+  const std::vector<Positions> slices = p.slices();
+  const std::string of_call = p.calls > 1 ? text(" of call ", call + 1) : std::string();
+  std::vector<Bytes> outputs, log_sums;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    const RingReport& report = of_ranks[at(rank)][at(call)];
+    const std::int64_t own = slices[at(rank)].count();
+    check_shape(runner, played, text("the output", of_call), rank,
+                text_of(report.output_shape, report.output_dtype),
+                text_of({p.batch, own, p.width() * p.filler}, p.dtype));
+    check_shape(runner, played, text("the tensor of log-sums", of_call), rank,
+                text_of(report.log_sums_shape, report.log_sums_dtype),
+                text_of({p.batch, p.heads, own}, dtype_of_log_sums(p)));
+    outputs.push_back(report.output);
+    log_sums.push_back(report.log_sums);
+  }
+  const auto check = [&](const std::string& name, Numbers Attended::*part, DType dtype,
+                         std::int64_t outer, std::int64_t columns, const Cause& otherwise,
+                         const std::vector<Bytes>& pieces) {
+    ExpectedPieces expected{.name = text(name, of_call),
+                            .dtype = dtype,
+                            .whole = right.*part,
+                            .tolerance = tolerance_of(p, right.*part)};
+    expected.otherwise = otherwise;
+    expected.mistakes = [&](int) {
+      std::vector<Mistake<Numbers>> all;
+      if (p.dtype == DType::float64) {
+        all.push_back({{"rounded",
+                        "only the last digits are wrong: on the way a float64 was rounded to a "
+                        "smaller type"},
+                       right.*part});
+      }
+      for (const auto& one : mistakes_of(p, qkv)) all.push_back({one.cause, one.gives.*part});
+      return all;
+    };
+    check_pieces(runner, played, dealt_by_tokens("the whole", slices, outer, columns, 0, columns),
+                 expected, pieces);
+  };
+  check("the output", &Attended::output, p.dtype, p.batch, p.width(),
+        {"other_output",
+         "some block is missing, or comes twice, or was merged or masked in another way"},
+        outputs);
+  check("the tensor of log-sums", &Attended::log_sums, dtype_of_log_sums(p), p.batch * p.heads, 1,
+        {"other_log_sums",
+         "the output is right, and its log-sums are those of other keys; backward needs them"},
+        log_sums);
+}
+
+void check_unchanged(CaseRunner& runner, const Played& played,
+                     const std::vector<Reports>& of_ranks) {
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    for (const RingReport& report : of_ranks[rank]) {
+      if (!report.changed) continue;
+      runner.fail(played,
+                  because({"changed",
+                           "what comes from the left was received into a block that is not the "
+                           "part's to write to: make rooms of its own"},
+                          {.message = text("the queries or the keys and values of rank ", rank,
+                                           " are not those any more that were given"),
+                           .expected = "unchanged",
+                           .where = text("rank ", rank)}));
+    }
+  }
+}
+
+void check_refused(CaseRunner& runner, const Played& played, const Problem& p,
+                   const std::vector<Reports>& of_ranks) {
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    const Ending& ending = of_ranks[rank].at(0).ending;
+    const bool fits = p.misfit == Misfit::nothing;
+    if (!fits && ending.kind == Ending::Kind::threw_expected) continue;
+    runner.fail(played, wrong_ending(ending, "ContractError",
+                                     text("rank ", rank, " (", p.description(), ")")));
+  }
+  if (played.counters.messages.empty() && played.counters.collectives.empty()) return;
+  runner.fail(played, because({"refused_late",
+                               "look at the arguments first: what one rank refuses, its neighbours "
+                               "wait for"},
+                              {.message = "the arguments do not fit, and the part sends something "
+                                          "before it says so",
+                               .expected = "ContractError before anything is sent"}));
+}
+
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+             const std::vector<Reports>& of_ranks, const MomentService&) {
+  for (const Reports& reports : of_ranks) {
+    if (std::ssize(reports) != p.calls) throw MalformedMessage("not a report a call");
+  }
+  if (p.misfit != Misfit::nothing) return check_refused(runner, played, p, of_ranks);
+  for (int call = 0; call < p.calls; ++call) check_call(runner, played, p, salt, call, of_ranks);
+  check_unchanged(runner, played, of_ranks);
+}
+
+void ask_of(const Problem& p, std::uint64_t salt, int rank, const RingCase&, Situations& asked) {
+  const Numbers qkv = drawn_qkv(p, salt, 0);
+  const std::int64_t width = p.width();
+  const bool queries = p.odd_in == Problem::Where::queries;
+  ask_of_values(dealt_by_tokens("", p.slices(), p.batch, 3 * width, queries ? 0 : 2 * width, width)
+                    .piece(rank, qkv),
+                asked);
+  if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
+  if (p.dtype == DType::bfloat16) asked.insert(Situation::every_dtype);
+}
+
+std::vector<Problem> smaller(const Problem& p) {
+  std::vector<Problem> offered;
+  if (p.misfit != Misfit::nothing || p.hands_over) return offered;
+  const std::int64_t least = p.cut == Cut::zigzag ? 2 : 1;
+  for (int ranks = 1; ranks < p.ranks(); ++ranks)
+    offered.emplace_back(p).members = whole_world(ranks);
+  if (p.calls > 1) offered.emplace_back(p).calls = 1;
+  if (p.batch > 1) offered.emplace_back(p).batch = 1;
+  if (p.heads > 1) offered.emplace_back(p).heads = 1;
+  if (p.head_size > 1) offered.emplace_back(p).head_size = 1;
+  for (const std::int64_t tokens : {least * p.ranks(), p.tokens / 2, p.tokens - 1}) {
+    if (tokens < p.tokens && tokens >= least * p.ranks()) offered.emplace_back(p).tokens = tokens;
+  }
+  return offered;
+}
+
+Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
+  return {.case_of = case_of,
+          .compare = std::move(compared),
+          .ask_of = ask_of,
+          .smaller = smaller,
+          .services = [&runner](const Problem& p, std::uint64_t) {
+            MomentService::ReadMemory take_peak;
+            if (p.hands_over) {
+              take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
+            }
+            return std::tuple(MomentService(p.members, 1, {}, take_peak));
+          }};
+}
+
+Problem usual(CaseRunner& runner, int ranks) {
+  Problem p{.members = whole_world(ranks)};
+  p.tokens = 2 * ranks;
+  if (ranks > 6) p.batch = 1;
+  p.schedule_seed = runner.draw();
+  return p;
+}
+
+void judge_usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change) {
+  Problem p = usual(runner, ranks);
+  change(p);
+  judge(runner, contract_of(runner), p);
+}
+
+void any_slices(CaseRunner& runner) {
+  for (const auto& [cut, tokens, ranks] : {std::tuple{Cut::equal, 7, 3},
+                                           {Cut::equal, 17, 4},
+                                           {Cut::equal, 5, 5},
+                                           {Cut::turned, 6, 3},
+                                           {Cut::turned, 11, 4},
+                                           {Cut::zigzag, 8, 2},
+                                           {Cut::zigzag, 13, 3},
+                                           {Cut::zigzag, 8, 4},
+                                           {Cut::zigzag, 29, 5},
+                                           {Cut::zigzag, 3, 1}}) {
+    judge_usual(runner, ranks, [&](Problem& p) {
+      p.cut = cut;
+      p.tokens = tokens;
+    });
+  }
+}
+
+void any_size(CaseRunner& runner) {
+  for (const auto& [batch, tokens, heads, size] :
+       {std::tuple{1, 3, 1, 1}, {1, 70, 1, 8}, {4, 6, 3, 2}, {2, 5, 5, 7}}) {
+    judge_usual(runner, 3, [&](Problem& p) {
+      p.batch = batch;
+      p.tokens = tokens;
+      p.heads = heads;
+      p.head_size = size;
+    });
+  }
+}
+
+// Scores up to 10,000: 58² times 3.
+void large_scores(CaseRunner& runner) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    for (const Cut cut : {Cut::equal, Cut::zigzag}) {
+      judge_usual(runner, 3, [&](Problem& p) {
+        p.dtype = dtype;
+        p.cut = cut;
+        p.reach = 58;
+        p.tokens = 12;
+      });
+    }
+  }
+}
+
+void several_calls(CaseRunner& runner) {
+  judge_usual(runner, 3, [](Problem& p) { p.calls = 3; });
+  Problem p = usual(runner, 3);
+  p.members = {8, {6, 1, 4}};
+  p.calls = 2;
+  play_twice(runner, contract_of(runner), p);
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    judge_usual(runner, 3, [&](Problem& q) { q.dtype = dtype; });
+  }
+}
+
+void odd_values(CaseRunner& runner) {
+  for (const Odd odd : every_odd) {
+    for (const auto where : {Problem::Where::values, Problem::Where::queries}) {
+      if (odd == Odd::infinity && where == Problem::Where::queries) continue;
+      judge_usual(runner, 3, [&](Problem& p) {
+        p.odd = odd;
+        p.odd_in = where;
+        p.tokens = 9;
+      });
+    }
+  }
+}
+
+void refused(CaseRunner& runner) {
+  for (const Misfit misfit :
+       {Misfit::fewer_positions, Misfit::other_positions, Misfit::narrow_values, Misfit::heads,
+        Misfit::other_batch, Misfit::no_token}) {
+    judge_usual(runner, 3, [&](Problem& p) { p.misfit = misfit; });
+  }
+}
+
+void messages(CaseRunner& runner) {
+  for (const auto& [ranks, tokens] : {std::pair{2, 4}, {3, 7}, {4, 4}, {8, 19}, {1, 5}, {13, 13}}) {
+    Problem p = usual(runner, ranks);
+    p.tokens = tokens;
+    Situations asked;
+    if (ranks == 1) asked = {Situation::price_at_the_extremes};
+    judge(runner, contract_of(runner), p, check_messages, asked);
+  }
+}
+
+// Large tensors of few numbers: with all blocks, a rank would hold 6 MB of keys and values.
+void memory(CaseRunner& runner) {
+  const auto compared = [](CaseRunner& here, const Played& played, const Problem& p,
+                           std::uint64_t salt, const std::vector<Reports>& of_ranks,
+                           const MomentService& moments) {
+    compare(here, played, p, salt, of_ranks, moments);
+    check_memory(here, played, p, moments);
+  };
+  for (const Cut cut : {Cut::equal, Cut::zigzag}) {
+    Problem p = usual(runner, 6);
+    p.cut = cut;
+    p.batch = 1;
+    p.tokens = 48;
+    p.heads = 4;
+    p.head_size = 2;
+    p.filler = 1024;
+    p.hands_over = true;
+    judge(runner, contract_of(runner, compared), p);
+  }
+}
+
+// A block is computed with for longer than it travels, and for less; for as long on all ranks, and
+// on the last ones alone.
+void overlap(CaseRunner& runner) {
+  for (const auto& [cut, ranks, tokens] : {std::tuple{Cut::zigzag, 4, 128},
+                                           {Cut::zigzag, 3, 60},
+                                           {Cut::zigzag, 5, 40},
+                                           {Cut::equal, 4, 128},
+                                           {Cut::equal, 2, 48},
+                                           {Cut::turned, 4, 96}}) {
+    Problem p = usual(runner, ranks);
+    p.cut = cut;
+    p.batch = 1;
+    p.tokens = tokens;
+    p.head_size = 4;
+    judge(runner, contract_of(runner), p, check_time);
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"on 1 to 8 and 13 ranks, each rank has its part of one device's attention",
+       [](CaseRunner& runner) {
+         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
+       }},
+      {"slices of any lengths and anywhere in the sample, and zigzag", any_slices},
+      {"any number of samples, tokens and heads of any size", any_size},
+      {"scores of ±10,000", large_scores},
+      {"several calls, in a subgroup, twice; and smaller types", several_calls},
+      {"NaN and infinity reach the queries that see them, and no others", odd_values},
+      {"shapes, heads and positions that do not fit are refused before anything is sent", refused},
+      {"when a neighbour is lost, a rank throws CommError",
+       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 4)); },
+       {},
+       Asks::cost},
+      {"N-1 messages of one block each, to the right neighbour", messages, {}, Asks::cost},
+      {"a rank holds two blocks of keys and values at a time", memory, {}, Asks::cost},
+      {"the next block travels while this one is computed with", overlap, {}, Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::ring_attention

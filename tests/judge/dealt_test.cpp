@@ -1,0 +1,73 @@
+// What a wrong piece is told to be: only what its numbers bear out.
+#include "grader/exam/dealt.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::grader;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+const Numbers whole{0.3, -1.1, 0.7, 2.9};
+
+// Two ranks have two of the four elements each; the first one's are `seen`.
+Cause told_of(const Numbers& seen,
+              std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
+  const Dealt deal({{"x", 4}}, {{0, 1}, {2, 3}});
+  CaseRunner runner("made_up", "", {});
+  const auto bytes = [](const Numbers& numbers) {
+    const auto raw = std::as_bytes(std::span(numbers));
+    return Bytes(raw.begin(), raw.end());
+  };
+  try {
+    check_pieces(runner, Played{}, deal,
+                 {.name = "the sum",
+                  .whole = whole,
+                  .tolerance = Numbers(4, 1e-12),
+                  .mistakes = std::move(mistakes)},
+                 {bytes(seen), bytes({whole[2], whole[3]})});
+  } catch (const Failure& failure) {
+    return {failure.cause, failure.message};
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a wrong piece: a factor of all its elements is told as a factor") {
+  CHECK(told_of({0.3, -1.1}).name.empty());
+  const Cause twice = told_of({0.6, -2.2});
+  CHECK(twice.name == "too_large");
+  CHECK_THAT(twice.sentence, test::contains("2 times the right one: a sum over the ranks"));
+  CHECK_THAT(told_of({0.9, -3.3}).sentence, !test::contains("a sum over the ranks"));
+  CHECK_THAT(told_of({0.15, -0.55}).sentence,
+             test::contains("1/2 of the right one: it is divided by the number of ranks"));
+  CHECK(told_of({-0.09, 0.33}).name == "other_factor");
+  CHECK(told_of({0.3 + 1e-9, -1.1}).name == "last_digits");
+  CHECK(told_of({0, 0}).name == "all_zero");
+  CHECK(told_of({0.6, -1.1}).name == "other_values");  // of one element only
+}
+
+TEST_CASE("a wrong piece: elements of other places are told as such, and others are not") {
+  CHECK_THAT(told_of({-1.1, 0.3}).sentence, test::contains("this one is element 1 of x"));
+  CHECK(told_of({-1.1, 0.7}).name == "moved");
+  CHECK(told_of({0.7, 2.9}).name == "piece_of_another");
+  CHECK(told_of({0.3 + 0.7, -1.1 + 2.9}).name == "pieces_summed");
+  CHECK(told_of({0.11, 0.3}).name == "other_values");
+}
+
+TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than the sum") {
+  const auto terms = [](int rank) {
+    const Numbers own = rank == 0 ? Numbers{0.1, -2, 0, 0} : Numbers{0.2, 0.9, 0.7, 2.9};
+    return std::vector<Mistake<Numbers>>{{{"not_summed", "a term"}, own}};
+  };
+  CHECK(told_of({0.1, -2}, terms).name == "not_summed");
+  CHECK_THAT(told_of({0.2, 0.9}, terms).sentence, test::contains("it is the largest"));
+  const auto without = [](int) {
+    return std::vector<Mistake<Numbers>>{{{"no_bias", "it is missing"}, {0.2, -1.3, 0.6, 2.7}}};
+  };
+  CHECK(told_of({0.2, -1.3}, without).name == "no_bias");
+  CHECK_THAT(told_of({0.4, -0.9}, without).sentence, test::contains("the bias is in it twice"));
+}
