@@ -45,7 +45,7 @@ Value embedding(Tape& tape, const Value& table, const Tensor& indices);
 Value dropout(Tape& tape, const Value& x, const ops::DropoutMask& mask);
 // qkv [B, T, 3·C] → [B, T, C]
 Value causal_attention(Tape& tape, const Value& qkv, std::int64_t heads);
-// Of one block of keys and values, which is all that the queries see: the softmax goes over it.
+// The softmax goes over one block of keys and values, as if the queries saw no other.
 //   queries [B, Tq, C], keys_values [B, Tk, 2·C] → [B, Tq, C]
 Value attention(Tape& tape, const Value& queries, const Value& keys_values,
                 const ops::AttentionOptions& options);

@@ -25,9 +25,9 @@ struct Communication {
 //   A Work that does not know how long it ran counts as long as it was waited for.
 std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
 
-// A group in front of `inner` that adds what is seen of its collectives, and of the messages that it
-// receives, to `seen`, which must outlive it. A blocking collective counts as long as it was waited
-// for, so nothing of it was hidden.
+// A group in front of `inner` that adds what is seen of its collectives, and of the messages that
+// it receives, to `seen`, which must outlive it. A blocking collective counts as long as it was
+// waited for, so nothing of it was hidden.
 std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
                                                      Communication& seen);
 

@@ -80,7 +80,7 @@ std::int64_t shared(const Positions& a, const Positions& b) {
          shared(a.late, b.late);
 }
 
-// Of each pair 2·D FLOPs in each of `products`, and some twenty more for the exponential.
+// A pair costs 2·D FLOPs in each of `products`, and some twenty more for the exponential.
 void charge_pairs(Device& device, const Sizes& s, const AttentionOptions& of, int products,
                   std::size_t bytes) {
   const auto pairs = static_cast<double>(pairs_seen(of.queries, of.keys));

@@ -7,7 +7,7 @@
 
 namespace lockstep::ops {
 
-// Of a token's C columns, each head has D, one head after the other.
+// A token's C columns are those of its heads, D each, one head after the other.
 struct AttentionOptions {
   std::int64_t heads = 1;
   Positions queries, keys;  // where the Tq queries, and the Tk keys, stand in their sample

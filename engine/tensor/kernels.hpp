@@ -157,8 +157,8 @@ class Kernels {
                                   Out table) const = 0;
   virtual void dropout(const Tensor& x, const ops::DropoutMask& mask, Out y) const = 0;
 
-  // Where keys_values is undefined, queries are packed: a token's keys and values stand behind its
-  // queries, [B, T, 3·C], and so do the gradients.
+  // An undefined keys_values says that queries are packed, [B, T, 3·C]: a token's keys and values
+  // stand behind its queries, and their gradients likewise.
   virtual void attention(const Tensor& queries, const Tensor& keys_values,
                          const ops::AttentionOptions& options, Out output, Out log_sums) const = 0;
   virtual void attention_backward(const Tensor& grad, const Tensor& queries,

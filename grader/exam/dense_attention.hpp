@@ -40,7 +40,7 @@ class DenseAttention {
   };
   void each_row(const Numbers& qkv, const std::function<void(const Row&)>& visit) const;
   Row row_of(const Numbers& qkv, std::int64_t batch, std::int64_t head, std::int64_t token) const;
-  // Of column d: queries are 0, keys 1, values 2.
+  // The place of column d: queries are 0, keys 1, values 2.
   std::size_t place(const Row& row, std::int64_t token, std::int64_t which, std::int64_t d) const;
   std::size_t output_place(const Row& row, std::int64_t d) const;
 

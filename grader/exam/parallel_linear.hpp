@@ -55,7 +55,7 @@ std::vector<Problem> smaller_linear(const Problem& p, std::int64_t cut) {
   return offered;
 }
 
-// What every linear layer is asked about, as checks and as parts of an exam's own.
+// The checks of every exam of a linear layer, and parts of an exam's own.
 template <typename Problem>
 struct LinearChecks {
   std::function<Problem(CaseRunner&, int ranks)> usual;  // draws a problem for so many ranks
@@ -152,7 +152,7 @@ struct LinearChecks {
             {},
             Asks::cost};
   }
-  // Of a matrix of 256 MB, a rank holds a quarter while it goes forward; of one of 16 MB, it has as
+  // A rank holds a quarter of a matrix of 256 MB while it goes forward; of one of 16 MB, it has as
   // much of the gradient in the end. They are small ones, of which each number stands for many.
   //   of_what, share_of  as compare_with_memory
   void memory(CaseRunner& runner, const DenseSizes& small, const std::string& of_what,

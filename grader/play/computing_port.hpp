@@ -20,12 +20,14 @@ class ComputingPort final : public sim::Port {
 
   using Port::call;
   sim::Reply call(const sim::Request& request) override {
-    if (device_ != nullptr && device_->flops() > told_) {
-      const double seconds = (device_->flops() - told_) * seconds_per_flop;
-      told_ = device_->flops();
-      pass_time(port_, seconds);
-    }
+    tell_of_computing();
     return port_.call(request);
+  }
+  void tell_of_computing() {
+    if (device_ == nullptr || device_->flops() <= told_) return;
+    const double seconds = (device_->flops() - told_) * seconds_per_flop;
+    told_ = device_->flops();
+    pass_time(port_, seconds);
   }
 
  private:
@@ -45,7 +47,9 @@ Bytes play_computing(sim::PlayerCase& played, const auto& part) {
       ComputingPort& port;
     } const over{computing};
     computing.computes_on(&device);
-    return part(group, c, device, port);
+    auto report = part(group, c, device, port);
+    computing.tell_of_computing();
+    return report;
   };
   Bytes report = play_in_group<Case>(timed, run);
   played.gave_up = std::move(timed.gave_up);

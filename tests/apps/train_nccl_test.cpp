@@ -257,7 +257,7 @@ TEST_CASE("train over NCCL on paper: layers that two ranks share, gloo's losses"
 }
 TEST_CASE("train over NCCL on paper: shared layers in stages and in shards, gloo's losses",
           "[.all]") {
-  for (const Words& way : {Words{"--pp", "2"}, Words{"--dp", "2", "--fsdp", "full_shard"}}) {
+  for (const Words& way : {Words{"--pp", "2"}, Words{"--fsdp", "full_shard"}}) {
     const Words world = Words{"--ranks", "4", "--tp", "2", "--sp"} + way;
     CAPTURE(way);
     const Run nccl = train(world + on_paper);

@@ -95,6 +95,7 @@ TEST_CASE("generate: a token's pass computes that token only, and a model forget
   }
   CHECK(of_token[5] > 2 * of_token[0] * 0.99);  // eight tokens, whose positions have moved
   // Without the cache, positions begin at 0 again.
+  nn::generate(*model, {1, 2}, {.tokens = 5, .sequence = 8}, quiet);
   Tape tape(GradMode::inference);
   const Tensor eight = zeros({1, 8}, DType::int64, device);
   CHECK_NOTHROW(model->forward(tape, tape.constant(eight)));

@@ -115,3 +115,19 @@ TEST_CASE("ring attention: what does not fit is refused before anything is sent"
     CHECK(world.traffic().bytes_sent == 0);
   });
 }
+
+TEST_CASE(
+    "ring attention: two blocks of keys and values are there at a time, the own one included") {
+  test::on_fibers(4, [&](comm::ProcessGroup& world) {
+    CpuDevice device;
+    const auto of_ranks = positions_of_ranks(ContextKind::zigzag, 16, 4);
+    const Tensor queries = test::drawn({batch, 4, width}, 1, device);
+    Tensor keys_values = test::drawn({batch, 4, 2 * width}, 2, device);
+    const auto one = static_cast<std::int64_t>(queries.bytes());
+    const auto block = static_cast<std::int64_t>(keys_values.bytes());
+    device.reset_peak();
+    ring_attention(world, queries, std::move(keys_values), heads, of_ranks);
+    CHECK(device.bytes_peak(MemoryKind::buffers) == one + 2 * block);
+    CHECK(device.bytes_now() == one);
+  });
+}

@@ -196,11 +196,13 @@ TEST_CASE("attention: what sees nothing gets 0 and -∞, and gradients of 0, nev
   };
   for (const auto& [queries, keys] :
        {Case{{{0, 2}, {10, 1}}, {{5, 4}}}, Case{{{0, 70}}, {{69, 300}}}, Case{{{0, 3}}, {{3, 3}}},
-        Case{{{0, 70}, {500, 1}}, {{400, 3}}}, Case{{{4, 3}}, {}}, Case{{}, {{4, 3}}}}) {
+        Case{{{0, 70}, {500, 1}}, {{400, 3}}}, Case{{{0, 1}, {900, 2}}, {{5, 300}}},
+        Case{{{4, 3}}, {}}, Case{{}, {{4, 3}}}}) {
     const std::int64_t Tq = queries.count(), Tk = keys.count();
     CAPTURE(Tq, Tk, keys.early.first);
     const Tensor q = drawn({2, Tq, 4}, 2, 1, DType::float32, device);
     const Tensor kv = drawn({2, Tk, 8}, 2, 2, DType::float32, device);
+    full({2, Tq, 4}, std::nan(""), DType::float32, device);  // memory that results may be made in
     const auto [output, log_sums] = ops::attention(q, kv, {2, queries, keys});
     // -∞ where the queries see nothing in any block either, else what other blocks bring.
     for (const double elsewhere : {log_of_none, 0.5}) {

@@ -201,14 +201,7 @@ Results attention(DType dtype, Device& device) {
   const Tensor qkv = noise({2, 37, 3 * 12}, dtype, device);
   const Tensor grad = noise({2, 37, 12}, dtype, device, 1);
   const auto forward = ops::causal_attention(qkv, 3);
-  const Tensor keys_values = noise({2, 20, 2 * 12}, dtype, device, 2);
-  const ops::AttentionOptions options{3, {{30, 37}}, {{0, 10}, {40, 10}}};
-  const auto block = ops::attention(grad, keys_values, options);
-  const auto of_block = ops::attention_backward(grad, grad, keys_values, block, options);
-  return {
-      forward.output,      forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 3),
-      block.output,        block.log_sums,   of_block.queries,
-      of_block.keys_values};
+  return {forward.output, forward.log_sums, ops::causal_attention_backward(grad, qkv, forward, 3)};
 }
 
 Results updates(DType dtype, Device& device) {

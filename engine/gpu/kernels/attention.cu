@@ -14,7 +14,7 @@ namespace {
 
 template <typename T, int size, int rows>
 __global__ void __launch_bounds__(rows* quad)
-    attend(Columns<const T> of, Heads s, Wide<T> scale, T* output, Wide<T>* log_sums) {
+    attend(AttentionRows<const T> of, Heads s, Wide<T> scale, T* output, Wide<T>* log_sums) {
   using V = Wide<T>;
   __shared__ Tile<V, rows, size> queries, others;  // others: keys, then values
   const int row = static_cast<int>(threadIdx.x) / quad,
@@ -92,7 +92,7 @@ void attention(const Call& call, cublasHandle_t blas, const Tensor& queries,
       constexpr int rows = tile_rows_for<V, size, 2>();
       const std::int64_t items = s.batch * s.heads * ((s.queries + rows - 1) / rows);
       attend<T, size, rows><<<blocks_for(items, 1), rows * quad, 0, call.stream>>>(
-          columns_of<const T>(s, queries, keys_values), s,
+          rows_of_attention<const T>(s, queries, keys_values), s,
           static_cast<V>(1 / std::sqrt(static_cast<double>(s.head_size))), elements<T>(output),
           elements<V>(log_sums));
     });

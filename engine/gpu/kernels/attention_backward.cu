@@ -13,10 +13,10 @@ namespace {
 
 template <typename T>
 struct Backward {
-  Columns<const T> in;
+  AttentionRows<const T> in;
   const T* grad;
   const Wide<T>*log_sums, *dots;  // [B, H, Tq]; dots: Σ grad·out of a query
-  Columns<T> out;                 // gradients
+  AttentionRows<T> out;           // gradients
   Wide<T> scale;
 };
 
@@ -165,11 +165,11 @@ void attention_backward(const Call& call, cublasHandle_t blas, const Tensor& gra
       return attention_by_products_backward(call, blas, grad, queries, keys_values, log_sums,
                                             dots.data(), options, of_queries, of_keys_values);
     }
-    const Backward<T> of{columns_of<const T>(s, queries, keys_values),
+    const Backward<T> of{rows_of_attention<const T>(s, queries, keys_values),
                          elements<const T>(grad),
                          elements<const V>(log_sums),
                          dots.template as<const V>(),
-                         columns_of<T>(s, of_queries, of_keys_values),
+                         rows_of_attention<T>(s, of_queries, of_keys_values),
                          static_cast<V>(1 / std::sqrt(static_cast<double>(s.head_size)))};
     with_head_size(s.head_size, [&]<int size>() {
       constexpr int rows = tile_rows_for<V, size, 4>();

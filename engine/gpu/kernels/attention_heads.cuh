@@ -32,7 +32,7 @@ struct Heads {
   }
 };
 
-// Of an undefined keys_values, keys and values stand behind the queries.
+// An undefined keys_values says that keys and values stand behind the queries.
 inline Heads heads_of(const ops::AttentionOptions& options, const Tensor& queries,
                       const Tensor& keys_values, const Tensor& output) {
   const std::int64_t width = output.size(2), query_step = queries.size(2);
@@ -50,15 +50,16 @@ inline Heads heads_of(const ops::AttentionOptions& options, const Tensor& querie
 
 // The first query and the first key of a tensor or two; values stand C behind keys.
 template <typename T>
-struct Columns {
+struct AttentionRows {
   T *queries, *keys;
 
-  Columns of_sequence(const Heads& s, std::int64_t i) const {
+  AttentionRows of_sequence(const Heads& s, std::int64_t i) const {
     return {queries + i * s.queries * s.query_step, keys + i * s.keys * s.key_step};
   }
 };
 template <typename T>
-Columns<T> columns_of(const Heads& s, const Tensor& queries, const Tensor& keys_values) {
+AttentionRows<T> rows_of_attention(const Heads& s, const Tensor& queries,
+                                   const Tensor& keys_values) {
   T* const first = elements<T>(queries);
   return {first, keys_values.defined() ? elements<T>(keys_values) : first + s.width};
 }

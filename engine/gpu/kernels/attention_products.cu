@@ -157,7 +157,8 @@ void fill_zeros(const Products<T>& with, T* first, std::int64_t count) {
 
 // The work on one sequence.
 template <typename T>
-void attend(const Products<T>& with, const Columns<const T>& of, T* output, Wide<T>* log_sums) {
+void attend(const Products<T>& with, const AttentionRows<const T>& of, T* output,
+            Wide<T>* log_sums) {
   const Heads& s = with.s;
   const std::int64_t width = s.width;
   const Scores<T> scores(with.call, s.heads * std::min(rows_of_block, s.queries) * s.keys);
@@ -183,10 +184,10 @@ void attend(const Products<T>& with, const Columns<const T>& of, T* output, Wide
 
 template <typename T>
 struct Given {
-  Columns<const T> in;
+  AttentionRows<const T> in;
   const T* grad;
   const Wide<T>*log_sums, *dots;
-  Columns<T> out;
+  AttentionRows<T> out;
 };
 
 template <typename T>
@@ -245,7 +246,7 @@ void attention_by_products(const Call& call, cublasHandle_t blas, const Tensor& 
   const Heads s = heads_of(options, queries, keys_values, output);
   visit_float(queries, [&]<typename T>() {
     const Products<T> with{call, blas, s};
-    const auto of = columns_of<const T>(s, queries, keys_values);
+    const auto of = rows_of_attention<const T>(s, queries, keys_values);
     for (std::int64_t i = 0; i < s.batch; ++i) {
       attend<T>(with, of.of_sequence(s, i), elements<T>(output) + i * s.queries * s.width,
                 elements<Wide<T>>(log_sums) + i * s.heads * s.queries);
@@ -261,8 +262,8 @@ void attention_by_products_backward(const Call& call, cublasHandle_t blas, const
   const Heads s = heads_of(options, queries, keys_values, grad);
   visit_float(queries, [&]<typename T>() {
     const Products<T> with{call, blas, s};
-    const auto in = columns_of<const T>(s, queries, keys_values);
-    const auto out = columns_of<T>(s, of_queries, of_keys_values);
+    const auto in = rows_of_attention<const T>(s, queries, keys_values);
+    const auto out = rows_of_attention<T>(s, of_queries, of_keys_values);
     for (std::int64_t i = 0; i < s.batch; ++i) {
       const std::int64_t row = i * s.queries, sums = row * s.heads;
       attend_backward<T>(with,

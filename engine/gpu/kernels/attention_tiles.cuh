@@ -59,7 +59,7 @@ __device__ void write_tile(const Tile<Wide<T>, rows, size>& tile, std::int64_t s
   }
 }
 
-// What is written of a tile that sees nothing, or that nobody sees.
+// A tile that sees nothing, or that nobody sees, is written as zeros.
 template <typename T, int rows>
 __device__ void write_zeros(std::int64_t stride, std::int64_t first, std::int64_t end,
                             const Heads& s, T* to) {

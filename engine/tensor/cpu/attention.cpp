@@ -28,7 +28,7 @@ using ops::Transpose;
 constexpr std::int64_t query_block = 64;
 constexpr std::int64_t key_block = 256;
 
-struct Sizes {
+struct HeadSizes {
   std::int64_t batch, queries, keys, heads, head_size, width;  // B, Tq, Tk, H, D, C
   Positions of_queries, of_keys;
 
@@ -38,7 +38,7 @@ struct Sizes {
   }
 };
 
-Sizes sizes_of(const ops::AttentionOptions& options, const Tensor& output) {
+HeadSizes sizes_of(const ops::AttentionOptions& options, const Tensor& output) {
   const std::int64_t width = output.size(2);
   return {output.size(0),        output.size(1), options.keys.count(), options.heads,
           width / options.heads, width,          options.queries,      options.keys};
@@ -51,7 +51,7 @@ struct HeadRows {
   std::int64_t q_step, k_step;
 };
 template <typename T>
-HeadRows<T> rows_of(const Sizes& s, const Tensor& queries, const Tensor& keys_values,
+HeadRows<T> rows_of(const HeadSizes& s, const Tensor& queries, const Tensor& keys_values,
                     std::int64_t sequence, std::int64_t head) {
   const auto at = [&](const Tensor& x, std::int64_t tokens) {
     return x.data<std::remove_const_t<T>>().data() + sequence * tokens * x.size(2) +
@@ -71,7 +71,7 @@ struct ScoreBlock {
 
 // Calls each(block) for the key blocks that a query block may see.
 template <typename Each>
-void for_key_blocks(const Sizes& s, std::int64_t first_q, std::int64_t rows, const Each& each) {
+void for_key_blocks(const HeadSizes& s, std::int64_t first_q, std::int64_t rows, const Each& each) {
   const std::int64_t end = s.seen_by(first_q + rows - 1);
   for (std::int64_t first = 0; first < end; first += key_block) {
     each(ScoreBlock{first_q, rows, first, std::min(key_block, end - first)});
@@ -79,13 +79,13 @@ void for_key_blocks(const Sizes& s, std::int64_t first_q, std::int64_t rows, con
 }
 
 // Keys of the block that row i sees.
-std::int64_t seen(const Sizes& s, const ScoreBlock& block, std::int64_t i) {
+std::int64_t seen(const HeadSizes& s, const ScoreBlock& block, std::int64_t i) {
   return std::clamp<std::int64_t>(s.seen_by(block.first_q + i) - block.first_k, 0, block.columns);
 }
 
 // scores [rows][columns] = q·kᵀ, unscaled.
 template <typename T>
-void score(const Products& products, const Sizes& s, const ScoreBlock& b,
+void score(const Products& products, const HeadSizes& s, const ScoreBlock& b,
            const HeadRows<const T>& h, T* scores) {
   products({b.rows, b.columns, s.head_size, Transpose::no, Transpose::yes, h.q_step, h.k_step,
             b.columns},
@@ -100,7 +100,7 @@ void fill_rows(T* first, std::int64_t step, std::int64_t rows, std::int64_t colu
 // Turns a block's scores into exp(scale·score - most), zero where a row must not look, and brings
 // the rows' statistics and outputs to the new maximum.
 template <typename T>
-void absorb(Isa isa, const Sizes& s, const ScoreBlock& b, T scale, T* scores, T* most, T* sums,
+void absorb(Isa isa, const HeadSizes& s, const ScoreBlock& b, T scale, T* scores, T* most, T* sums,
             T* out) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
@@ -135,15 +135,12 @@ void absorb(Isa isa, const Sizes& s, const ScoreBlock& b, T scale, T* scores, T*
 
 // Rows [first, first + rows) of one head of one sequence; out rows are C apart.
 template <typename T>
-void attend_block(const Products& products, const Sizes& s, const HeadRows<const T>& h,
+void attend_block(const Products& products, const HeadSizes& s, const HeadRows<const T>& h,
                   std::int64_t first, std::int64_t rows, T* out, T* log_sums, T* scores) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
   T most[query_block], sums[query_block];
   std::fill_n(most, rows, -std::numeric_limits<T>::infinity());
   std::fill_n(sums, rows, T(0));
-  if (s.seen_by(first + rows - 1) == 0) {
-    fill_rows(out + first * s.width, s.width, rows, s.head_size);
-  }
   for_key_blocks(s, first, rows, [&](const ScoreBlock& b) {
     score(products, s, b, h, scores);
     absorb(products.isa, s, b, scale, scores, most, sums, out);
@@ -154,16 +151,20 @@ void attend_block(const Products& products, const Sizes& s, const HeadRows<const
   vectors::vectorised(products.isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < rows; ++i) {
       T* to = out + (first + i) * s.width;
+      log_sums[first + i] = most[i] + std::log(sums[i]);  // -∞ of no key
+      if (sums[i] == 0) {
+        vectors::fill(registers, s.head_size, T(0), to);
+        continue;
+      }
       vectors::map(
           registers, s.head_size, to,
-          [by = sums[i] == 0 ? T(0) : 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
-      log_sums[first + i] = most[i] + std::log(sums[i]);  // -∞ of none
+          [by = 1 / sums[i]](auto x) LOCKSTEP_INLINED { return x * by; }, to);
     }
   });
 }
 
 template <typename T>
-void attend(const Products& products, const Sizes& s, const HeadRows<const T>& h, T* out,
+void attend(const Products& products, const HeadSizes& s, const HeadRows<const T>& h, T* out,
             T* log_sums, T* scores) {
   for (std::int64_t first = 0; first < s.queries; first += query_block) {
     const std::int64_t rows = std::min(query_block, s.queries - first);
@@ -180,8 +181,8 @@ void attend(const Products& products, const Sizes& s, const HeadRows<const T>& h
 // The scores' gradient: with p = exp(scale·score - log_sum) and dp = grad·vᵀ,
 //   p  goes to `scores`, and  p·(dp - Σ grad·out)·scale  to `slopes`.
 template <typename T>
-void slope(Isa isa, const Sizes& s, const ScoreBlock& b, T scale, const T* log_sums, const T* dots,
-           T* scores, T* slopes) {
+void slope(Isa isa, const HeadSizes& s, const ScoreBlock& b, T scale, const T* log_sums,
+           const T* dots, T* scores, T* slopes) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < b.rows; ++i) {
       T *p = scores + i * b.columns, *d = slopes + i * b.columns;
@@ -212,7 +213,7 @@ struct Backward {
 
 // dots [Tq]: Σ grad·out of each query.
 template <typename T>
-void dot_outputs(Isa isa, const Sizes& s, const Backward<T>& h, T* dots) {
+void dot_outputs(Isa isa, const HeadSizes& s, const Backward<T>& h, T* dots) {
   vectors::vectorised(isa, [&](auto registers) LOCKSTEP_INLINED {
     for (std::int64_t i = 0; i < s.queries; ++i) {
       dots[i] = vectors::sum(
@@ -225,7 +226,7 @@ void dot_outputs(Isa isa, const Sizes& s, const Backward<T>& h, T* dots) {
 // Rows that are computed at once. A value that is not finite, of a key or of a gradient, has made
 // the log-sum or the dot of a query that it belongs to, or that sees it, another such.
 template <typename T>
-std::int64_t rows_at_once(const Sizes& s, const T* log_sums, const T* dots) {
+std::int64_t rows_at_once(const HeadSizes& s, const T* log_sums, const T* dots) {
   for (std::int64_t i = 0; i < s.queries; ++i) {
     if (!std::isfinite(dots[i]) || !(log_sums[i] < std::numeric_limits<T>::infinity())) return 1;
   }
@@ -233,7 +234,7 @@ std::int64_t rows_at_once(const Sizes& s, const T* log_sums, const T* dots) {
 }
 
 template <typename T>
-void attend_backward(const Products& products, const Sizes& s, const Backward<T>& h, T* scores,
+void attend_backward(const Products& products, const HeadSizes& s, const Backward<T>& h, T* scores,
                      T* slopes, T* dots) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(s.head_size)));
   const HeadRows<const T>& in = h.in;
@@ -276,7 +277,7 @@ void attend_backward(const Products& products, const Sizes& s, const Backward<T>
 template <typename T>
 class Scratch {
  public:
-  Scratch(const Sizes& s, int blocks)
+  Scratch(const HeadSizes& s, int blocks)
       : block_(query_block * std::min(key_block, s.keys)),
         lines_(std::make_unique_for_overwrite<Line[]>(
             static_cast<std::size_t>(blocks * block_ + s.queries) * sizeof(T) / sizeof(Line) + 1)) {
@@ -293,7 +294,7 @@ class Scratch {
 
 // each(sequence, head, the first element of the head's output or gradient, its first log-sum)
 template <typename Each>
-void for_heads(const Sizes& s, const Each& each) {
+void for_heads(const HeadSizes& s, const Each& each) {
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t h = 0; h < s.heads; ++h) {
       each(b, h, b * s.queries * s.width + h * s.head_size, (b * s.heads + h) * s.queries);
@@ -305,7 +306,7 @@ void for_heads(const Sizes& s, const Each& each) {
 
 void attention(const Products& products, const Tensor& queries, const Tensor& keys_values,
                const ops::AttentionOptions& options, const Tensor& output, const Tensor& log_sums) {
-  const Sizes s = sizes_of(options, output);
+  const HeadSizes s = sizes_of(options, output);
   visit_real(queries, [&]<typename T>() {
     const Scratch<T> scores(s, 1);
     for_heads(s, [&](auto sequence, auto head, auto at, auto at_sums) {
@@ -319,7 +320,7 @@ void attention_backward(const Products& products, const Tensor& grad, const Tens
                         const Tensor& keys_values, const Tensor& output, const Tensor& log_sums,
                         const ops::AttentionOptions& options, const Tensor& of_queries,
                         const Tensor& of_keys_values) {
-  const Sizes s = sizes_of(options, output);
+  const HeadSizes s = sizes_of(options, output);
   visit_real(queries, [&]<typename T>() {
     const Scratch<T> blocks(s, 2);
     for_heads(s, [&](auto sequence, auto head, auto at, auto at_sums) {

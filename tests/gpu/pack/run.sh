@@ -108,9 +108,9 @@ say "Lockstep $(cat "$here/commit.txt") on $hardware: $parts"
   uname -a
   cat /etc/os-release
   nproc
-  nvidia-smi || echo "no nvidia-smi"
+  timeout -k 10 "$limit" nvidia-smi || echo "no nvidia-smi"
   for name in nvcc ncu compute-sanitizer; do
-    echo "$name: $("$(tool "$name" || echo false)" --version 2>&1 | tail -n 2)"
+    echo "$name: $(timeout -k 10 "$limit" "$(tool "$name" || echo false)" --version 2>&1 | tail -n 2)"
   done
 } >"$out/machine.txt" 2>&1 || :
 
@@ -132,7 +132,7 @@ if [ "$hardware" = nvidia ]; then
     folder=$work/no_nccl
   fi
   LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
-  if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >>"$out/machine.txt" 2>&1; then
+  if ! command -v nvidia-smi >/dev/null || ! timeout -k 10 "$limit" nvidia-smi -L >>"$out/machine.txt" 2>&1; then
     missing GPU "nvidia-smi finds none"
     can_run=no
   fi

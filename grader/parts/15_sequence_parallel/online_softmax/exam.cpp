@@ -73,8 +73,8 @@ Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std
             "an exponential of a large number is infinite: subtract the larger log-sum of the two "
             "first, so that no exponent is above 0"};
   }
-  for (const KnownWay& known : wrong_ways()) {
-    if (!other_number(q, seen, merged_by(known.way, q), 100)) return known.cause;
+  for (const KnownMerging& known : wrong_ways()) {
+    if (!other_number(q, seen, merged_by(known.merging, q), 100)) return known.cause;
   }
   if (auto odd = cause_by_finiteness(is, wanted, at)) return *odd;
   if (!other_number(q, seen, right, 1e7)) {

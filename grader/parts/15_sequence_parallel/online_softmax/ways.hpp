@@ -19,9 +19,9 @@ constexpr double no_key = -std::numeric_limits<double>::infinity();
 struct Element {
   double log_sum = no_key, output = 0;
 };
-using Way = Element (*)(Element so_far, Element block);
+using Merging = Element (*)(Element so_far, Element block);
 
-// Of a finite pair, the larger weight is 1.
+// The larger weight of a finite pair is 1.
 struct Weights {
   Weights(Element a, Element b)
       : most(std::max(a.log_sum, b.log_sum)),
@@ -38,28 +38,28 @@ inline Element merged(Element a, Element b) {
   return {w.most + std::log(w.sum()), (w.of_a * a.output + w.of_b * b.output) / w.sum()};
 }
 
-// What the merges of a question leave at place 0.
-inline Partial merged_by(Way way, const MergeQuestion& q) {
+// The partial result that the merges of a question leave at place 0.
+inline Partial merged_by(Merging merging, const MergeQuestion& q) {
   std::vector<Partial> all = q.partials;
   for (const auto& [into, from] : q.merges) {
     Partial& a = all[static_cast<std::size_t>(into)];
     const Partial& b = all[static_cast<std::size_t>(from)];
     // Without an element, the log-sums are still merged.
-    const double log_sum = way({a.log_sum, 0}, {b.log_sum, 0}).log_sum;
+    const double log_sum = merging({a.log_sum, 0}, {b.log_sum, 0}).log_sum;
     for (std::size_t d = 0; d < a.output.size(); ++d) {
-      a.output[d] = way({a.log_sum, a.output[d]}, {b.log_sum, b.output[d]}).output;
+      a.output[d] = merging({a.log_sum, a.output[d]}, {b.log_sum, b.output[d]}).output;
     }
     a.log_sum = log_sum;
   }
   return all.front();
 }
 
-struct KnownWay {
+struct KnownMerging {
   Cause cause;
-  Way way;
+  Merging merging;
 };
-inline const std::vector<KnownWay>& wrong_ways() {
-  static const std::vector<KnownWay> all{
+inline const std::vector<KnownMerging>& wrong_ways() {
+  static const std::vector<KnownMerging> all{
       {{"averaged",
         "the two outputs are averaged; each weighs as much as its exponentials together, "
         "e^log_sum"},

@@ -13,7 +13,7 @@ namespace lockstep::grader {
 
 using RingShape = std::vector<std::int64_t>;
 
-// What a rank has in one call. Each number stands in `filler` elements, one after the other.
+// A rank's tensors of one call. Each number stands in `filler` elements, one after the other.
 struct RingCall {
   RingShape queries_shape{}, keys_values_shape{};  // of the elements
   Bytes queries{}, keys_values{};

@@ -16,7 +16,7 @@ namespace lockstep::grader::ring_attention {
 
 inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-// What does not fit, in a case that the part must refuse.
+// The argument that does not fit, in a case that the part must refuse.
 enum class Misfit : std::uint8_t {
   nothing,
   fewer_positions,  // those of one rank are missing

@@ -82,7 +82,6 @@ void other_walks(CaseRunner& runner) {
     p.back = {0, 1};
   });
   judge_usual(runner, 2, [](Problem& p) { p.walk = LayerWalk::inference; });
-  judge_usual(runner, 4, [](Problem& p) { p.input = LayerInput::constant; });
   judge_usual(runner, 3, [](Problem& p) { p.dtype = DType::float32; });
   Problem p = usual(runner, 3);
   p.members = {8, {6, 1, 4}};
@@ -118,13 +117,13 @@ void refused(CaseRunner& runner) {
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
-  // Of one rank's tokens, with equal slices.
+  // The bytes of one rank's tokens, with equal slices.
   const std::int64_t one =
       p.batch * p.tokens / p.ranks() * p.width() * static_cast<std::int64_t>(bytes_of(p.dtype));
   const double once = shard_bytes(4 * one, p.ranks());
   LayerPrice price{.forward = once, .forward_collectives = 4};
   price.forward_words = "to heads and back to tokens";
-  const bool goes_back = p.input == LayerInput::wanted && p.walk == LayerWalk::whole;
+  const bool goes_back = p.walk == LayerWalk::whole;
   if (goes_back) {
     price.backward = once;
     price.backward_collectives = 4;
@@ -143,18 +142,16 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 }
 
 void cost(CaseRunner& runner) {
-  const auto judge_cost = [&](int ranks, LayerWalk walk, LayerInput input, Situations asked) {
+  const auto judge_cost = [&](int ranks, LayerWalk walk, const Situations& asked) {
     Problem p = usual(runner, ranks);
     p.walk = walk;
-    p.input = input;
     judge(runner, contract_of(runner), p, check_cost, asked);
   };
   for (const int ranks : {2, 4}) {
-    judge_cost(ranks, LayerWalk::inference, LayerInput::wanted, {});
-    judge_cost(ranks, LayerWalk::whole, LayerInput::wanted, {});
+    judge_cost(ranks, LayerWalk::inference, {});
+    judge_cost(ranks, LayerWalk::whole, {});
   }
-  judge_cost(2, LayerWalk::whole, LayerInput::constant, {});
-  judge_cost(1, LayerWalk::whole, LayerInput::wanted, {Situation::price_at_the_extremes});
+  judge_cost(1, LayerWalk::whole, {Situation::price_at_the_extremes});
 }
 
 }  // namespace
@@ -167,7 +164,7 @@ Exam exam() {
        },
        std::vector<std::size_t>{}},
       {"any number of samples, heads and tokens, which the ranks need not divide", any_size},
-      {"several passes in flight, two halves, inference, a constant input, float32; in a subgroup, "
+      {"several passes in flight, two halves, inference, float32; in a subgroup, "
        "twice",
        other_walks},
       {"NaN, infinity and zeros go where attention takes them", odd_values},

@@ -11,7 +11,7 @@
 
 namespace lockstep::grader::ulysses_attention {
 
-// What does not fit, in a case that the part must refuse.
+// The argument that does not fit, in a case that the part must refuse.
 enum class Misfit : std::uint8_t {
   nothing,
   heads,   // ranks do not divide them

@@ -59,9 +59,10 @@ std::string text_of(const TokenPlace& place) {
   return text("rank ", place.rank, ", index ", place.index);
 }
 
-TokenRange of_equal(const Question& q, std::int64_t at, bool last_takes_the_rest) {
+enum class Rest : std::uint8_t { lost, in_the_last };
+TokenRange of_equal(const Question& q, std::int64_t at, Rest rest) {
   const std::int64_t of = 2 * std::int64_t{q.ranks}, each = q.length / of;
-  const bool last = last_takes_the_rest && at == of - 1;
+  const bool last = rest == Rest::in_the_last && at == of - 1;
   return {at * each, last ? q.length - at * each : each};
 }
 TokenRange of_first_longer(const Question& q, std::int64_t at) {
@@ -97,11 +98,11 @@ std::vector<Mistake<Positions>> wrong_slices(const Question& q) {
       {{"tokens_lost",
         "all chunks have ⌊S / 2N⌋ tokens, so the last tokens are nobody's: chunk c ends where the "
         "next one begins, at ⌊(c+1)·S / 2N⌋"},
-       {of_equal(q, r, false), of_equal(q, mirrored, false)}},
+       {of_equal(q, r, Rest::lost), of_equal(q, mirrored, Rest::lost)}},
       {{"last_is_longer",
         "the tokens that are left over are all in the last chunk; chunks differ by one at most: "
         "chunk c begins at ⌊c·S / 2N⌋"},
-       {of_equal(q, r, true), of_equal(q, mirrored, true)}},
+       {of_equal(q, r, Rest::in_the_last), of_equal(q, mirrored, Rest::in_the_last)}},
       {{"first_are_longer",
         "the first chunks have one token more; the contract has chunk c begin at ⌊c·S / 2N⌋, which "
         "all ranks and zigzag_place must agree on"},
@@ -279,11 +280,11 @@ std::vector<Question> large(CaseRunner& runner) {
 
 Check refusals() {
   auto refusing = contract();
-  refusing.refusals->nonsense = {slice(7, 4, 0),         slice(1, 1, 0),    slice(0, 1, 0),
-                                 slice(-8, 2, 0),        slice(16, 4, 4),   slice(16, 4, -1),
-                                 slice(16, 0, 0),        slice(16, -4, -5), slice(100, INT_MAX, 0),
-                                 slice(16, 4, INT_MIN),  place(7, 4, 0),    place(5, 3, 4),
-                                 place(16, 4, INT64_MIN)};
+  refusing.refusals->nonsense = {slice(7, 4, 0),        slice(1, 1, 0),    slice(0, 1, 0),
+                                 slice(-8, 2, 0),       slice(16, 4, 4),   slice(16, 4, -1),
+                                 slice(16, 0, 0),       slice(16, -4, -5), slice(100, INT_MAX, 0),
+                                 slice(16, 4, INT_MIN), place(7, 4, 0),    place(5, 3, 4),
+                                 place(16, 4, 16),      place(16, 4, -1),  place(16, 4, INT64_MIN)};
   return check_of_refusals(refusing,
                            "fewer than 2N tokens, and ranks and positions outside, are refused",
                            {slice(8, 4, 3), place(8, 4, 7), slice(2, 1, 0)});
