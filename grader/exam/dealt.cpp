@@ -56,19 +56,27 @@ class WrongPiece {
       if (is(deal_.piece(rank_, mistake.gives))) return mistake.cause;
     }
     for (const auto& mistake : mine) {
-      if (auto twice = twice_what_is_missing(mistake)) return twice;
+      if (auto other = other_times(mistake)) return other;
     }
     return other_operator(mine);
   }
 
   // A mistake that leaves a bias out tells what the bias adds.
-  std::optional<Cause> twice_what_is_missing(const Mistake<Numbers>& mistake) const {
-    Numbers twice = expected_.whole;
+  std::optional<Cause> other_times(const Mistake<Numbers>& mistake) const {
     const std::string& name = mistake.cause.name;
-    if (!name.starts_with("no_") || mistake.gives.size() != twice.size()) return std::nullopt;
-    for (std::size_t e = 0; e < twice.size(); ++e) twice[e] += twice[e] - mistake.gives[e];
-    if (!is(deal_.piece(rank_, twice))) return std::nullopt;
-    return Cause{name.substr(3) + "_twice", text("the ", name.substr(3), " is in it twice")};
+    if (!name.starts_with("no_") || mistake.gives.size() != expected_.whole.size()) {
+      return std::nullopt;
+    }
+    for (const double times : {2.0, -1.0}) {
+      Numbers other = mistake.gives;
+      for (std::size_t e = 0; e < other.size(); ++e) {
+        other[e] += times * (expected_.whole[e] - mistake.gives[e]);
+      }
+      if (!is(deal_.piece(rank_, other))) continue;
+      return Cause{name.substr(3) + "_times",
+                   text("the ", name.substr(3), " is ", times > 0 ? "in it twice" : "subtracted")};
+    }
+    return std::nullopt;
   }
 
   // A mistake that a rank makes by itself gives its term of a sum.

@@ -70,4 +70,5 @@ TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than 
   };
   CHECK(told_of({0.2, -1.3}, without).name == "no_bias");
   CHECK_THAT(told_of({0.4, -0.9}, without).sentence, test::contains("the bias is in it twice"));
+  CHECK_THAT(told_of({0.1, -1.5}, without).sentence, test::contains("the bias is subtracted"));
 }

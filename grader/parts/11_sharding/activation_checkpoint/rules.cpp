@@ -63,8 +63,8 @@ Cause cause_of_gradient(const Question& q, const std::vector<double>& seen,
   }
   if (is_multiple(seen, right, 2)) {
     return {"added_twice",
-            "the second run's walk adds to the parameters' grads itself, and then "
-            "the walk around it does so again"};
+            "all of it is twice the right one: the second run's walk adds to the parameters' grads "
+            "itself, and then the walk around it does so again, or what arrives was doubled"};
   }
   if (q.passes > 1) {
     return {"mixed_up",

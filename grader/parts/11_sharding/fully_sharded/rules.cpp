@@ -206,19 +206,20 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
     std::vector<Bytes> pieces;
     for (const ShardedReport& report : reports) pieces.push_back(report.gradients[step].at(unit));
     const Numbers& whole = right.gradients[step][unit];
-    check_pieces(runner, played, shard_deal(p, unit),
-                 {.name = text("the gradient of unit ", unit, " after step ", step + 1),
-                  .dtype = p.dtype,
-                  .whole = whole,
-                  .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
-                  .mistakes =
-                      [&, step, unit](int rank) {
-                        return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
-                      },
-                  .otherwise = {"other_gradients",
-                                "gradients lie in other places of the flat tensor than cut.starts "
-                                "says, or something else was in it when it was reduced"}},
-                 pieces);
+    check_pieces(
+        runner, played, shard_deal(p, unit),
+        {.name = text("the gradient of unit ", unit, " after step ", step + 1),
+         .dtype = p.dtype,
+         .whole = whole,
+         .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
+         .mistakes =
+             [&, step, unit](int rank) {
+               return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
+             },
+         .otherwise = {"other_gradients",
+                       "no usual mistake gives it: look at what is in the flat tensor when "
+                       "it is reduced, and at what is added to `gradients`"}},
+        pieces);
   }
 }
 

@@ -27,8 +27,9 @@ std::string name_of_place(const Problem& p, std::size_t at) {
 
 // A value that no usual mistake gives: another element's, or one that its owner has right, or whose
 // moments are right.
-Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, int rank,
-                    std::size_t at, double seen, const Reports& reports, std::size_t reported) {
+Cause narrowed_down(const Problem& p, std::uint64_t salt, const Trained& trained, std::size_t step,
+                    int rank, std::size_t at, double seen, const Reports& reports,
+                    std::size_t reported) {
   const Dealt deal = deal_of(p.plan(), p.sizes);
   const auto& right = trained.values[step];
   const auto tolerance = tolerance_of(p, right);
@@ -60,12 +61,21 @@ Cause narrowed_down(const Problem& p, const Trained& trained, std::size_t step, 
     const auto i = static_cast<std::size_t>(in_range);
     return i >= mine.size() || std::fabs(mine[i] - moment[at]) > tolerance_of(p, moment)[at];
   };
+  const Trained given = train(p, salt, Variant::never_steps);
+  if (!wrong(report.first, given.first) && !wrong(report.second, given.second)) {
+    return {"piece_left_out", text(by,
+                                   ", and its moments are those that were given: this piece "
+                                   "of its range was not updated")};
+  }
   const bool coupled = p.weight_decay != 0 && p.decay_form == DecayForm::coupled;
   if (wrong(report.first, trained.first) || wrong(report.second, trained.second)) {
-    return {"other_gradient", text(by, ", and so is one of its moments: the gradient",
-                                   coupled ? ", the decay that is added to it," : "",
-                                   " or the moment was taken from another element; in the range, "
-                                   "both are at piece.offset")};
+    return {"other_gradient",
+            text(by,
+                 ", and so is one of its moments, so it is no matter of gathering: look at the "
+                 "gradient",
+                 coupled ? ", the decay that is added to it," : "",
+                 " and the moments that go into its update, which are at piece.offset of the "
+                 "range, and at the rule's β")};
   }
   return {
       "other_update",
@@ -94,7 +104,8 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
     if (const auto at = first_difference(seen, right, tolerance_of(p, right))) {
       auto cause = cause_by_finiteness(seen, right, *at);
       if (!cause) cause = mistake_of(p, salt, rank, step, seen);
-      if (!cause) cause = narrowed_down(p, trained, step, rank, *at, seen[*at], reports, reported);
+      if (!cause)
+        cause = narrowed_down(p, salt, trained, step, rank, *at, seen[*at], reports, reported);
       const std::string wanted = number_at(right, *at, p.dtype),
                         shown = number_at(seen, *at, p.dtype);
       runner.fail(

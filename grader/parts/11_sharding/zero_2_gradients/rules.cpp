@@ -318,8 +318,8 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
            .mistakes = [&, b,
                         pass](int rank) { return mistakes_of(p, b, rank, right, pass, started); },
            .otherwise = {"other_values",
-                         "gradients lie in other places of the bucket than its cut says, others "
-                         "were in it when it started, or sums were rounded to a smaller type"}},
+                         "no usual mistake gives it: look at what is in the bucket when it "
+                         "starts, at what is added to its sum, and in which type"}},
           pieces);
     }
   }

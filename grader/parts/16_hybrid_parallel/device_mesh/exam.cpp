@@ -91,6 +91,15 @@ struct Fault {
 };
 
 Cause cause_of_places(const Mesh& seen, const Mesh& right) {
+  for (const Axis one : usual_order) {
+    for (const Axis other : usual_order) {
+      std::vector<Coordinates> exchanged = right.coordinates;
+      for (Coordinates& at : exchanged) std::swap(at[one], at[other]);
+      if (seen.coordinates != exchanged) continue;
+      return {"axes_exchanged", text("the places along ", mesh::name_of(one), " and ",
+                                     mesh::name_of(other), " are exchanged")};
+    }
+  }
   bool from_behind = true;
   for (std::size_t rank = 0; rank < right.coordinates.size(); ++rank) {
     for (const Axis axis : usual_order) {
