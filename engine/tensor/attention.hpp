@@ -25,8 +25,8 @@ struct Attention {
 //   keys_values  [B, Tk, 2·C]: a token's keys, then its values; one tensor is one message
 //   Ensures  a query that sees no key gets output 0 and log-sum -∞. NaN in a key or a value reaches
 //            the queries that see it only; on a GPU also others of the same tile, as 0 · NaN
-//   Memory   output and one number a (query, head); scratch for a block of scores
-//   FLOPs    4·D a head and pair that is seen. The pair of a query and the key at its own position
+//   Memory   output and one number per query and head; scratch for a block of scores
+//   FLOPs    4·D per head and visible pair. The pair of a query and the key at its own position
 //            counts half, so that a sample's T tokens cost 2·B·T²·C together, however they are cut
 //            into blocks. Blocks of which nothing is seen are skipped and cost nothing
 //   Throws   ContractError unless both have one batch, dtype and device, heads divide C, and there
@@ -40,7 +40,7 @@ Attention attention(const Tensor& queries, const Tensor& keys_values,
 //   grad   [B, Tq, C], of the output over all blocks
 //   whole  the output and log-sums of these queries over all keys that they see, in any block
 //   Ensures  0 for a query that sees no key of the block, and for a key that no query sees
-//   FLOPs    five products of half of forward's two each
+//   FLOPs    2.5 times forward's: five products of the size of its two
 struct AttentionGradients {
   Tensor queries;      // [B, Tq, C]
   Tensor keys_values;  // [B, Tk, 2·C]

@@ -1,8 +1,8 @@
 // Positions of tokens in their sample, as at most two ranges: what a rank has of a sample that is
 // cut into equal slices, or cut so that causal attention costs every rank the same (zigzag).
 //
-// Tokens lie in increasing order of position. So the tokens that one of them sees, those no later
-// than itself, are the first few of any others that lie so, and a number stands for a mask.
+// Tokens lie in increasing order of position. So the keys that a query sees, those no later than
+// itself, are the first few of any block, and one number takes the place of a mask.
 // A value: kernels take it as it is. Every function runs on GPUs, too.
 #pragma once
 

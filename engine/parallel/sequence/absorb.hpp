@@ -7,7 +7,7 @@
 namespace lockstep::sequence_parallel {
 
 // into = the attention to the keys of both, in place.
-//   into, block  of the same queries and heads, dtype and device, over keys that no two share. They
+//   into, block  of the same queries and heads, dtype and device, over disjoint sets of keys. They
 //                share no memory, and `block` is not changed
 //   Ensures      in float64, and rounded once. A query that sees no key of either keeps 0 and -∞
 //   Calls        merge for each query and head, where the host reads the numbers; else a kernel

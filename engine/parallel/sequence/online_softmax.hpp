@@ -17,7 +17,7 @@ struct Partial {
   std::vector<double> output;  // [D], the mean of their values, weighted by exp(score); 0 of no key
 };
 
-// Takes a block into what is there: into = the attention to the keys of both. A part: defined in
+// Merges a block into the result so far: into = attention to the keys of both. A part: defined in
 // solutions/15_sequence_parallel.
 //   into     over the keys so far, or over none
 //   block    over keys of which none is among these, or over none; of as many elements. It is not

@@ -1,10 +1,10 @@
 // Causal attention of a sequence that ranks share. A rank keeps its queries, and the keys and
-// values of all ranks come by: each step, a rank passes the block that it has on to its right
-// neighbour, and computes with it meanwhile. What came of it is merged into what is there.
-//   N ranks, this one is r; its neighbours are r+1 on the right and r-1 on the left, around the
-//   ring B batch, S tokens of a sample, S_r of them on rank r, H heads of size D, C = H·D
+// values of all ranks pass by: each step, a rank passes the block that it has on to its right
+// neighbour, and computes with it meanwhile. It merges the block's result into the one so far.
+//   N ranks, this one is r; its neighbours are r+1 on the right and r-1 on the left, modulo N;
+//   B batch, S tokens of a sample, S_r of them on rank r, H heads of size D, C = H·D
 //
-//   step        0      1      2     N = 3, who is computed with on each rank
+//   step        0      1      2     N = 3, whose block each rank computes with
 //   rank 0      0      2      1
 //   rank 1      1      0      2     under a causal mask a slice sees itself and what is before it:
 //   rank 2      2      1      0     here rank 0 has nothing to do in steps 1 and 2

@@ -24,7 +24,7 @@ namespace lockstep::sequence_parallel {
 //   heads     H, of which rank r attends in heads r·H/N … (r+1)·H/N
 //   length    S
 //   Returns   [B, S_r, C]
-//   Gradient  of qkv, this rank's tokens of the whole's
+//   Gradient  of qkv: this rank's tokens of the whole gradient
 //   Requires  every rank of the group records and walks back the same operations in the same order,
 //             with the same heads, length and batch; the group outlives the tape
 //   Comm      forward, queries, keys and values to the ranks of their heads and outputs back: at

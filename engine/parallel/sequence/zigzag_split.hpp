@@ -1,6 +1,6 @@
 // The two ways in which ranks share a sequence: each has one slice, or each has a chunk of the
 // front and the mirrored one of the back. With a causal mask the token at position p sees p + 1
-// keys, so the rank with the last slice has most of the work, while zigzag gives all ranks as much.
+// keys, so the rank with the last slice has the most work. Zigzag gives all ranks the same.
 //   N ranks, this one is r; S tokens of a sample
 //
 //   contiguous, N = 3    0 0 1 1 2 2       keys seen 3 : 7 : 11
