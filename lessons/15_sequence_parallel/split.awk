@@ -31,6 +31,6 @@ END {
     }
   }
   words(40, 46 + side * chunks / 2, "middle", "queries", ink("#59636e") " transform=\"rotate(-90 40 " 46 + side * chunks / 2 ")\"")
-  words(60, below + 34 + 20 * ranks, "start", "A number in a square is the step of the ring, one beside a bar the squares that a rank computes.", " font-size=\"11\"" ink("#59636e"))
+  words(60, below + 34 + 20 * ranks, "start", "A number in a square is the step of the ring; a number beside a bar, the squares that a rank computes.", " font-size=\"11\"" ink("#59636e"))
   foot()
 }

@@ -12,8 +12,8 @@ inline Way sequence_way() {
         .option("cp", "1", "ranks that share each sequence, each with its own tokens")
         .choice(
             "cp-kind", {"ring", "zigzag", "ulysses"}, "ring",
-            "how the ranks of --cp attend: keys and values go round, of slices; the same, of two\n"
-            "chunks each, so that all have as much to do; tokens are exchanged for heads")
+            "how the ranks of --cp attend: keys and values go round a ring of slices; or of two\n"
+            "chunks each, so that all have equal work; or tokens are exchanged for heads")
         .only_if({"cp-kind"}, "says how the ranks of --cp attend; pass --cp 2 or more",
                  [](const Arguments& arguments) { return arguments.integer("cp", 1) > 1; })
         .only_if({"cp"}, "cuts the sequences of a transformer; pass --model gpt, or leave it out",
