@@ -1,7 +1,6 @@
 #include "grader/parts/15_sequence_parallel/ring_attention/costs.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/units.hpp"
 #include "engine/tensor/attention.hpp"
@@ -74,8 +73,6 @@ double hidden_s(const Problem& p) {
   return *std::ranges::max_element(ends);
 }
 
-std::string micros(double seconds) { return text(std::lround(seconds * 1e6), " µs"); }
-
 }  // namespace
 
 // To the right.
@@ -122,12 +119,12 @@ void check_computing(CaseRunner& runner, const Played& played, const Problem& p)
     for (int owner = 0; owner < p.ranks(); ++owner) least += computing_s(p, rank, owner);
     const double seen = played.counters.ranks[at(rank)].clock_s;
     if (seen >= least * (1 - 1e-9)) continue;
-    Failure failure{
-        .message = text("the results are right, but rank ", rank, " is done after ", micros(seen),
-                        ", and attention to its blocks takes ", micros(least)),
-        .expected = text("at least ", micros(least)),
-        .seen = micros(seen),
-        .where = text("rank ", rank)};
+    Failure failure{.message = text("the results are right, but rank ", rank, " is done after ",
+                                    seconds_text(seen), ", and attention to its blocks takes ",
+                                    seconds_text(least)),
+                    .expected = text("at least ", seconds_text(least)),
+                    .seen = seconds_text(seen),
+                    .where = text("rank ", rank)};
     failure.verdict = Verdict::efficiency;
     runner.fail(played, because({"computes_unseen",
                                  "blocks are computed with by something else than ops::attention, "
@@ -142,12 +139,12 @@ void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
   const double best = hidden_s(p), seen = played.counters.makespan_s;
   runner.note_par("seconds", seen, best, played);
   if (seen <= best * slack) return;
-  Failure failure{.message = text("the results are right, but the ring takes ", micros(seen),
-                                  " where ", micros(best),
+  Failure failure{.message = text("the results are right, but the ring takes ", seconds_text(seen),
+                                  " where ", seconds_text(best),
                                   " are enough: ranks wait for blocks that could have travelled "
                                   "while they computed"),
-                  .expected = text("at most ", micros(best * slack)),
-                  .seen = micros(seen)};
+                  .expected = text("at most ", seconds_text(best * slack)),
+                  .seen = seconds_text(seen)};
   failure.verdict = Verdict::efficiency;
   runner.fail(played, because({"transfers_exposed",
                                "the next block's receive or this one's send is posted after the "
