@@ -77,7 +77,8 @@ CausalSelfAttention::CausalSelfAttention(const std::string& name, std::int64_t w
 Value CausalSelfAttention::forward(Tape& tape, const Value& x) {
   const Value qkv = c_attn.forward(tape, x);  // [B, T, 3·C]
   if (cache == nullptr) return c_proj.forward(tape, attend(tape, qkv, heads));
-  LOCKSTEP_CHECK(tape.mode() == GradMode::inference,
+  const bool for_inference = tape.mode() == GradMode::inference;
+  LOCKSTEP_CHECK(for_inference,
                  "attention with a cache of keys and values has no gradient for what the cache "
                  "holds; take a tape for inference, or prepare the model without a cache");
   const std::int64_t tokens = x.tensor.size(1), width = x.tensor.size(2);

@@ -18,8 +18,9 @@ void check_ring(const comm::Peers& peers, const Tensor& queries, const Tensor& k
   LOCKSTEP_CHECK(std::ssize(of_ranks) == peers.size(), "ring_attention: positions of ",
                  of_ranks.size(), " ranks in a ring of ", peers.size());
   for (int rank = 0; rank < peers.size(); ++rank) {
-    LOCKSTEP_CHECK(of_ranks[static_cast<std::size_t>(rank)].count() >= 1, "ring_attention: rank ",
-                   rank, " has no token; each rank has at least one");
+    const std::int64_t tokens = of_ranks[static_cast<std::size_t>(rank)].count();
+    LOCKSTEP_CHECK(tokens >= 1, "ring_attention: rank ", rank,
+                   " has no token; each rank has at least one");
   }
   const std::int64_t own = of_ranks[static_cast<std::size_t>(peers.rank())].count();
   LOCKSTEP_CHECK(own == q[1], "ring_attention: ", q[1], " tokens at ", own, " positions of ",

@@ -13,8 +13,9 @@ void check_ulysses(const comm::ProcessGroup& group, const Tensor& qkv, std::int6
                  "ulysses_attention: qkv has shape ", text_of(qkv.shape()), " on ",
                  group.own_name(), ", expected [batch, ", own, ", 3 · width] of samples of ",
                  length, " tokens");
-  LOCKSTEP_CHECK(heads >= 1 && qkv.size(2) / 3 % heads == 0, "ulysses_attention: ", heads,
-                 " heads do not divide the width ", qkv.size(2) / 3);
+  const std::int64_t width = qkv.size(2) / 3;
+  LOCKSTEP_CHECK(heads >= 1 && width % heads == 0, "ulysses_attention: ", heads,
+                 " heads do not divide the width ", width);
   const std::int64_t below = heads / ranks * ranks;
   LOCKSTEP_CHECK(heads == below, "ulysses_attention: ", heads, " heads do not divide among ", ranks,
                  " ranks; the nearest that do are ",
