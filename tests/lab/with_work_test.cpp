@@ -240,7 +240,10 @@ TEST_CASE("with work: what a manifest says of the trainer's options are options 
   for (const Exercise& part : course.exercises) {
     CAPTURE(part.name);
     for (const std::string& setting : part.called_by.options) CHECK_FALSE(run.has(setting));
-    for (const std::string& option : part.called_by.not_with) CHECK_FALSE(run.has(option));
+    for (const std::string& option : part.called_by.not_with) {
+      CHECK(run.declared(option.substr(2)));
+      CHECK_FALSE(run.has(option));
+    }
     if (const std::string& adds = part.called_by.adds; !adds.empty()) CHECK_FALSE(run.has(adds));
   }
 }
