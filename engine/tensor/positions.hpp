@@ -17,7 +17,7 @@ struct TokenRange {
   std::int64_t count = 0;
 
   constexpr std::int64_t end() const { return first + count; }
-  // How many of them are before `position`.
+  // Counts those before `position`.
   constexpr std::int64_t before(std::int64_t position) const {
     return std::max<std::int64_t>(std::min(position - first, count), 0);
   }
@@ -34,7 +34,7 @@ struct Positions {
   constexpr std::int64_t of(std::int64_t index) const {
     return index < early.count ? early.first + index : late.first + index - early.count;
   }
-  // How many of the tokens are before `position`: they are the first so many.
+  // Counts the tokens before `position`, which are the first so many.
   constexpr std::int64_t before(std::int64_t position) const {
     return early.before(position) + late.before(position);
   }

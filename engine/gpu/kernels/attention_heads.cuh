@@ -22,8 +22,7 @@ struct Heads {
   std::int64_t query_step, key_step;                           // from one token's to the next's
   Positions of_queries, of_keys;
 
-  // How many keys, from the first on, a query sees; how many queries, from the first on, miss a
-  // key.
+  // A query sees the first so many keys, and a key is missed by the first so many queries.
   constexpr std::int64_t seen_by(std::int64_t query) const {
     return of_keys.before(of_queries.of(query) + 1);
   }

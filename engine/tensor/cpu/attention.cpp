@@ -32,7 +32,7 @@ struct HeadSizes {
   std::int64_t batch, queries, keys, heads, head_size, width;  // B, Tq, Tk, H, D, C
   Positions of_queries, of_keys;
 
-  // How many keys, from the first on, a query sees.
+  // A query sees the first so many keys.
   std::int64_t seen_by(std::int64_t query) const {
     return of_keys.before(of_queries.of(query) + 1);
   }
