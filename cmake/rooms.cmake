@@ -3,7 +3,7 @@
 
 set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
     "base paper" "strand trace" "sim" "tensor" "autograd" "nn" "optim" "data" "gpu" "comm" "collectives replicas"
-    "parallel/data_parallel parallel/ddp parallel/compress parallel/horovod parallel/async_sgd parallel/pipeline parallel/zero parallel/tensor parallel/sequence parallel/mesh" "checkpoint" "launch" "plan" "train" "apps")
+    "parallel/data_parallel parallel/ddp parallel/compress parallel/horovod parallel/async_sgd parallel/pipeline parallel/zero parallel/tensor parallel/sequence parallel/expert parallel/mesh" "checkpoint" "launch" "plan" "train" "apps")
 
 # Floors inside a room, where it has folders: "room: a, b c", bottom first; "." are the files of the
 # room itself. A folder inside a room is no room: target and namespace are the room's. tests/house
@@ -25,6 +25,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/checkpoint 1650" "engine/launch 3600" "engine/plan 150" "engine/train 6330" "engine/apps 7270"
     "grader/course 7350" "grader/play 2350" "grader/judge 2850" "grader/exam 9000" "grader/sandbox 2100"
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1460" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
+    "engine/parallel/expert 700"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 850"
