@@ -12,11 +12,12 @@
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "engine/collectives/communication.hpp"
-#include "engine/parallel/ddp/reducer.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/train/own_labels.hpp"
+#include "engine/train/routing.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
+#include "engine/train/strategies/stage_reducers.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -34,21 +35,6 @@ std::vector<data::Batch> micro_batches_of(const data::Batch& batch, int count) {
     first += size;
   }
   return all;
-}
-
-// Buckets for gradients that come last chunk first, and in a chunk last parameter first.
-collectives::BucketPlan plan_of(const std::vector<Parameter*>& parameters,
-                                const ddp::BucketLimits& limits) {
-  std::vector<ddp::ParamInfo> infos;
-  for (const Parameter* parameter : parameters) {
-    infos.push_back({parameter->value.numel(), parameter->value.dtype()});
-  }
-  std::ranges::reverse(infos);
-  collectives::BucketPlan plan = ddp::assign_buckets(infos, limits);
-  for (auto& bucket : plan.buckets) {
-    for (std::size_t& index : bucket) index = parameters.size() - 1 - index;
-  }
-  return plan;
 }
 
 class Pipeline final : public Strategy {
@@ -81,9 +67,7 @@ class Pipeline final : public Strategy {
         optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
     rate_ = optimizer_->learning_rate();
     if (shares_.size() > 1 && !sharded_) {
-      reducer_ =
-          ddp::make_bucketed_reducer(shares_, parameters_, plan_of(parameters_, options.limits),
-                                     {1.0 / shares_.size(), timed_.get()});
+      reducers_.emplace(ranks_, parameters_, layout_, options.limits, *timed_);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { on_gradient(i); });
@@ -124,7 +108,7 @@ class Pipeline final : public Strategy {
       for (const data::Batch& part : micro_batches[k]) {
         weights.push_back(static_cast<double>(part.labels.numel()) / labels);
       }
-      stage_.begin(micro_batches[k], of_batch);
+      stage_.begin(micro_batches[k], of_batch, weights);
       const Plan& plan = plan_for(static_cast<int>(weights.size()));
       const double began_s = stages_->now_s();
       const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
@@ -136,7 +120,7 @@ class Pipeline final : public Strategy {
       }
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
-    if (reducer_) reducer_->finalize();
+    if (reducers_) reducers_->finalize();
     sum_partial();
     if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
@@ -149,6 +133,7 @@ class Pipeline final : public Strategy {
     communication_ += ranks_.take_layer_communication();
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
+    if (layers_) cost_.routing = routing_of_step(*layers_, ranks_, device_);
     return told.loss;
   }
 
@@ -157,10 +142,11 @@ class Pipeline final : public Strategy {
   Evaluation evaluate(const data::Dataset& dataset) override {
     LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
     std::array<double, 3> sums{};  // of losses, hits, labels
-    const std::int64_t stride = ranks_.shares();
+    // Ranks that share experts compute the same samples, so that they make as many passes.
+    const std::int64_t stride = ranks_.sizes().dp;
     const OwnLabels own(dataset, layers_ ? layers_->labels() : nn::TokenShare{});
     const std::int64_t at_once = samples_at_once(own) * stride;
-    std::int64_t first = ranks_.share();
+    std::int64_t first = ranks_.at().dp;
     while (first < own.size()) {
       std::vector<data::Batch> batches;
       std::vector<double> weights;
@@ -270,7 +256,7 @@ class Pipeline final : public Strategy {
 
   // A micro-batch's gradient is in; after the step's last one it is complete.
   void on_gradient(std::size_t index) {
-    if (++came_[index] == passes_ && reducer_) reducer_->on_gradient_ready(index);
+    if (++came_[index] == passes_ && reducers_) reducers_->on_gradient_ready(index);
   }
 
   // The norm is over all stages; what two of them hold counts once.
@@ -290,7 +276,9 @@ class Pipeline final : public Strategy {
     // A stage of a norm and a shared table counts nothing on all ranks of a layer but the first.
     if (mine.empty()) mine.push_back(parameters_.front()->value.empty_like(0));
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
-    if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
+    for (comm::ProcessGroup* const along : {ranks_.layer(), ranks_.experts()}) {
+      if (along != nullptr) groups.push_back(along);
+    }
     if (sharded_) groups.push_back(&shares_);
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
@@ -329,7 +317,8 @@ class Pipeline final : public Strategy {
     const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
            (one_stage ? 0 : shares_.traffic().bytes_sent) + ranks_.bytes_sent_in_layers() +
-           (tied_ ? tied_->traffic().bytes_sent : 0);
+           (tied_ ? tied_->traffic().bytes_sent : 0) +
+           (reducers_ ? reducers_->bytes_sent_for_experts() : 0);
   }
 
   void enter(const Action* action) {
@@ -363,7 +352,7 @@ class Pipeline final : public Strategy {
   double rate_ = 0;  // of the optimizer, when it was made
   collectives::Communication communication_;
   std::unique_ptr<collectives::CommHook> sum_, timed_;
-  std::unique_ptr<ddp::Reducer> reducer_;  // where there are several pipelines
+  std::optional<StageReducers> reducers_;  // where there are several pipelines
   Plan plan_;
   std::int64_t passes_ = 0;         // micro-batches of the step
   std::vector<std::int64_t> came_;  // of these, that a parameter has had
