@@ -45,6 +45,12 @@ bool TrainingRanks::counts_in_norm(const mesh::GradientKind& gradient) const {
   return mesh::counts_in_norm(gradient, at);
 }
 
+bool TrainingRanks::counts_shard_in_norm(const mesh::GradientKind& gradient) const {
+  mesh::Coordinates at = at_;
+  at.cp = at.ep = 0;
+  return mesh::counts_in_norm(gradient, at);
+}
+
 std::unique_ptr<comm::ProcessGroup> TrainingRanks::along(mesh::AxisSet axes) const {
   return mesh::split_along(*trainers_, sizes_, axes);
 }

@@ -47,6 +47,9 @@ class TrainingRanks {
   // (train_3d.hpp). Replicas along cp take the norm apart, as those along dp do. Ranks that share
   // experts take it together.
   bool counts_in_norm(const mesh::GradientKind& gradient) const;
+  // The same of a shard of a gradient, of which other replicas have the rest: they take the norm
+  // together.
+  bool counts_shard_in_norm(const mesh::GradientKind& gradient) const;
 
   const mesh::AxisSizes& sizes() const { return sizes_; }
   const mesh::Coordinates& at() const { return at_; }

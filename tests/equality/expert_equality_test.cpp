@@ -2,9 +2,9 @@
 // train (equality_test.cpp): alone and with every other axis, with a balancing loss, with experts
 // that choose, with tokens that are dropped; and the mistakes that shared experts invite.
 //
-// A near-tie would be decided by rounding. The first weights of the bar leave none: no two logits
-// of a token are within 1e-9, nor two probabilities of an expert that chooses, which the last test
-// checks.
+// A near-tie would be decided by rounding. The weights of the bar leave none: no two logits of a
+// token are within 1e-9, nor two different probabilities of an expert that chooses, which the last
+// test checks. Equal ones are of samples that begin alike.
 #include <algorithm>
 #include <iostream>
 #include <limits>
@@ -37,6 +37,7 @@ namespace {
 
 struct Setting {
   int ep = 1, dp = 1, tp = 1, cp = 1, pp = 1;
+  train::StageState state = train::StageState::whole;
   enum class Reduction : std::uint8_t { ddp, plain } reduction = Reduction::ddp;
   ExpertFault fault = ExpertFault::none;
 
@@ -45,11 +46,13 @@ struct Setting {
 };
 
 constexpr int micro_batches = 2;  // of a pipeline
+constexpr train::StageState sharded = train::StageState::sharded;
 constexpr std::int64_t batch = 8;
 
 std::string text_of(const Setting& s) {
   return text("ep ", s.ep, ", dp ", s.dp, ", tp ", s.tp, ", cp ", s.cp, ", pp ", s.pp,
-              s.reduction == Setting::Reduction::plain ? ", plain" : "");
+              s.reduction == Setting::Reduction::plain ? ", plain" : "",
+              s.state == sharded ? ", ZeRO 1" : "");
 }
 
 std::string text_of(const BarTask& task) {
@@ -87,12 +90,13 @@ MakeWay way_of(const Setting& setting, const MixParts& parts) {
         {.tp = setting.tp, .cp = setting.cp, .ep = setting.ep, .dp = setting.dp, .pp = setting.pp});
     train::Recipe shared = recipe;
     shared.model.layers = layers_of(setting, recipe.model.gpt, ranks, parts);
-    if (setting.pp > 1) {
+    if (setting.pp > 1 || setting.state == train::StageState::sharded) {
       return train::make_pipeline(ranks, device, shared, task.clip_norm,
                                   {.stages = setting.pp,
-                                   .micro_batches = micro_batches,
+                                   .micro_batches = setting.pp > 1 ? micro_batches : 1,
                                    .schedule = pipeline::Schedule::one_f_one_b,
-                                   .limits = {.first_bytes = 40'000, .cap_bytes = 300'000}});
+                                   .limits = {.first_bytes = 40'000, .cap_bytes = 300'000},
+                                   .state = setting.state});
     }
     if (setting.reduction == Setting::Reduction::plain) {
       return train::make_plain(ranks, train::make_replica(shared, device), task.clip_norm);
@@ -195,6 +199,9 @@ TEST_CASE("equality: experts and every other axis, the gradients of the first st
     most.check({.ep = 2, .tp = 2}, first_step(mixture));
     most.check({.ep = 2, .pp = 2}, first_step(mixture));
     most.check({.ep = 2, .dp = 2, .pp = 2}, first_step(mixture));
+    most.check({.ep = 2, .dp = 2, .state = sharded}, first_step(mixture));
+    most.check({.ep = 2, .tp = 2, .state = sharded}, first_step(mixture));
+    most.check({.ep = 2, .pp = 2, .state = sharded}, first_step(mixture));
   }
   // Slices of a sample are another group of tokens than samples are, but without drops that is no
   // matter.
@@ -210,6 +217,7 @@ TEST_CASE("equality: experts on several ranks, clipped runs of AdamW and runs of
   check_run(World::sim, {.ep = 2, .dp = 2}, sgd, choosing);
   check_run(World::sim, {.ep = 2, .tp = 2}, adamw, balanced);
   check_run(World::sim, {.ep = 2, .pp = 2}, adamw, balanced);
+  check_run(World::sim, {.ep = 2, .dp = 2, .state = sharded}, adamw, balanced);
   check_run(World::shm, {.ep = 2}, adamw, dropping);
   check_run(World::tcp, {.ep = 2, .dp = 2}, adamw, balanced);
 }

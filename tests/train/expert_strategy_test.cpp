@@ -42,7 +42,7 @@ train::Recipe recipe_for(const train::TrainingRanks& ranks,
 
 std::unique_ptr<data::Dataset> some_text() {
   const std::string text =
-      "a row of words, of which every eighth begins a sample that has eight of them; and more";
+      "a row of words, of which every eighth begins a sample that has eight of them; and on";
   return data::make_text(text, *data::make_byte_tokenizer(), tokens, 7);
 }
 

@@ -16,8 +16,8 @@
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/train/own_labels.hpp"
 #include "engine/train/routing.hpp"
-#include "engine/train/strategies/sharded_state.hpp"
 #include "engine/train/strategies/stage_reducers.hpp"
+#include "engine/train/strategies/stage_shards.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -61,7 +61,7 @@ class Pipeline final : public Strategy {
       read_weights(file, layout_, stage_.module());
     }
     if (options.state == StageState::sharded) {
-      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
+      sharded_.emplace(ranks_, parameters_, layout_, dtype_, device);
     }
     optimizer_ =
         optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
@@ -178,12 +178,12 @@ class Pipeline final : public Strategy {
     if (!sharded_) return pieces_of(layout_, stage_.module(), *optimizer_);
     std::vector<Piece> all;
     add_parameters(all, parameters_, layout_);
-    add_state(all, *optimizer_, layout_of(sharded_->owned(), layout_));
+    add_state(all, *optimizer_, sharded_->owned());
     return all;
   }
   void restore(const checkpoint::SavedRun& saved) override {
     checkpoint::check_part_of_model(saved.weights(), stage_.module());
-    restore_state(saved, sharded_ ? layout_of(sharded_->owned(), layout_) : layout_, *optimizer_);
+    restore_state(saved, sharded_ ? sharded_->owned() : layout_, *optimizer_);
     read_weights(saved.weights(), layout_, stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
@@ -233,25 +233,9 @@ class Pipeline final : public Strategy {
     if (layers_) layers_->sum_partial_gradients(partial_);
   }
 
-  // Parameters that the same ranks hold are a unit. What two stages share is then cut alike on
-  // both, and summed in the same order, so that both make the same of it, bit for bit; so is what
-  // every rank of a layer has whole.
-  std::vector<std::vector<Parameter*>> units_to_shard() {
-    std::vector<std::vector<Parameter*>> units;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const auto at = std::ranges::find(kinds_, gradient(i));
-      if (at == kinds_.end()) units.emplace_back();
-      const auto unit = static_cast<std::size_t>(at - kinds_.begin());
-      if (at == kinds_.end()) kinds_.push_back(gradient(i));
-      units[unit].push_back(parameters_[i]);
-    }
-    return units;
-  }
-
   void zero_grad() {
     if (!sharded_) return optimizer_->zero_grad();
     sharded_->zero_grad();
-    sharded_->begin(zero::Reduces::yes);
   }
 
   // A micro-batch's gradient is in; after the step's last one it is complete.
@@ -264,22 +248,18 @@ class Pipeline final : public Strategy {
     if (clip_norm_ <= 0) return;
     const auto counts = [&](std::size_t i) { return ranks_.counts_in_norm(gradient(i)); };
     std::vector<Tensor> mine, copies;
-    if (sharded_) {
-      const std::vector<Tensor> of_units = sharded_->gradients();
-      for (std::size_t i = 0; i < of_units.size(); ++i) {
-        (ranks_.counts_in_norm(kinds_[i]) ? mine : copies).push_back(of_units[i]);
-      }
-    }
+    if (sharded_) sharded_->add_gradients(mine, copies);
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
       (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
     // A stage of a norm and a shared table counts nothing on all ranks of a layer but the first.
     if (mine.empty()) mine.push_back(parameters_.front()->value.empty_like(0));
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
-    for (comm::ProcessGroup* const along : {ranks_.layer(), ranks_.experts()}) {
+    // Ranks that share experts are among those that share the state.
+    comm::ProcessGroup* const holders = sharded_ ? &shares_ : ranks_.experts();
+    for (comm::ProcessGroup* const along : {ranks_.layer(), holders}) {
       if (along != nullptr) groups.push_back(along);
     }
-    if (sharded_) groups.push_back(&shares_);
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
@@ -318,7 +298,8 @@ class Pipeline final : public Strategy {
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
            (one_stage ? 0 : shares_.traffic().bytes_sent) + ranks_.bytes_sent_in_layers() +
            (tied_ ? tied_->traffic().bytes_sent : 0) +
-           (reducers_ ? reducers_->bytes_sent_for_experts() : 0);
+           (reducers_ ? reducers_->bytes_sent_for_experts() : 0) +
+           (sharded_ ? sharded_->bytes_sent_for_experts() : 0);
   }
 
   void enter(const Action* action) {
@@ -344,9 +325,8 @@ class Pipeline final : public Strategy {
   std::vector<Parameter*> parameters_;
   Layout layout_;  // of parameters_
   std::shared_ptr<const nn::LayerMaker> layers_;
-  std::vector<Parameter*> partial_;            // of parameters_, along tp
-  std::vector<mesh::GradientKind> kinds_;      // of the units of sharded_
-  std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
+  std::vector<Parameter*> partial_;     // of parameters_, along tp
+  std::optional<StageShards> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;
   double rate_ = 0;  // of the optimizer, when it was made
