@@ -3,7 +3,6 @@
 #include "engine/parallel/expert/assign_slots.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "engine/base/error.hpp"
@@ -23,8 +22,7 @@ SlotPlan assign_slots(std::span<const Route> routes, std::int64_t experts, doubl
   // >>> your code
   const double room =
       static_cast<double>(routes.size()) / static_cast<double>(experts) * capacity_factor;
-  const std::int64_t capacity =
-      room < static_cast<double>(tokens) ? static_cast<std::int64_t>(std::ceil(room)) : tokens;
+  const std::int64_t capacity = room < static_cast<double>(tokens) ? rounded_up(room) : tokens;
   std::vector<std::vector<Route>> of_experts(static_cast<std::size_t>(experts));
   for (std::int64_t choice = 0; choice < choices; ++choice) {
     for (const Route& route : routes) {

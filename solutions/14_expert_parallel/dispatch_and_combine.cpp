@@ -30,8 +30,9 @@ Value dispatch_and_combine(Tape& tape, comm::ProcessGroup& group, const SlotPlan
   const auto ranks = static_cast<std::size_t>(group.size());
   const std::size_t own = static_cast<std::size_t>(plan.experts) / ranks;  // experts of a rank
 
-  // The counts go first: by expert; what comes is by rank, then by expert of this one.
-  Device& host = tokens.tensor.device().host();
+  // The counts go first: by expert; what comes is by rank, then by expert of this one. They have
+  // numbers even where rows have none.
+  CpuDevice host;
   const Tensor sent = zeros({plan.experts}, DType::int64, host);
   Counts taken;
   for (const Route& place : plan.placed) {

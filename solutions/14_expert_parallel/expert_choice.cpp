@@ -37,8 +37,7 @@ SlotPlan expert_choice(const Tensor& logits, double capacity_factor) {
   }
   const double room = static_cast<double>(tokens) / static_cast<double>(experts) * capacity_factor;
   SlotPlan plan{tokens, experts, tokens, {}};
-  if (room < static_cast<double>(tokens))
-    plan.capacity = static_cast<std::int64_t>(std::ceil(room));
+  if (room < static_cast<double>(tokens)) plan.capacity = rounded_up(room);
   std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     const auto share = [&](std::int64_t token) {

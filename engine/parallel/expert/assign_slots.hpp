@@ -5,6 +5,7 @@
 // Source: [LLX20] §2.2, [FZS21] §2.2
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -26,10 +27,17 @@ struct SlotPlan {
   bool operator==(const SlotPlan&) const = default;
 };
 
+// ⌈number⌉ for a capacity. 30 / 3 · 1.1 is 11.000000000000002 in float64: what a few roundings add
+// is no slot more.
+inline std::int64_t rounded_up(double number) {
+  return static_cast<std::int64_t>(std::ceil(number * (1 - 1e-12)));
+}
+
 // Gives the routes of a rank's tokens their slots. A part: defined in solutions/14_expert_parallel.
 //   routes           of T tokens, each with K: T·K of them, by token and choice
 //   capacity_factor  F, above 0; no_capacity: every expert has T slots, so nothing is dropped
-//   Returns          capacity ⌈T·K/E·F⌉, and at most T, since no token chooses an expert twice. All
+//   Returns          capacity ⌈T·K/E·F⌉ (rounded_up), and at most T, since no token chooses an
+//   expert twice. All
 //                    first choices are placed before any second one, and so on; equal choices in
 //                    the order of tokens
 //   Time             O(T·K + E)

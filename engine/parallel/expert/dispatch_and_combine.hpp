@@ -35,10 +35,10 @@ using Experts =
 //   Returns   [T, h]: each token's results, weighed and added up; 0 where all choices were dropped
 //   Requires  every rank of the group calls this, also one without tokens, in the same order as its
 //             other collectives, and walks back; the group outlives the tape
-//   Comm      one all-to-all of E counts; then, forward and backward, two all-to-alls of rows: 2·h
-//             elements sent for each place whose expert is another rank's, and for each row that
-//             came from another rank; together as many as all ranks' choices of experts elsewhere,
-//             twice, times h. Neither slots that are empty nor tokens that were dropped travel
+//   Comm      one all-to-all of E counts, int64; then, forward and backward, two all-to-alls of
+//   rows.
+//             Of all ranks together, each of the two passes sends 2·h elements for each place whose
+//             expert is another rank's. Neither empty slots nor dropped tokens travel
 //   Memory    the rows of the places, and those of this rank's experts
 //   Throws    ContractError when N does not divide E, or shapes do not fit the plan, before
 //   anything
