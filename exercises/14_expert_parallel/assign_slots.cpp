@@ -3,7 +3,6 @@
 #include "engine/parallel/expert/assign_slots.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "engine/base/error.hpp"

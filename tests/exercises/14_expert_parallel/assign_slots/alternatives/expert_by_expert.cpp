@@ -1,6 +1,5 @@
 // One expert after the other: each looks through all choices, the first ones before the second.
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/error.hpp"
 #include "engine/parallel/expert/assign_slots.hpp"
@@ -17,7 +16,7 @@ SlotPlan assign_slots(std::span<const Route> routes, std::int64_t experts, doubl
   const auto all = static_cast<double>(routes.size()), of = static_cast<double>(experts);
   SlotPlan plan{tokens, experts, tokens, {}};
   if (all / of * capacity_factor < static_cast<double>(tokens)) {
-    plan.capacity = static_cast<std::int64_t>(std::ceil(all / of * capacity_factor));
+    plan.capacity = rounded_up(all * capacity_factor / of);
   }
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     std::int64_t left = plan.capacity;

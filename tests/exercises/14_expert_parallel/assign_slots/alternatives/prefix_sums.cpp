@@ -1,7 +1,6 @@
 // Prefix sums of one-hot columns: the number of earlier choices of the same expert is the slot, and
 // slots beyond the capacity are dropped. Then places are sorted by expert and slot.
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -19,9 +18,9 @@ SlotPlan assign_slots(std::span<const Route> routes, std::int64_t experts, doubl
     LOCKSTEP_CHECK(one.expert >= 0 && one.expert < experts, "no expert ", one.expert);
     plan.tokens = std::max(plan.tokens, one.token + 1);
   }
-  const double room = capacity_factor * static_cast<double>(routes.size());
-  const double slots = std::ceil(room / static_cast<double>(experts));
-  plan.capacity = static_cast<std::int64_t>(std::min(slots, static_cast<double>(plan.tokens)));
+  const double even = static_cast<double>(routes.size()) / static_cast<double>(experts);
+  const auto most = static_cast<double>(plan.tokens);
+  if (plan.tokens > 0) plan.capacity = rounded_up(std::min(capacity_factor * even, most));
   std::ranges::stable_sort(order, {}, &Route::choice);
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(experts));
   std::vector<std::pair<std::int64_t, Route>> kept;
