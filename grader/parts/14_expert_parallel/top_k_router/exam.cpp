@@ -2,7 +2,6 @@
 // and weighs them by itself.
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
@@ -14,43 +13,11 @@ namespace {
 using Question = RouteQuestion;
 using Limits = std::numeric_limits<double>;
 
-constexpr double tolerance = 1e-13;  // a weight is at most 1, after a few operations
-
 bool valid(const Question& q) {
   return q.logits.shape.size() == 2 && q.k >= 1 && q.k <= q.logits.experts();
 }
 
-std::string text_of(const Question& q) {
-  const std::string choices = text("K = ", q.k);
-  if (q.logits.shape.size() != 2) {
-    return text("logits of ", counted(std::ssize(q.logits.shape), "dimension"), ", ", choices);
-  }
-  std::string words = text(counted(q.logits.tokens(), "token"), ", ",
-                           counted(q.logits.experts(), "expert"), ", ", choices);
-  if (q.logits.dtype != DType::float64) words += text(", ", name_of(q.logits.dtype));
-  if (q.logits.values.empty()) return words;
-  std::vector<std::string> shown;
-  for (const double logit : q.logits.values) shown.push_back(number(logit));
-  return text(words, ", logits ", listed(shown));
-}
-
-// The first logit that is not a finite number, or their number.
-std::int64_t first_odd(const RouterLogits& logits) {
-  const auto finite = [](double logit) { return std::isfinite(logit); };
-  return std::ranges::find_if_not(logits.values, finite) - logits.values.begin();
-}
-
-bool same(const Route& a, const Route& b, double within) {
-  if (a.token != b.token || a.expert != b.expert || a.choice != b.choice) return false;
-  return std::fabs(a.weight - b.weight) <= within || (std::isnan(a.weight) && std::isnan(b.weight));
-}
-// The first route that differs, or the end of the shorter list.
-std::optional<std::size_t> other_route(const Routes& a, const Routes& b, double within) {
-  std::size_t i = 0;
-  while (i < std::min(a.size(), b.size()) && same(a[i], b[i], within)) ++i;
-  if (i == a.size() && i == b.size()) return std::nullopt;
-  return i;
-}
+std::string text_of(const Question& q) { return text("K = ", q.k, ", ", text_of(q.logits)); }
 
 // Whoever chooses other experts may weigh them in any way.
 Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
@@ -99,42 +66,13 @@ Failure fault_at(std::size_t at, const Question& q, const Routes& seen, const Ro
           .seen = number(is.weight)};
 }
 
-// Logits of which one is no finite number have to end in an Error that names its token.
-std::optional<Failure> wrong_ending_of(const Question& q, const RouteAnswer& answer) {
-  using Kind = Ending::Kind;
-  const std::int64_t odd = first_odd(q.logits);
-  const bool bad = odd < std::ssize(q.logits.values);
-  if (answer.ending.kind == Kind::threw_other) return unexpected_error(answer.ending, text_of(q));
-  const bool threw = answer.ending.kind == Kind::threw_expected;
-  if (!bad) {
-    if (!threw) return std::nullopt;
-    return because(
-        {"refuses_valid", "only logits that are no finite numbers are refused"},
-        {.message = text("finite logits were refused, with \"", answer.ending.what, "\"")});
-  }
-  const std::int64_t token = odd / q.logits.experts();
-  if (threw && answer.ending.what.find(text("token ", token)) != std::string::npos) {
-    return std::nullopt;
-  }
-  const std::string is = number(q.logits.values[static_cast<std::size_t>(odd)]);
-  return because(
-      {"hides_what_is_no_number",
-       "a NaN is neither larger nor smaller than any logit, so that it would choose "
-       "experts by chance; the check above your region says which token has it"},
-      {.message =
-           text("a logit of token ", token, " is ", is, ", but ",
-                threw ? text("the error does not name that token: \"", answer.ending.what, "\"")
-                      : "routes came back"),
-       .expected = text("an Error that names token ", token),
-       .seen = threw ? answer.ending.what : counted(std::ssize(answer.routes), "route")});
-}
-
 std::optional<Failure> wrong(std::span<const Question> asked, const RouteAnswer& answer) {
   const Question& q = asked.back();
-  if (auto failure = wrong_ending_of(q, answer)) return failure;
-  if (first_odd(q.logits) < std::ssize(q.logits.values)) return std::nullopt;
+  const std::string returned = counted(std::ssize(answer.routes), "route");
+  if (auto failure = wrong_ending_of_logits(q.logits, answer.ending, returned)) return failure;
+  if (token_without_logit(q.logits)) return std::nullopt;
   const Routes right = routed(q);
-  const auto at = other_route(answer.routes, right, tolerance);
+  const auto at = other_route(answer.routes, right, weight_tolerance(q.logits));
   if (!at) return std::nullopt;
   return because(cause_of(q, answer.routes, right), fault_at(*at, q, answer.routes, right));
 }
@@ -144,46 +82,35 @@ std::vector<Question> smaller(const Question& q) {
   std::vector<Question> offered;
   for (const std::int64_t tokens : {std::int64_t{1}, q.logits.tokens() / 2}) {
     if (tokens < 1 || tokens >= q.logits.tokens()) continue;
-    RouterLogits& few = offered.emplace_back(q).logits;
-    few.shape[0] = tokens;
-    few.values.resize(static_cast<std::size_t>(tokens * few.experts()));
+    offered.push_back({first_tokens(q.logits, tokens), q.k});
   }
   if (q.k > 2) offered.emplace_back(q).k = 2;
   return offered;
 }
 
 FunctionContract<Question, RouteAnswer> contract() {
-  return {
-      .text_of = text_of,
-      .wrong = wrong,
-      .refusals = {{.valid = valid,
-                    .accepts = {"accepts_nonsense",
-                                "logits are [tokens, experts], and K is from 1 to the number "
-                                "of experts"}}},
-      .smaller = smaller,
-      .sizes = [](const Question& q) -> Sizes {
-        return {0, {q.logits.tokens(), q.logits.experts()}};
-      },
-      .throws = [](const Question& q) { return first_odd(q.logits) < std::ssize(q.logits.values); },
-      .situations = [](const Question&) -> std::vector<Situation> {
-        return {Situation::double_digits};
-      }};
+  return {.text_of = text_of,
+          .wrong = wrong,
+          .refusals = {{.valid = valid,
+                        .accepts = {"accepts_nonsense",
+                                    "logits are [tokens, experts], and K is from 1 to the number "
+                                    "of experts"}}},
+          .smaller = smaller,
+          .sizes = [](const Question& q) -> Sizes {
+            return {0, {q.logits.tokens(), q.logits.experts()}};
+          },
+          .throws = [](const Question& q) { return token_without_logit(q.logits).has_value(); },
+          .situations = [](const Question&) -> std::vector<Situation> {
+            return {Situation::double_digits};
+          }};
 }
 
 Question of(std::int64_t tokens, std::int64_t experts, std::int64_t k, std::vector<double> logits) {
-  return {{{tokens, experts}, DType::float64, std::move(logits)}, k};
+  return {logits_of(tokens, experts, std::move(logits)), k};
 }
-
-// Draws logits from -reach to reach, which no float32 holds.
 Question drawn(CaseRunner& runner, std::int64_t tokens, std::int64_t experts, std::int64_t k,
                double reach = 3) {
-  const std::uint64_t key = runner.draw();
-  Question q = of(tokens, experts, k, {});
-  for (std::int64_t i = 0; i < tokens * experts; ++i) {
-    const auto number = static_cast<std::uint64_t>(i);
-    q.logits.values.push_back(reach * (2 * random_uniform(key, number) - 1));
-  }
-  return q;
+  return {drawn_logits(runner, tokens, experts, reach), k};
 }
 
 // Probabilities of 1, 3 and 2 sixths, and of 1, 2 and 5 eighths.
@@ -236,9 +163,7 @@ std::vector<Question> any_dtype(CaseRunner& runner) {
   std::vector<Question> all;
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
     for (const std::int64_t k : {std::int64_t{2}, std::int64_t{1}}) {
-      Question& q = all.emplace_back(drawn(runner, 4, 5, k));
-      q.logits.dtype = dtype;
-      q.logits.values = as_doubles(dtype, to_bytes(dtype, q.logits.values));
+      all.push_back({rounded_logits(drawn_logits(runner, 4, 5), dtype), k});
     }
   }
   return all;

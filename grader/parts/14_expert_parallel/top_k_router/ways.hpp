@@ -6,13 +6,12 @@
 #include <numeric>
 #include <vector>
 
-#include "grader/judge/causes.hpp"
+#include "grader/exam/router_logits.hpp"
 #include "grader/parts/14_expert_parallel/top_k_router/case.hpp"
 
 namespace lockstep::grader::top_k_router {
 
 using expert_parallel::Route;
-using Routes = std::vector<Route>;
 
 // What a way does otherwise than the contract.
 struct Ways {
