@@ -43,21 +43,28 @@ struct Ways {
   bool weights_are_one = false;
 };
 
-inline double score_of(const RouterLogits& logits, std::int64_t token, std::int64_t expert,
-                       Ways::Score score) {
-  const double own = logits.of(token, expert);
-  if (score == Ways::Score::logit) return own;
-  const bool over_tokens = score == Ways::Score::over_tokens;
-  const std::int64_t count = over_tokens ? logits.tokens() : logits.experts();
-  const auto other = [&](std::int64_t i) {
-    return over_tokens ? logits.of(i, expert) : logits.of(token, i);
-  };
-  double most = score == Ways::Score::no_maximum ? 0 : own, sum = 0;
-  for (std::int64_t i = 0; i < count && score != Ways::Score::no_maximum; ++i) {
-    most = std::max(most, other(i));
+inline std::vector<double> softmax(std::vector<double> logits, Ways::Score score) {
+  const bool subtracts = score != Ways::Score::no_maximum && !logits.empty();
+  const double most = subtracts ? std::ranges::max(logits) : 0;
+  double sum = 0;
+  for (double& one : logits) sum += one = std::exp(one - most);
+  for (double& one : logits) one /= sum;
+  return logits;
+}
+
+// By expert, of all tokens.
+inline std::vector<std::vector<double>> scores_of(const RouterLogits& logits, Ways::Score score) {
+  std::vector<std::vector<double>> columns(static_cast<std::size_t>(logits.experts()));
+  for (std::int64_t t = 0; t < logits.tokens(); ++t) {
+    std::vector<double> row;
+    for (std::int64_t e = 0; e < logits.experts(); ++e) row.push_back(logits.of(t, e));
+    const bool along_rows = score == Ways::Score::softmax || score == Ways::Score::no_maximum;
+    if (along_rows) row = softmax(std::move(row), score);
+    for (std::size_t e = 0; e < row.size(); ++e) columns[e].push_back(row[e]);
   }
-  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(other(i) - most);
-  return std::exp(own - most) / sum;
+  if (score != Ways::Score::over_tokens) return columns;
+  for (auto& column : columns) column = softmax(std::move(column), score);
+  return columns;
 }
 
 inline std::int64_t room_of(const ChoiceQuestion& q, Ways::Room room) {
@@ -75,12 +82,14 @@ inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {
   const std::int64_t tokens = q.logits.tokens(), experts = q.logits.experts();
   SlotPlan plan{tokens, experts, room_of(q, w.room), {}};
   std::vector<std::int64_t> taken(static_cast<std::size_t>(tokens));
+  const auto scores = scores_of(q.logits, w.score);
+  // Who compares logits weighs by probabilities.
+  const bool by_logit = w.score == Ways::Score::logit;
+  const auto weights = by_logit ? scores_of(q.logits, Ways::Score::softmax) : scores;
   for (std::int64_t expert = 0; expert < experts; ++expert) {
-    std::vector<double> scores;
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      scores.push_back(score_of(q.logits, t, expert, w.score));
-    }
-    const auto score = [&](std::int64_t t) { return scores[static_cast<std::size_t>(t)]; };
+    const auto score = [&](std::int64_t t) {
+      return scores[static_cast<std::size_t>(expert)][static_cast<std::size_t>(t)];
+    };
     std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     if (w.chosen == Chosen::later_of_equal) std::ranges::reverse(order);
@@ -90,9 +99,8 @@ inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {
                                [&](auto a, auto b) { return sign * score(a) > sign * score(b); });
     }
     const auto weight_of = [&](std::int64_t t) {
-      if (w.weights_are_one) return 1.0;
-      const bool by_logit = w.score == Ways::Score::logit;
-      return by_logit ? score_of(q.logits, t, expert, Ways::Score::softmax) : score(t);
+      const auto& column = weights[static_cast<std::size_t>(expert)];
+      return w.weights_are_one ? 1 : column[static_cast<std::size_t>(t)];
     };
     std::vector<Route> places;
     for (const std::int64_t t : order) {

@@ -14,9 +14,9 @@ BalancingLoss load_balancing_loss(comm::ProcessGroup& group, const Tensor& proba
   LOCKSTEP_CHECK(probabilities.shape().size() == 2, "probabilities of another shape");
   const std::int64_t tokens = probabilities.size(0), experts = probabilities.size(1);
   LOCKSTEP_CHECK(tokens == std::ssize(first_choices), "not a choice for each token");
-  CpuDevice device;
-  const Tensor chosen = zeros({experts}, DType::int64, device);
-  const Tensor shares = zeros({experts}, DType::float64, device);
+  Device& host = probabilities.device().host();
+  const Tensor chosen = zeros({experts}, DType::int64, host);
+  const Tensor shares = zeros({experts}, DType::float64, host);
   const auto times = chosen.data<std::int64_t>();
   const auto sums = shares.data<double>();
   for (const std::int64_t expert : first_choices) {
@@ -40,7 +40,8 @@ BalancingLoss load_balancing_loss(comm::ProcessGroup& group, const Tensor& proba
     made.loss += slope * sums[e];
     for (std::size_t i = e; i < values.size(); i += sums.size()) values[i] = slope;
   }
-  made.gradient = from_values(values, {tokens, experts}, probabilities.dtype(), device);
+  made.gradient =
+      from_values(values, {tokens, experts}, probabilities.dtype(), probabilities.device());
   return made;
 }
 
