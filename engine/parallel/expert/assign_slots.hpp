@@ -27,7 +27,7 @@ struct SlotPlan {
   bool operator==(const SlotPlan&) const = default;
 };
 
-// ⌈number⌉ for a capacity. 30 / 3 · 1.1 is 11.000000000000002 in float64: what a few roundings add
+// ⌈number⌉ for a capacity. 100 / 2 · 1.1 is 55.00000000000001 in float64: what a few roundings add
 // is no slot more.
 inline std::int64_t rounded_up(double number) {
   return static_cast<std::int64_t>(std::ceil(number * (1 - 1e-12)));
@@ -37,9 +37,8 @@ inline std::int64_t rounded_up(double number) {
 //   routes           of T tokens, each with K: T·K of them, by token and choice
 //   capacity_factor  F, above 0; no_capacity: every expert has T slots, so nothing is dropped
 //   Returns          capacity ⌈T·K/E·F⌉ (rounded_up), and at most T, since no token chooses an
-//   expert twice. All
-//                    first choices are placed before any second one, and so on; equal choices in
-//                    the order of tokens
+//                    expert twice. All first choices are placed before any second one, and so on;
+//                    equal choices in the order of tokens
 //   Time             O(T·K + E)
 //   Throws           ContractError unless F is above 0, experts are 1 or more and each route is of
 //                    one of them

@@ -36,13 +36,11 @@ using Experts =
 //   Requires  every rank of the group calls this, also one without tokens, in the same order as its
 //             other collectives, and walks back; the group outlives the tape
 //   Comm      one all-to-all of E counts, int64; then, forward and backward, two all-to-alls of
-//   rows.
-//             Of all ranks together, each of the two passes sends 2·h elements for each place whose
-//             expert is another rank's. Neither empty slots nor dropped tokens travel
+//             rows. Of all ranks together, each of the two passes sends 2·h elements for each place
+//             whose expert is another rank's. Neither empty slots nor dropped tokens travel
 //   Memory    the rows of the places, and those of this rank's experts
 //   Throws    ContractError when N does not divide E, or shapes do not fit the plan, before
-//   anything
-//             is sent; CommError when a peer is lost
+//             anything is sent; CommError when a peer is lost
 Value dispatch_and_combine(Tape& tape, comm::ProcessGroup& group, const SlotPlan& plan,
                            const Value& tokens, const Value& weights, const Experts& mine);
 

@@ -14,11 +14,10 @@ namespace lockstep::expert_parallel {
 //   logits           [T, E], of a floating type, which the host reads
 //   capacity_factor  F, above 0
 //   Returns          a plan with capacity c = ⌈T·F/E⌉ (rounded_up), at most T, in which every
-//   expert
-//                    has exactly c tokens: those with the largest probability, the softmax of a
-//                    token's logits over the experts. Slots by falling probability; of equal ones,
-//                    the earlier token comes first. Weight is the probability, in float64; `choice`
-//                    is 0
+//                    expert has exactly c tokens: those with the largest probability, the softmax
+//                    of a token's logits over the experts. Slots by falling probability; of equal
+//                    ones, the earlier token comes first. Weight is the probability, in float64;
+//                    `choice` is 0
 //   Throws           ContractError unless the shape is [T, E] with E of 1 or more, and F is above 0
 //                    and finite; Error that names the token when a logit is not a finite number
 SlotPlan expert_choice(const Tensor& logits, double capacity_factor);

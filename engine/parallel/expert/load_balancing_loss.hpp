@@ -29,8 +29,8 @@ struct BalancingLoss {
 //   probabilities  [T, E], of a floating type, which the host reads; T may be 0. It is not changed
 //   first_choices  T experts
 //   alpha          α
-//   Returns        the loss of the tokens of all ranks together. A product of a rank's own shares,
-//                  averaged over the ranks, is another number
+//   Returns        the loss of the tokens of all ranks together, from sums in float64. A product of
+//                  a rank's own shares, averaged over the ranks, is another number
 //   Comm           at most two all-reduces, of 2·E + 1 numbers together
 //   Throws         ContractError when the shapes or an expert do not fit, before anything is sent;
 //                  CommError when a peer is lost
