@@ -221,7 +221,7 @@ std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
 }
 
 bool CaseRunner::passes_alone(const Place& start, const std::function<void()>& judge) {
-  if (aside_) return false;
+  if (aside_ || (is_wrong_ && options_.battery == Battery::kills)) return false;
   const auto before = std::tuple(place(), last_, printed_, trying_, way_);
   results_.reset();
   aside_ = true;
@@ -336,6 +336,7 @@ void CaseRunner::note_par(const std::string& counter, double seen, double best,
 }
 
 void CaseRunner::note(const Failure& failure) {
+  is_wrong_ = is_wrong_ || failure.verdict != Verdict::efficiency;
   if (failure.at != last_.at) return;
   kept_run_.failed({.verdict = std::string(name_of(failure.verdict)),
                     .message = failure.message,
