@@ -52,9 +52,8 @@ class LayerComparison {
              const NumberOf& number_of) {
     std::vector<Bytes> pieces;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
-      const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
-      check_shape(part, name, rank, made);
-      pieces.push_back(*made.numbers);
+      check_shape(part, name, rank, of_ranks);
+      pieces.push_back(*of_ranks[static_cast<std::size_t>(rank)].numbers);
     }
     ExpectedPieces expected{.name = name, .dtype = p_.dtype, .whole = right, .tolerance = {}};
     expected.tolerance = relative_tolerance(p_.dtype == DType::float64 ? 1e-12 : 1e-5, right);
@@ -87,14 +86,21 @@ class LayerComparison {
 
  private:
   void check_shape(const LayerPart& part, const std::string& name, int rank,
-                   const MadeTensor& made) const {
+                   const std::vector<MadeTensor>& of_ranks) const {
+    const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
     const Axes wanted = filled_shape(part, rank);
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
-      const Cause unrecorded{"no_gradient",
-                             "nothing was recorded for it: an operation made a tensor, and no "
-                             "Value that the tape knows"};
+      const auto has = std::ranges::find_if(of_ranks, &MadeTensor::defined) - of_ranks.begin();
+      const Cause unrecorded{
+          "no_gradient",
+          has < p_.ranks()
+              ? text("rank ", has, " has one: it used ", part.name, ", and rank ", rank,
+                     " did not. Each rank has to use it, or its gradient stays on some of them")
+              : text("no operation on the tape has ", part.name,
+                     " among its inputs: it was not used, or what was made of it is a tensor and "
+                     "no Value")};
       const Cause late{"no_gradient",
                        "the derivative gives it only in the second half, for which weights may "
                        "wait; what goes on to the inputs comes in the first one"};

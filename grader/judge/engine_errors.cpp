@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace lockstep::grader {
@@ -18,8 +21,9 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "the value has another type than the tensor: a float times a double is a double. Store it in "
      "a variable of the tensor's type first"},
     {": ", "names itself as the peer", "peer_is_oneself",
-     "source and destination are one rank, as for the neighbour in a group of one, or for two "
-     "stages on one rank: keep the data, and send nothing"},
+     "where source and destination are one rank, as in a group of one, keep the data and send "
+     "nothing. If they should be two, the peer's number is wrong: a place that is counted from the "
+     "root, for example, is no rank yet"},
     {": rank ", "is not in this group of ", "peer_outside",
      "the number of a peer is computed without its limits: a ring wraps round, and the first and "
      "the last rank of a line have one neighbour"},
@@ -34,6 +38,13 @@ constexpr auto known_errors = std::to_array<KnownError>({
     {"", " cannot take ", "shapes_differ",
      "the two views do not have the same number of elements, or not the same type: compare the "
      "block that is sent with the block that is received, above all the last one"},
+    {"loss depends on no parameter", "", "inputs_not_recorded",
+     "what was recorded has no inputs on this tape: record() is told each value that the output "
+     "was "
+     "made of, parameters among them"},
+    {": ", " are not what ", "columns_outside",
+     "the columns of a rank reach beyond the whole: those of padding are none of it, so count the "
+     "real ones alone"},
     {"vector::_M_range_check", "", "index_outside",
      "an index of at() is not smaller than the size, or an unsigned number went below 0"},
     {"write_entry: entry ", "", "index_outside", "entries count from 0 to k − 1"},
@@ -67,6 +78,28 @@ bool has_wrapped_number(std::string_view text) {
   return false;
 }
 
+// A piece that does not lie in its tensor. Sizes beyond 32 bits are told by who knows the case.
+std::optional<Cause> cause_of_piece(std::string_view text) {
+  const std::size_t begin = text.find("narrow: start ");
+  long long start = 0, length = 0, size = 0;
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string piece(text.substr(begin));
+  if (std::sscanf(piece.c_str(), "narrow: start %lld and length %lld leave the first axis of [%lld",
+                  &start, &length, &size) != 3) {
+    return std::nullopt;
+  }
+  if (size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  if (start < 0) {
+    return Cause{"piece_outside",
+                 "the piece begins before its tensor: an index that goes down round a ring wraps, "
+                 "and % of a negative number is negative, so add N first"};
+  }
+  return Cause{"piece_outside",
+               "the piece ends behind its tensor: each block begins where the one before it ends, "
+               "and they differ in length where N does not divide the whole; or there is no block "
+               "of this number"};
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_error(std::string_view text) {
@@ -77,6 +110,7 @@ std::optional<Cause> cause_of_error(std::string_view text) {
                  "a place or a length is computed in 32 bits, which end at 2,147,483,647: convert "
                  "the first factor to std::int64_t"};
   }
+  if (auto cause = cause_of_piece(text)) return cause;
   const auto known =
       std::ranges::find_if(known_errors, [&](const KnownError& one) { return is(one, text); });
   if (known == known_errors.end()) return std::nullopt;

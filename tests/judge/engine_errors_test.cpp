@@ -24,7 +24,11 @@ TEST_CASE("engine errors: the mistake behind each usual one is named") {
   CHECK(cause("narrow: start 0 and length -647483649 leave the first axis of [2999999997]") ==
         "overflow");
   CHECK(cause("shape [-2147483648] has a negative size") == "overflow");
-  CHECK(cause("narrow: start -1 and length 2 leave the first axis of [7]") == "");
+  CHECK(cause("narrow: start -1 and length 2 leave the first axis of [7]") == "piece_outside");
+  CHECK(cause("narrow: start 6 and length 3 leave the first axis of [2999999997]") == "");
+  CHECK(cause("picked_logits: 2 of 4 from number 4 on are not what 2 places can hold") ==
+        "columns_outside");
+  CHECK(cause("backward: the loss depends on no parameter of this tape") == "inputs_not_recorded");
   CHECK(cause("reduce_: the tensor that is read is undefined; make it with empty") ==
         "undefined_tensor");
   CHECK(cause("narrow: the tensor is undefined") == "undefined_tensor");
@@ -66,5 +70,6 @@ TEST_CASE("engine errors: a tensor that is cut at a wrong place stays a wrong an
   Failure plain = with_cause_of_error(
       crash("rank 0 threw: narrow: start 4 and length 8 leave the first axis of [9]"));
   tell_wrong_size(plain);
-  CHECK(plain.cause == "wrong_size");
+  CHECK(plain.verdict == Verdict::wrong_answer);
+  CHECK(plain.cause == "piece_outside");
 }
