@@ -157,6 +157,16 @@ Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<co
                            "each rank's value exactly once")};
 }
 
+// If an element is what one rank brought to it, and no sum.
+std::string alone_here(const Sums& sums, std::size_t e, double seen) {
+  for (std::size_t rank = 0; rank < sums.inputs.size() && sums.inputs.size() > 1; ++rank) {
+    if (sums.inputs[rank][e] != seen) continue;
+    return text("; rank ", rank,
+                "'s own value stands here alone: nothing was added to it, or it replaced the sum");
+  }
+  return {};
+}
+
 // The likely cause of a reduction as a whole, which says more than one element of it.
 std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                          std::span<const double> seen, std::size_t at) {
@@ -211,7 +221,8 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
   if (story.empty()) return std::nullopt;
   const bool several = story.find(',') != std::string::npos;
   if (several || story.ends_with("missing")) {
-    return Cause{several ? "provenance" : "rank_missing", story};
+    return Cause{several ? "provenance" : "rank_missing",
+                 story + alone_here(sums, first + at, seen[at])};
   }
   // Digits are few: that of another element can be a multiple, which one element cannot tell.
   const bool all_alike = seen.size() > 1 && everywhere([&](std::size_t e) {

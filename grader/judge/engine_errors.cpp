@@ -30,6 +30,9 @@ constexpr auto known_errors = std::to_array<KnownError>({
     {"", "was given no gradient", "missing_gradient",
      "the pass begins without the gradient of what it computed: the last part begins with the "
      "loss, and every other part with what came from the part behind it"},
+    {"", "no gradient was given", "missing_gradient",
+     "the pass begins without the gradient of what it computed: the last part begins with the "
+     "loss, and every other part with what came from the part behind it"},
     {"", "did not come", "missing_gradient",
      "a parameter took no part in the pass, or its gradient was counted twice or not at all"},
     {"", "undefined", "undefined_tensor",
@@ -100,6 +103,15 @@ std::optional<Cause> cause_of_piece(std::string_view text) {
                "of this number"};
 }
 
+// True if a check that stands in the student's file threw: its place is in the text,
+// "[work/x.cpp:9:".
+bool is_own_check(std::string_view text) {
+  const std::size_t end = text.find(".cpp:");
+  const std::size_t begin = end == std::string_view::npos ? end : text.rfind('[', end);
+  return begin != std::string_view::npos && !text.substr(begin).starts_with("[engine/") &&
+         text.substr(begin, end - begin).find(' ') == std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_error(std::string_view text) {
@@ -113,7 +125,12 @@ std::optional<Cause> cause_of_error(std::string_view text) {
   if (auto cause = cause_of_piece(text)) return cause;
   const auto known =
       std::ranges::find_if(known_errors, [&](const KnownError& one) { return is(one, text); });
-  if (known == known_errors.end()) return std::nullopt;
+  if (known == known_errors.end()) {
+    if (!is_own_check(text)) return std::nullopt;
+    return Cause{"own_check",
+                 "a check of your file refuses what the contract allows: what it looks at was set "
+                 "too early or not set back, or it asks for too much"};
+  }
   return Cause{std::string(known->cause), std::string(known->sentence)};
 }
 

@@ -48,6 +48,10 @@ TEST_CASE("engine errors: the mistake behind each usual one is named") {
   CHECK(cause("bad optional access") == "empty_optional");
   CHECK(cause("bad_function_call") == "empty_function");
   CHECK(cause("the dataset has no sample 12") == "");
+  CHECK(cause("horovod: a gradient is on its way [work/08_horovod/x.cpp:99: !sent]") ==
+        "own_check");
+  CHECK(cause("view: 5 elements as [2, 3] [engine/tensor/tensor.cpp:99: same]") == "");
+  CHECK(cause("no rank [0, 1] of this world, says work/08_horovod/x.cpp:99") == "");
 }
 
 TEST_CASE("engine errors: the cause is told behind the sentence, of a crash that has none") {
