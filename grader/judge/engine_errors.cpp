@@ -81,7 +81,7 @@ bool has_wrapped_number(std::string_view text) {
   return false;
 }
 
-// A piece that does not lie in its tensor. Sizes beyond 32 bits are told by who knows the case.
+// A piece that does not lie in its tensor.
 std::optional<Cause> cause_of_piece(std::string_view text) {
   const std::size_t begin = text.find("narrow: start ");
   long long start = 0, length = 0, size = 0;
@@ -91,7 +91,11 @@ std::optional<Cause> cause_of_piece(std::string_view text) {
                   &start, &length, &size) != 3) {
     return std::nullopt;
   }
-  if (size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  if (size > std::numeric_limits<std::int32_t>::max()) {
+    return Cause{"overflow",
+                 "borders of so many elements do not fit into 32 bits; compute them in "
+                 "std::int64_t, from the first factor on"};
+  }
   if (start < 0) {
     return Cause{"piece_outside",
                  "the piece begins before its tensor: an index that goes down round a ring wraps, "
