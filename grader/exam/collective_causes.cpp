@@ -1,6 +1,7 @@
 #include "grader/exam/collective_causes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,7 +12,7 @@
 namespace lockstep::grader {
 namespace {
 
-// Where a value stands in some rank's input.
+// The place of a value in some rank's input.
 struct Origin {
   std::size_t call = 0;
   int rank = 0;
@@ -335,7 +336,11 @@ void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
   drop_hint(found);
   found = because(
       {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
-                                 ", which has everything from the beginning and receives nothing")},
+                                 ", which has everything from the beginning and receives nothing",
+                                 std::has_single_bit(static_cast<unsigned>(p.size()))
+                                     ? ""
+                                     : ". In a tree of so many ranks, some partners do not exist, "
+                                       "and modulo N their places are those of other ranks")},
       std::move(found));
 }
 
