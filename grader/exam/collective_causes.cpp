@@ -289,6 +289,14 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
             "result lies in another tensor"};
   }
   if (calls[call].sums) {
+    for (std::size_t other = 0; other < calls[call].ranks.size(); ++other) {
+      if (buffer >= calls[call].ranks[other].size()) continue;
+      const std::vector<double>& its = calls[call].ranks[other][buffer].after;
+      if (other == rank || its == held.after || !std::ranges::equal(seen, its)) continue;
+      return {"result_of_another",
+              text("all of `", held.name, "` is right for rank ", other,
+                   ": the block with which a rank ends is another one, or has another start")};
+    }
     const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
     if (guess) return *guess;
   }
