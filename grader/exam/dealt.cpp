@@ -209,7 +209,8 @@ class WrongPiece {
   std::span<const double> seen_;
 };
 
-// Where a tensor is wrong that no mistake explains: on which ranks, or how far on this one.
+// Says which ranks have a tensor right that no mistake explains, or how far it is right on this
+// one.
 std::string extent(const Dealt& deal, const ExpectedPieces& expected,
                    const std::vector<Bytes>& pieces, int rank) {
   const auto first_wrong = [&](int of) {
