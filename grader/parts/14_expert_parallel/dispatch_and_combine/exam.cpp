@@ -60,10 +60,14 @@ void unequal(CaseRunner& runner) {
        {std::vector<std::int64_t>{4, 0, 7}, {0, 0, 3}, {1, 9}, {0, 5}}) {
     judge_usual(runner, static_cast<int>(tokens.size()), [&](Problem& p) { p.tokens = tokens; });
   }
-  judge_usual(runner, 3, [](Problem& p) {
-    p.choices = Choices::to_one;
-    p.k = 1;
-  });
+  for (const std::vector<std::int64_t>& tokens :
+       {std::vector<std::int64_t>{5, 5, 5}, {4, 0}}) {  // a rank has neither tokens nor rows
+    judge_usual(runner, static_cast<int>(tokens.size()), [&](Problem& p) {
+      p.tokens = tokens;
+      p.choices = Choices::to_one;
+      p.k = 1;
+    });
+  }
 }
 
 void other_walks(CaseRunner& runner) {
@@ -137,8 +141,8 @@ void cost(CaseRunner& runner) {
                 [&](Problem& p) {
                   p.walk = walk;
                   p.choices = Choices::even;
-                  p.experts = 2 * ranks;
-                  p.tokens.assign(p.tokens.size(), 4 * ranks);
+                  p.experts = 3 * ranks;
+                  p.tokens.assign(p.tokens.size(), 6 * ranks);
                 }),
           check_cost, asked);
   };

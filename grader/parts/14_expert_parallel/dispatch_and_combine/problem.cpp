@@ -51,7 +51,7 @@ std::vector<Place> places_of(const Problem& p, std::uint64_t salt) {
   return all;
 }
 
-// What a way does otherwise than the contract.
+// Departures from the contract.
 struct Ways {
   enum class Rows : std::uint8_t {
     right,
@@ -236,8 +236,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
     places.push_back(std::ssize(plan_of(p, salt, rank).placed));
   }
   std::vector<std::int64_t> rows = p.tokens;
-  if (p.misfit == Misfit::tokens) ++rows.back();
-  if (p.misfit == Misfit::weights) --places.back();
+  // On all ranks: what one refuses alone, the others would wait for.
+  for (std::int64_t& count : rows) count += p.misfit == Misfit::tokens ? 1 : 0;
+  for (std::int64_t& count : places) count -= p.misfit == Misfit::weights ? 1 : 0;
   Layer layer;
   layer.input = rows_of_ranks("the tokens", rows, {p.width});
   layer.output = rows_of_ranks("the output", p.tokens, {p.width});
