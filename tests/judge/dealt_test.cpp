@@ -13,7 +13,7 @@ using Numbers = std::vector<double>;
 const Numbers whole{0.3, -1.1, 0.7, 2.9};
 
 // The first rank's piece is `seen`, and the second one's is right.
-Cause told_of(const Dealt& deal, const Numbers& right, const Numbers& seen,
+Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
               std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
   CaseRunner runner("made_up", "", {});
   const auto bytes = [](const Numbers& numbers) {
@@ -23,10 +23,10 @@ Cause told_of(const Dealt& deal, const Numbers& right, const Numbers& seen,
   try {
     check_pieces(runner, Played{}, deal,
                  {.name = "the sum",
-                  .whole = right,
-                  .tolerance = Numbers(right.size(), 1e-12),
+                  .whole = all,
+                  .tolerance = Numbers(all.size(), 1e-12),
                   .mistakes = std::move(mistakes)},
-                 {bytes(seen), bytes(deal.piece(1, right))});
+                 {bytes(seen), bytes(deal.piece(1, all))});
   } catch (const Failure& failure) {
     return {failure.cause, failure.message};
   }
@@ -85,9 +85,9 @@ TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than 
 
 TEST_CASE("a wrong piece: rows of ranks that lie one behind the other are told from those beside") {
   const Dealt deal({{"x", 8}}, {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}});
-  const Numbers right{0.1, 0.2, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4};  // two rows, of two from each rank
-  CHECK(told_of(deal, right, {0.1, 0.2, 0.3, 0.4, 1.1, 1.2, 1.3, 1.4}).name == "axes_exchanged");
+  const Numbers beside{0.1, 0.2, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4};  // two rows, of two from each rank
+  CHECK(told_of(deal, beside, {0.1, 0.2, 0.3, 0.4, 1.1, 1.2, 1.3, 1.4}).name == "axes_exchanged");
   const Numbers behind{0.1, 0.2, 0.3, 1.1, 1.2, 1.3, 0.7, 0.9};
   CHECK(told_of(deal, behind, {0.1, 1.2, 0.2, 1.3, 0.3, 0.7, 1.1, 0.9}).name == "axes_exchanged");
-  CHECK(told_of(deal, right, {0.2, 0.1, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4}).name == "other_places");
+  CHECK(told_of(deal, beside, {0.2, 0.1, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4}).name == "other_places");
 }
