@@ -42,6 +42,7 @@ class WrongPiece {
               "it is the sum of all ranks' pieces; these are other elements of the whole, and no "
               "terms of a sum, so nothing is reduced here"};
     }
+    if (auto exchanged = axes_exchanged()) return *exchanged;
     if (auto elsewhere = elements_of_other_places()) return *elsewhere;
     return expected_.otherwise;
   }
@@ -148,6 +149,37 @@ class WrongPiece {
     return deal_.ranks() > 1 ? sum : Numbers();
   }
 
+  // The ranks' parts of each row stand side by side, [rows, ranks, length], or one rank's rows
+  // behind another's, [ranks, rows, length]; and one was taken for the other.
+  std::optional<Cause> axes_exchanged() const {
+    const Numbers right = deal_.piece(rank_, expected_.whole);
+    const auto ranks = static_cast<std::size_t>(deal_.ranks()), of_rank = right.size() / ranks;
+    if (expected_.dtype != DType::float64 || ranks < 2 || of_rank * ranks != right.size()) {
+      return std::nullopt;
+    }
+    const auto exchanged = [&](std::size_t first, std::size_t second) {
+      const std::size_t length = right.size() / (first * second);
+      Numbers other;
+      for (std::size_t j = 0; j < second; ++j) {
+        for (std::size_t i = 0; i < first; ++i) {
+          const auto at = right.begin() + static_cast<std::ptrdiff_t>((i * second + j) * length);
+          other.insert(other.end(), at, at + static_cast<std::ptrdiff_t>(length));
+        }
+      }
+      return is(other);
+    };
+    for (std::size_t rows = 2; rows <= of_rank; ++rows) {
+      if (of_rank % rows != 0) continue;
+      if (!exchanged(rows, ranks) && !exchanged(ranks, rows)) continue;
+      return Cause{
+          "axes_exchanged",
+          "all of it is right, but rows and ranks are exchanged: all rows of rank 0 and then "
+          "those of rank 1, as a collective brings them, are not the parts of the ranks "
+          "side by side in each row"};
+    }
+    return std::nullopt;
+  }
+
   // Each wrong element is right at another place. Numbers that are drawn from a few say nothing.
   std::optional<Cause> elements_of_other_places() const {
     if (expected_.dtype != DType::float64) return std::nullopt;
@@ -208,6 +240,31 @@ class WrongPiece {
   int rank_;
   std::span<const double> seen_;
 };
+
+// Says which ranks have a tensor right that no mistake explains, or how far it is right on this
+// one.
+std::string extent(const Dealt& deal, const ExpectedPieces& expected,
+                   const std::vector<Bytes>& pieces, int rank) {
+  const auto first_wrong = [&](int of) {
+    const auto seen = as_doubles(expected.dtype, pieces.at(static_cast<std::size_t>(of)));
+    return first_difference(seen, deal.piece(of, expected.whole),
+                            deal.piece(of, expected.tolerance));
+  };
+  int right = 0, behind = 0;  // ranks that have it right, and those of them behind this one
+  for (int other = 0; other < deal.ranks(); ++other) {
+    if (first_wrong(other)) continue;
+    ++right;
+    behind += other > rank;
+  }
+  if (right > 0 && right == deal.ranks() - 1) return "; all other ranks have it right";
+  if (right > 0 && behind == 0) {
+    return text("; it is right on ", right == 1 ? "rank 0" : text("ranks 0 to ", right - 1),
+                " alone");
+  }
+  const auto at = first_wrong(rank);
+  if (!at || *at == 0) return {};
+  return text("; the first ", *at == 1 ? "element is" : text(*at, " elements are"), " right");
+}
 
 }  // namespace
 
@@ -276,12 +333,16 @@ void check_pieces(CaseRunner& runner, const Played& played, const Dealt& deal,
     if (!at) continue;
     const std::string wanted = number_at(right, *at, expected.dtype),
                       shown = number_at(seen, *at, expected.dtype);
-    runner.fail(played, because(WrongPiece(deal, expected, rank, seen).cause(*at),
-                                {.message = text(expected.name, " is ", shown, " where ", wanted,
-                                                 " is right: ", deal.where(rank, *at)),
-                                 .expected = wanted,
-                                 .seen = shown,
-                                 .where = deal.where(rank, *at)}));
+    Cause cause = WrongPiece(deal, expected, rank, seen).cause(*at);
+    if (cause.sentence == expected.otherwise.sentence) {
+      cause.sentence += extent(deal, expected, pieces, rank);
+    }
+    runner.fail(played,
+                because(cause, {.message = text(expected.name, " is ", shown, " where ", wanted,
+                                                " is right: ", deal.where(rank, *at)),
+                                .expected = wanted,
+                                .seen = shown,
+                                .where = deal.where(rank, *at)}));
   }
 }
 

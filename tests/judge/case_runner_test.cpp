@@ -112,6 +112,59 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
   CHECK(tally_of(report).failed == 1);
 }
 
+TEST_CASE("an exam: for a kill matrix, costs are asked of right values only, and values always") {
+  JudgeOptions kills;
+  kills.battery = Battery::kills;
+  const auto fails_with = [](Verdict verdict, Asks asks) {
+    Check check = right;
+    check.asks = asks;
+    check.run = [verdict](CaseRunner& runner) {
+      const auto played = runner.ask("fails", ByteWriter().put(1).put(0).put(runner.draw()).take());
+      if (!played) return;
+      played->results->of(0).get<int>();
+      runner.fail(*played, {.verdict = verdict, .cause = "x", .message = "x"});
+    };
+    return check;
+  };
+  const Check waste = fails_with(Verdict::efficiency, Asks::cost);
+  const Check late = fails_with(Verdict::time, Asks::values);
+  Check cost = right;
+  cost.asks = Asks::cost;
+  const Report report = judged({wrong, cost, wrong, right}, {3, 3, 3, 3}, kills);
+  CHECK(report.checks[1].skipped);
+  CHECK(report.checks[2].verdict == Verdict::wrong_answer);
+  CHECK(report.checks[3].cases == 3);
+  const Report slow = judged({late, right}, {1, 3}, kills);
+  CHECK(slow.verdict == Verdict::time);
+  CHECK(slow.checks[1].skipped);
+  const Report costly = judged({right, waste, cost}, {3, 1, 3}, kills);
+  CHECK(costly.verdict == Verdict::efficiency);
+  CHECK(costly.checks[2].cases == 3);
+}
+
+TEST_CASE("an exam: whether a wrong case passes by itself is tried for each failure that is read") {
+  int tries = 0;
+  const Check tried{"a wrong case",
+                    [&](CaseRunner& runner) {
+                      const CaseRunner::Place start = runner.place();
+                      const auto once = [&] { judge(runner, {1, 90}, 40); };
+                      const auto failure = runner.failure_of(once);
+                      if (!failure) return;  // its case is only counted
+                      CHECK_FALSE(runner.passes_alone(start, [&] {
+                        ++tries;
+                        once();
+                      }));
+                      throw Failure(*failure);
+                    },
+                    std::vector<std::size_t>{}};
+  judged({tried, tried}, {1, 1});
+  CHECK(tries == 2);
+  JudgeOptions kills;
+  kills.battery = Battery::kills;
+  judged({tried, tried}, {1, 1}, kills);
+  CHECK(tries == 3);
+}
+
 TEST_CASE(
     "an exam: three quarters of its checks hold, the others are wrong: a part of the points") {
   Check last = wrong;

@@ -154,10 +154,13 @@ std::optional<Fault> fault_of_cover(const std::string& axis, const Groups& seen,
                                            ", and they count from 0")}};
       }
       if (++times[static_cast<std::size_t>(rank)] < 2) continue;
-      return Fault{text(where, " was in a group of ", axis, " before"),
-                   {},
-                   listed(seen[g]),
-                   {"in_two_groups", "on each axis, a rank is in one group"}};
+      return Fault{
+          text(where, " was in a group of ", axis, " before"),
+          {},
+          listed(seen[g]),
+          {"in_two_groups",
+           "on each axis, a rank is in one group: neighbours in it are as far apart as the "
+           "product of the sizes of all faster axes"}};
     }
   }
   const auto missing = std::ranges::find(times, 0);
@@ -271,8 +274,9 @@ FunctionContract<Question, Mesh> contract_with(
           .is_right = [](const Question& q, const Mesh& seen) { return seen == right_mesh(q); },
           .refusals = {{.valid = valid,
                         .accepts = {"accepts_nonsense",
-                                    "the product of the sizes is the number of ranks, each size is "
-                                    "at least 1, and the order names each axis once"}}},
+                                    "the product of the sizes is the number of ranks, also where "
+                                    "64 bits do not hold it; each size is at least 1, and the "
+                                    "order names each axis once"}}},
           .smaller = smaller,
           .sizes = [](const Question& q) -> Sizes {
             return {q.world, {q.sizes.tp, q.sizes.cp, q.sizes.ep, q.sizes.dp, q.sizes.pp}};
