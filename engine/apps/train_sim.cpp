@@ -104,7 +104,7 @@ struct NamesAtTheEnd {
   }
 };
 
-// Of a mixture of experts, a token is computed by a few: those of them that it is not computed by.
+// The parameters of experts by which a token is not computed, on average.
 double idle_parameters(const nn::GptOptions& gpt) {
   const nn::MixtureOptions& mixture = gpt.mixture;
   if (mixture.experts == 0) return 0;
@@ -148,6 +148,11 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
     if (arguments.given("slow") && ways.trainer().pace() == train::Pace::together) {
       line("lost waiting", waiting_text(seen.last));
     }
+  }
+  if (const double exchange_s = last.exchange.total_s; exchange_s > 0) {
+    line("all-to-all",
+         text(seconds_text(exchange_s), " of experts, ", percent(exchange_s / step_s),
+              " of the step, of which ", seconds_text(last.exchange.exposed_s), " is exposed"));
   }
   const double flops = model_flops(spec, seen.trained.parameters, samples);
   const sim::DeviceModel& device = cluster.device;

@@ -57,12 +57,12 @@ class LayerMaker {
                                                std::int64_t hidden, const Deviations& deviations,
                                                const Made& made) const;
 
-  // In the place of a feed-forward network. This maker's has all experts, and a maker that routes
-  // stands in front of it (engine/parallel/expert).
+  // A mixture takes the place of a feed-forward network. This maker's has all experts, and routes
+  // nothing; a maker that routes stands in front of it (engine/parallel/expert).
   virtual std::unique_ptr<Module> mixture(const std::string& name, std::int64_t width,
                                           std::int64_t hidden, const MixtureOptions& options,
                                           const Deviations& deviations, const Made& made) const;
-  // What the routers did on this rank since the last call; none: the maker routes nothing.
+  // The choices of the routers on this rank since the last call; none: the maker routes nothing.
   virtual std::optional<Routing> take_routing() const { return {}; }
 
   // The table of a vocabulary, [V, C], and the layers at the two ends of a model, which may share

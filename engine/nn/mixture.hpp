@@ -30,7 +30,7 @@ struct MixtureOptions {
   bool operator==(const MixtureOptions&) const = default;
 };
 
-// What the routers of all blocks did in a step.
+// The choices of the routers of all blocks in a step.
 struct Routing {
   std::int64_t experts = 0;  // E
   // How often each expert was chosen, block by block, [L·E]; also where it had no slot left.

@@ -99,6 +99,10 @@ void JsonLog::on_step(const StepReport& report) {
   add(line, report.communication);
   add(line, report.stages);
   add(line, report.host);
+  if (report.exchange.total_s > 0) {
+    line["exchange_s"] = report.exchange.total_s;
+    line["exchange_exposed_s"] = report.exchange.exposed_s;
+  }
   add(line, report.routing);
   if (report.staleness) line["staleness"] = *report.staleness;
   if (report.wall_seconds) line["wall_seconds"] = *report.wall_seconds;

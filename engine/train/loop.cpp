@@ -230,7 +230,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       for (Observer* observer : observers) {
         observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
                            run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds(),
-                           cost.staleness, cost.stages, cost.host, cost.routing});
+                           cost.staleness, cost.stages, cost.host, cost.exchange, cost.routing});
       }
       const bool last = at.step == steps;
       if (last) strategy.settle();

@@ -37,6 +37,7 @@ struct StepReport {
   std::optional<std::int64_t> staleness = std::nullopt;  // as in a strategy's Cost
   std::optional<StageTimes> stages = std::nullopt;       // of a pipeline
   std::optional<HostCopies> host = std::nullopt;         // where state is offloaded
+  collectives::Communication exchange{};                 // as in a strategy's Cost
   std::optional<nn::Routing> routing = std::nullopt;     // of all ranks, where there are experts
 };
 

@@ -1,4 +1,4 @@
-// What routers of experts did in a step, of all ranks together.
+// The choices of routers in a step, of all ranks together.
 #pragma once
 
 #include <optional>

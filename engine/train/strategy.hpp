@@ -57,8 +57,9 @@ struct Cost {
   collectives::Communication communication{};
   // Updates that were made between the pull and the push of this step, where there is such a thing.
   std::optional<std::int64_t> staleness = std::nullopt;
-  std::optional<StageTimes> stages = std::nullopt;    // the same on every trainer
-  std::optional<HostCopies> host = std::nullopt;      // where state is offloaded to the host
+  std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer
+  std::optional<HostCopies> host = std::nullopt;    // where state is offloaded to the host
+  collectives::Communication exchange{};  // of ranks that share experts; in `communication`, too
   std::optional<nn::Routing> routing = std::nullopt;  // of all ranks, where there are experts
 };
 

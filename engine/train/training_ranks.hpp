@@ -41,6 +41,8 @@ class TrainingRanks {
 
   // The time of communication inside layers on this rank since the last call.
   collectives::Communication take_layer_communication() const;
+  // The part of it, when it was taken last, in exchanges of ranks that share experts.
+  collectives::Communication exchange() const;
   std::int64_t bytes_sent_in_layers() const;  // so far
 
   // True if this rank counts its elements in the norm of the gradient that its replica has
@@ -66,7 +68,10 @@ class TrainingRanks {
   mesh::Coordinates at_;
   std::shared_ptr<comm::ProcessGroup> replicas_;           // where they are not all that train
   std::shared_ptr<comm::ProcessGroup> readers_, holders_;  // where they are not all replicas
-  std::shared_ptr<collectives::Communication> in_layers_;  // of the next three, which are timed
+  struct InLayers {
+    collectives::Communication others, experts, experts_taken;
+  };
+  std::shared_ptr<InLayers> in_layers_;  // of the next three, which are timed
   std::shared_ptr<comm::ProcessGroup> layer_, sequence_, experts_;
 };
 

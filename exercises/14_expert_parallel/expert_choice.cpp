@@ -17,7 +17,7 @@ SlotPlan expert_choice(const Tensor& logits, double capacity_factor) {
   LOCKSTEP_CHECK(capacity_factor > 0 && std::isfinite(capacity_factor),
                  "expert_choice: a capacity factor of ", capacity_factor,
                  "; it is the number of experts that a token has on average");
-  const std::int64_t tokens = logits.size(0), experts = logits.size(1);
+  const std::int64_t experts = logits.size(1);
   for (std::int64_t i = 0; i < logits.numel(); ++i) {
     if (std::isfinite(logits.item(i))) continue;
     throw Error(text("expert_choice: the logit of token ", i / experts, " for expert ", i % experts,

@@ -16,7 +16,7 @@ BalancingLoss load_balancing_loss(comm::ProcessGroup& group, const Tensor& proba
       "load_balancing_loss: probabilities of shape ", text_of(probabilities.shape()),
       " and first choices of ", first_choices.size(), " tokens; expected [", first_choices.size(),
       ", experts]");
-  const std::int64_t tokens = probabilities.size(0), experts = probabilities.size(1);
+  const std::int64_t experts = probabilities.size(1);
   for (const std::int64_t expert : first_choices) {
     LOCKSTEP_CHECK(expert >= 0 && expert < experts,
                    "load_balancing_loss: a first choice is expert ", expert, " of ", experts,

@@ -14,7 +14,7 @@ namespace lockstep::expert_parallel {
 std::vector<Route> route(const Tensor& logits, std::int64_t k) {
   LOCKSTEP_CHECK(logits.shape().size() == 2, "route: logits have shape ", text_of(logits.shape()),
                  ", expected [tokens, experts]");
-  const std::int64_t tokens = logits.size(0), experts = logits.size(1);
+  const std::int64_t experts = logits.size(1);
   LOCKSTEP_CHECK(k >= 1 && k <= experts, "route: ", k, " choices among ", experts,
                  " experts; a token chooses 1 to ", experts, " of them");
   for (std::int64_t i = 0; i < logits.numel(); ++i) {

@@ -1,6 +1,7 @@
 #include "grader/exam/collective_causes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,7 +12,7 @@
 namespace lockstep::grader {
 namespace {
 
-// Where a value stands in some rank's input.
+// The place of a value in some rank's input.
 struct Origin {
   std::size_t call = 0;
   int rank = 0;
@@ -288,6 +289,14 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
             "result lies in another tensor"};
   }
   if (calls[call].sums) {
+    for (std::size_t other = 0; other < calls[call].ranks.size(); ++other) {
+      if (buffer >= calls[call].ranks[other].size()) continue;
+      const std::vector<double>& its = calls[call].ranks[other][buffer].after;
+      if (other == rank || its == held.after || !std::ranges::equal(seen, its)) continue;
+      return {"result_of_another",
+              text("all of `", held.name, "` is right for rank ", other,
+                   ": the block with which a rank ends is another one, or has another start")};
+    }
     const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
     if (guess) return *guess;
   }
@@ -335,7 +344,11 @@ void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
   drop_hint(found);
   found = because(
       {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
-                                 ", which has everything from the beginning and receives nothing")},
+                                 ", which has everything from the beginning and receives nothing",
+                                 std::has_single_bit(static_cast<unsigned>(p.size()))
+                                     ? ""
+                                     : ". In a tree of so many ranks, some partners do not exist, "
+                                       "and modulo N their places are those of other ranks")},
       std::move(found));
 }
 

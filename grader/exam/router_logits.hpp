@@ -1,5 +1,5 @@
-// What exams share whose parts choose by a router's logits: logits that are drawn, words for them
-// and for routes, and the refusal of what is no number.
+// For exams of parts that choose by a router's logits: drawn logits, words for them and for routes,
+// and the refusal of a logit that is no number.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ RouterLogits drawn_logits(CaseRunner& runner, std::int64_t tokens, std::int64_t 
                           double reach = 3);
 // The same rounded to a type.
 RouterLogits rounded_logits(RouterLogits logits, DType dtype);
-// Of the first tokens alone.
+// Keeps the first tokens alone.
 RouterLogits first_tokens(RouterLogits logits, std::int64_t tokens);
 
 // "2 tokens, 3 experts, float32, logits [0, 1.0986123, …]"

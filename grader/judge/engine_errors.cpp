@@ -39,8 +39,8 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "a handle is used before a tensor is in it. A grad is undefined until backward reaches its "
      "parameter, so ask grad.defined() first; what it counts as is in the contract"},
     {"", " cannot take ", "shapes_differ",
-     "the two views do not have the same number of elements, or not the same type: compare the "
-     "block that is sent with the block that is received, above all the last one"},
+     "the two views differ in elements, or in type. Where N does not divide the size, what is "
+     "written and what is read are cut at the same places, above all the last block"},
     {"loss depends on no parameter", "", "inputs_not_recorded",
      "what was recorded has no inputs on this tape: record() is told each value that the output "
      "was "

@@ -32,7 +32,7 @@ TEST_CASE("balancing loss: alpha where all are chosen alike, alpha E where one h
   });
 }
 
-TEST_CASE("balancing loss: a rank without tokens takes part; a wrong expert is refused") {
+TEST_CASE("balancing loss: a rank without tokens takes part, a wrong expert is refused") {
   test::on_fibers(3, [&](comm::ProcessGroup& world) {
     CpuDevice device;
     const std::int64_t tokens = world.rank() == 1 ? 0 : 2;

@@ -126,7 +126,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("expert layers: a router's NaN is told with layer and token; logits may be large") {
+TEST_CASE("expert layers: logits may be large, and NaN is told with layer and token") {
   CpuDevice device;
   const nn::ModelSpec spec = spec_with({.experts = 4});
   const auto model = nn::make_model(spec, device, 5);

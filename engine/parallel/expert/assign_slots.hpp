@@ -17,7 +17,7 @@ namespace lockstep::expert_parallel {
 
 inline constexpr double no_capacity = std::numeric_limits<double>::infinity();
 
-// What the experts compute. Routes that were dropped are not in it.
+// The plan of what the experts compute. Routes that were dropped are not in it.
 struct SlotPlan {
   std::int64_t tokens = 0;    // T
   std::int64_t experts = 0;   // E

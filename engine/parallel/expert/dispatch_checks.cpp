@@ -1,3 +1,4 @@
+// The checks of dispatch_and_combine, before anything is sent.
 #include "engine/base/error.hpp"
 #include "engine/parallel/expert/dispatch_and_combine.hpp"
 

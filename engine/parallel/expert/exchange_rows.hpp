@@ -1,4 +1,4 @@
-// What a mixture of experts does with rows of a tensor, as operations of a tape.
+// Operations of a tape on rows of a tensor, of which a mixture of experts is made.
 //   h columns
 #pragma once
 

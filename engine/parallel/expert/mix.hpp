@@ -1,4 +1,4 @@
-// What a layer of experts computes: tokens are routed, get their slots, are computed by their
+// The computation of a layer of experts: tokens are routed, get their slots, are computed by their
 // experts, wherever these are, and come back weighed and added up.
 //   N ranks share E experts; T tokens of this rank and micro-batch, C width, K choices of a token
 //
@@ -30,7 +30,7 @@ struct ExpertRanks {
   comm::ProcessGroup* tokens = nullptr;
 };
 
-// What a rank's layers have done since it was last asked, by their names.
+// The choices of a rank's layers since it was last asked, by the layers' names.
 struct Tally {
   struct OfLayer {
     std::vector<double> load;  // [E], choices

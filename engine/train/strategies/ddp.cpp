@@ -39,8 +39,7 @@ class DdpStrategy final : public WholeModel {
     double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
     if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
     cost_ = {bytes_sent() - sent_before, ddp_.communication()};
-    cost_.communication += ranks_.take_layer_communication();
-    cost_.routing = routing();
+    add_layers_to_cost();
     return mean;
   }
 

@@ -133,6 +133,7 @@ class Pipeline final : public Strategy {
     communication_ += ranks_.take_layer_communication();
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
+    cost_.exchange = ranks_.exchange();
     if (layers_) cost_.routing = routing_of_step(*layers_, ranks_, device_);
     return told.loss;
   }

@@ -27,8 +27,7 @@ class Plain final : public WholeModel {
     const bool by_part = numbers() && !is_spread();
     const double loss = by_part ? with_part(batches[0]) : by_hand(batches[0]);
     cost_.bytes_sent = bytes_sent() - sent_before;
-    cost_.communication += ranks_.take_layer_communication();
-    cost_.routing = routing();
+    add_layers_to_cost();
     return loss;
   }
 

@@ -28,7 +28,7 @@ class StageReducers {
  private:
   comm::ProcessGroup& holders_;
   std::unique_ptr<ddp::Reducer> dense_, experts_;  // none: there are no such experts
-  // Of each parameter, its reducer, and its place there.
+  // The reducer of each parameter, and its place there.
   std::vector<std::pair<ddp::Reducer*, std::size_t>> places_;
 };
 

@@ -158,8 +158,10 @@ std::int64_t WholeModel::bytes_sent() const {
   return group_.traffic().bytes_sent + of_experts + ranks_.bytes_sent_in_layers();
 }
 
-std::optional<nn::Routing> WholeModel::routing() {
-  return layers_ ? routing_of_step(*layers_, ranks_, device()) : std::nullopt;
+void WholeModel::add_layers_to_cost() {
+  cost_.communication += ranks_.take_layer_communication();
+  cost_.exchange = ranks_.exchange();
+  if (layers_) cost_.routing = routing_of_step(*layers_, ranks_, device());
 }
 
 nn::Occasion WholeModel::occasion_of(std::span<const data::Batch> batches, std::size_t k,

@@ -67,8 +67,8 @@ class WholeModel : public Strategy {
   std::int64_t bytes_sent() const;
   // Completes the averaged gradients, also those of experts, and clips them.
   void before_update();
-  // What the routers did in this step, of all ranks together.
-  std::optional<nn::Routing> routing();
+  // Adds what layers did in this step to its cost: their communication, and their routers.
+  void add_layers_to_cost();
   // The occasion of the k-th of a step's batches.
   nn::Occasion occasion_of(std::span<const data::Batch> batches, std::size_t k,
                            const nn::Occasion& first) const;

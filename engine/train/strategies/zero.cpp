@@ -151,6 +151,7 @@ class ZeroStrategy final : public Strategy {
     cost_ = {bytes_sent() - sent_before, units_->communication()};
     cost_.communication += ranks_.take_layer_communication();
     if (link_) cost_.host = units_->copies();
+    cost_.exchange = ranks_.exchange();
     if (recipe_.model.layers) {
       cost_.routing = routing_of_step(*recipe_.model.layers, ranks_, device_);
     }

@@ -66,7 +66,7 @@ inline Way expert_way() {
                    "does not combine with --experts: workers go at their own pace, and tokens of a "
                    "step travel together; leave one of them out"},
                   {"zero",
-                   "2 and --zero 3 do not combine with --ep yet: ranks that share a shard hold "
+                   "combines with --ep in stage 1 only: ranks that would share a shard hold "
                    "different experts; pass --zero 1, or leave one of them out",
                    [one_has_all](const Arguments& arguments) {
                      return one_has_all(arguments) || arguments.has("--zero 1");

@@ -1,4 +1,4 @@
-// What a case of dispatch_and_combine adds to that of a layer: this rank's plan, as its options.
+// A case of dispatch_and_combine is that of a layer; its options are this rank's plan.
 // The first parameter is the weights of the places, the others are the matrices of this rank's
 // experts.
 #pragma once

@@ -51,7 +51,7 @@ std::vector<Place> places_of(const Problem& p, std::uint64_t salt) {
   return all;
 }
 
-// What a way does otherwise than the contract.
+// Departures from the contract.
 struct Ways {
   enum class Rows : std::uint8_t {
     right,

@@ -18,7 +18,7 @@ enum class Choices : std::uint8_t {
   to_one,  // all tokens choose expert 0 first
   even     // all experts have as many places on each rank
 };
-// What does not fit, in a case that the part must refuse.
+// The argument that does not fit, in a case that the part must refuse.
 enum class Misfit : std::uint8_t { nothing, experts, tokens, weights };
 
 struct Problem : LayerProblem {

@@ -29,7 +29,7 @@ bool same_plan(const SlotPlan& a, const SlotPlan& b, double within) {
   return same_sizes(a, b) && !other_route(a.placed, b.placed, within);
 }
 
-// Whoever takes other tokens may weigh them in any way.
+// A part that takes other tokens may weigh them in any way.
 Cause cause_of(const Question& q, const SlotPlan& seen, const SlotPlan& right) {
   constexpr double any = Limits::infinity();
   for (const double within : {1e-9, any}) {
@@ -107,7 +107,7 @@ FunctionContract<Question, ChoiceAnswer> contract() {
           }};
 }
 
-// Of these e^logit, by token.
+// The logits that have these exponentials, by token.
 RouterLogits of_exponentials(std::int64_t experts, std::vector<double> values) {
   for (double& value : values) value = std::log(value);
   const auto tokens = std::ssize(values) / experts;

@@ -14,7 +14,7 @@ namespace lockstep::grader::expert_choice {
 using expert_parallel::Route;
 using expert_parallel::SlotPlan;
 
-// What a way does otherwise than the contract.
+// Departures from the contract.
 struct Ways {
   enum class Score : std::uint8_t {
     softmax,
@@ -83,7 +83,7 @@ inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {
   SlotPlan plan{tokens, experts, room_of(q, w.room), {}};
   std::vector<std::int64_t> taken(static_cast<std::size_t>(tokens));
   const auto scores = scores_of(q.logits, w.score);
-  // Who compares logits weighs by probabilities.
+  // Logits are compared, and probabilities are the weights.
   const bool by_logit = w.score == Ways::Score::logit;
   const auto weights = by_logit ? scores_of(q.logits, Ways::Score::softmax) : scores;
   for (std::int64_t expert = 0; expert < experts; ++expert) {

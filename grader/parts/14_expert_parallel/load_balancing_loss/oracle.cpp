@@ -102,7 +102,7 @@ Given given_of(const Problem& p, std::uint64_t salt) {
     }
     all = as_doubles(p.dtype, to_bytes(p.dtype, all));
   }
-  // Of the first rank, in the column of an expert that somebody chose.
+  // The odd value is in the column of an expert that somebody chose, on the first rank.
   Numbers& odd = given.probabilities.front();
   if (p.odd == Odd::zeros) odd.assign(odd.size(), 0);
   if (p.odd == Odd::not_a_number)

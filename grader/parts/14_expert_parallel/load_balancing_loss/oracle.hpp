@@ -23,7 +23,7 @@ enum class Tokens : std::uint8_t {
   to_one,      // expert 0 has all tokens
   one_a_rank,  // a rank's tokens have an expert of their own
 };
-// What does not fit, in a case that the part must refuse.
+// The argument that does not fit, in a case that the part must refuse.
 enum class Misfit : std::uint8_t { nothing, choice_missing, flat, expert_below, expert_behind };
 
 struct Problem {
@@ -41,7 +41,7 @@ struct Problem {
   std::string description() const;
 };
 
-// What the ranks have, by rank: probabilities [T, E], and first choices.
+// The probabilities [T, E] and the first choices of each rank.
 struct Given {
   std::vector<Numbers> probabilities{};
   std::vector<std::vector<std::int64_t>> choices{};

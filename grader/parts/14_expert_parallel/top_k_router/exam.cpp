@@ -19,7 +19,7 @@ bool valid(const Question& q) {
 
 std::string text_of(const Question& q) { return text("K = ", q.k, ", ", text_of(q.logits)); }
 
-// Whoever chooses other experts may weigh them in any way.
+// A part that chooses other experts may weigh them in any way.
 Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
   constexpr double any = Limits::infinity();
   for (const double within : {1e-9, any}) {

@@ -13,7 +13,7 @@ namespace lockstep::grader::top_k_router {
 
 using expert_parallel::Route;
 
-// What a way does otherwise than the contract.
+// Departures from the contract.
 struct Ways {
   enum class Chosen : std::uint8_t {
     largest,

@@ -56,13 +56,17 @@ std::vector<std::size_t> order_of(const Problem& p, Tokens order) {
   }
   return from;
 }
-Numbers moved(const Numbers& tokens, const std::vector<std::size_t>& from, bool back) {
+std::vector<std::size_t> inverse(const std::vector<std::size_t>& from) {
+  std::vector<std::size_t> to(from.size());
+  for (std::size_t place = 0; place < from.size(); ++place) to[from[place]] = place;
+  return to;
+}
+Numbers moved(const Numbers& tokens, const std::vector<std::size_t>& from) {
   const std::size_t columns = tokens.size() / from.size();
-  Numbers all(tokens.size());
-  for (std::size_t place = 0; place < from.size(); ++place) {
-    const std::size_t to = back ? from[place] : place, of = back ? place : from[place];
-    std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(of * columns), columns,
-                all.begin() + static_cast<std::ptrdiff_t>(to * columns));
+  Numbers all;
+  for (const std::size_t token : from) {
+    const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(token * columns);
+    all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(columns));
   }
   return all;
 }
@@ -83,9 +87,9 @@ LayerNumbers computed(const Problem& p, const Layer& layer, const Ways& ways) {
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     Numbers qkv = unpacked(p, layer.inputs[pass], ways.packed);
     const auto order = order_of(p, ways.tokens);
-    if (ways.tokens != Tokens::in_order) qkv = moved(qkv, order, false);
+    if (ways.tokens != Tokens::in_order) qkv = moved(qkv, order);
     Numbers output = attention.forward(qkv);
-    if (ways.tokens == Tokens::there_and_back) output = moved(output, order, true);
+    if (ways.tokens == Tokens::there_and_back) output = moved(output, inverse(order));
     if (ways.heads_turned) {
       const std::int64_t width = p.width(), own = width / p.ranks();
       const Numbers right = output;
