@@ -16,7 +16,7 @@ function smooth(c, n, e,  i, from, sum) {
 }
 END {
   split("#0969da #8ec5ff #bc4c00 #fb8f44 #8250df #c297ff #1a7f37 #7ee0a3", colour, " ")
-  head(740, 312)
+  head(740, 328)
   for (c = 1; c <= cases; c++) {
     left = 52 + (c - 1) * 350
     x_scale(0, left, steps[c], left + 320)
@@ -33,10 +33,11 @@ END {
       print "<path d=\"" there back "Z\" fill=\"" colour[e] "\" stroke=\"#ffffff\" stroke-width=\"0.5\"/>"
     }
     if (c == 1) y_ticks("0|0.25=25 %|0.5=50 %|0.75=75 %|1=100 %", left, left)
-    x_ticks(ticks_to(0, steps[c], 100, " steps"), 254)
+    x_ticks(ticks_to(0, steps[c], 100, ""), 254)
+    words(left + 160, 270, "middle", "steps")
   }
-  words(52, 283, "start", "expert")
-  for (e = 1; e <= experts; e++) key(110 + 60 * (e - 1), 272, 14, 12, e - 1, colour[e])
-  simulated(724, 304, "one core, float32, 77 GFLOP/s")
+  words(52, 299, "start", "expert")
+  for (e = 1; e <= experts; e++) key(110 + 60 * (e - 1), 288, 14, 12, e - 1, colour[e])
+  simulated(724, 320, "one core, float32, 77 GFLOP/s")
   foot()
 }
