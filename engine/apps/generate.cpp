@@ -37,7 +37,9 @@ std::filesystem::path chosen(const Arguments& arguments) {
         "--checkpoint FOLDER is missing; ./lab train --model gpt --checkpoint FOLDER writes one");
   }
   const std::filesystem::path folder = arguments.get("checkpoint");
-  if (std::filesystem::exists(folder / "model.safetensors")) return folder;
+  for (const char* file : {"index.json", "model.safetensors"}) {
+    if (std::filesystem::exists(folder / file)) return folder;
+  }
   const auto latest = checkpoint::latest_in(folder);
   if (!latest) {
     throw UsageError(text("there is no checkpoint in '", folder.string(),
@@ -54,9 +56,9 @@ void read_checkpoint(const std::filesystem::path& folder, const std::function<vo
   } catch (const checkpoint::CheckpointError& damage) {
     const auto whole = checkpoint::whole_before(folder);
     if (!whole) throw;
-    throw checkpoint::CheckpointError(
-        text("the checkpoint is damaged (", damage.what(), "). ", whole->string(),
-             " is whole: pass --checkpoint ", shell_word(whole->string())));
+    throw checkpoint::CheckpointError(text("the checkpoint is damaged (", damage.what(), "). ",
+                                           whole->string(), " is whole: pass --checkpoint ",
+                                           shell_word(whole->string())));
   }
 }
 

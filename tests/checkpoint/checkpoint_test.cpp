@@ -5,11 +5,12 @@
 #include <functional>
 
 #include "engine/base/random.hpp"
+#include "engine/checkpoint/safetensors.hpp"
+#include "engine/checkpoint/weights.hpp"
 #include "engine/nn/mlp.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
 #include "tests/checkpoint/full_disk.hpp"
-#include "tests/checkpoint/without_renameat2.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -86,6 +87,21 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
+// A checkpoint as it was before there were indexes, of step 0.
+std::filesystem::path save_older(const std::filesystem::path& folder, Run& run) {
+  const auto path = folder / "step_000000";
+  std::filesystem::create_directories(path);
+  const auto contents = checkpoint::contents_of(*run.model, *run.optimizer);
+  checkpoint::write_safetensors(path / "model.safetensors", checkpoint::tensors_of(*run.model),
+                                {{"kind", "mlp"}});
+  checkpoint::write_safetensors(path / "optimizer.safetensors",
+                                tensors_of(contents.pieces, checkpoint::Of::optimizer),
+                                {{"kind", contents.optimizer}});
+  put(path / "train.json",
+      R"({"step": 0, "epoch": 2, "taken": 24, "seed": 7, "notes": {"--data": "x"}})");
+  return path;
+}
+
 }  // namespace
 
 TEST_CASE("resume: five steps, saved and loaded, and five more are ten steps, bit for bit") {
@@ -125,8 +141,8 @@ TEST_CASE("checkpoint: the state of the run, the model's metadata and extra file
   const auto path = checkpoint::save(folder.path() / "deep/er", *run.model, *run.optimizer, state,
                                      {.model = model, .files = {{"vocabulary.txt", "a b c"}}});
   CHECK(path == folder.path() / "deep/er/step_000012");
-  CHECK(names_in(path) == std::vector<std::string>{"model.safetensors", "optimizer.safetensors",
-                                                   "train.json", "vocabulary.txt"});
+  CHECK(names_in(path) == std::vector<std::string>{"index.json", "model.safetensors",
+                                                   "optimizer.safetensors", "vocabulary.txt"});
   CHECK(content_of(path / "vocabulary.txt") == "a b c");
   CHECK(checkpoint::model_metadata(path) == model);
   CHECK(checkpoint::load(path, *run.model, *run.optimizer) == state);
@@ -139,7 +155,7 @@ TEST_CASE("checkpoint: the same run saves the same bytes") {
     run.train(1, 3);
     checkpoint::save(folder / name, *run.model, *run.optimizer, {.step = 3});
   }
-  for (const char* file : {"model.safetensors", "optimizer.safetensors", "train.json"}) {
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "index.json"}) {
     CHECK(content_of(folder / "a/step_000003" / file) ==
           content_of(folder / "b/step_000003" / file));
   }
@@ -174,6 +190,27 @@ TEST_CASE("checkpoint: the last ones are kept, by number and not by name, this o
   CHECK(kept() == Names{"step_000006"});
 }
 
+TEST_CASE("checkpoint: one from before there were indexes loads, and is replaced by one with") {
+  const Folder folder;
+  Run run(adamw), again(adamw);
+  run.train(1, 3);
+  const auto path = save_older(folder.path(), run);
+  CHECK(latest_in(folder.path()) == path);
+  CHECK(checkpoint::damage_of(path).empty());
+  CHECK(checkpoint::model_metadata(path) == checkpoint::Metadata{{"kind", "mlp"}});
+  const TrainState state = checkpoint::load(path, *again.model, *again.optimizer);
+  CHECK(state == TrainState{.epoch = 2, .taken = 24, .seed = 7, .notes = {{"--data", "x"}}});
+  CHECK(again.train(4, 6) == run.train(4, 6));
+  std::filesystem::remove(path / "optimizer.safetensors");
+  checkpoint::load_model(path, *again.model);  // needs the weights alone
+  CHECK_THAT(checkpoint::damage_of(path), contains("optimizer.safetensors is missing"));
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, state);
+  CHECK(names_in(path) == std::vector<std::string>{"index.json", "model-again1.safetensors",
+                                                   "optimizer-again1.safetensors"});
+  CHECK(checkpoint::load(path, *again.model, *again.optimizer) == state);
+  CHECK(nn::hash_of(*again.model) == nn::hash_of(*run.model));
+}
+
 TEST_CASE("checkpoint: one of the same step is replaced") {
   const Folder folder;
   Run run(momentum);
@@ -181,38 +218,20 @@ TEST_CASE("checkpoint: one of the same step is replaced") {
   run.train(1, 3);
   const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
   CHECK(files_in(folder.path()) == 1);
+  CHECK(files_in(path) == 3);
   Run again(momentum);
   checkpoint::load(path, *again.model, *again.optimizer);
   CHECK(nn::hash_of(*again.model) == nn::hash_of(*run.model));
-}
-
-TEST_CASE("checkpoint: where a file system cannot exchange names, plain renames do it") {
-  const Folder folder;
-  Run run(momentum), other(momentum);
-  other.train(1, 3);
-  const int code = lockstep::test::in_child_without_renameat2([&] {
-    checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
-    checkpoint::save(folder.path(), *other.model, *other.optimizer, {.step = 5});
-  });
-  if (code == lockstep::test::cannot_filter) {
-    WARN("this system takes no filter of its calls: plain renames were not tried");
-    return;
-  }
-  REQUIRE(code == 0);
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"step_000005"});
-  checkpoint::load(folder / "step_000005", *run.model, *run.optimizer);
-  CHECK(nn::hash_of(*run.model) == nn::hash_of(*other.model));
-  std::filesystem::create_directory(folder / "step_000005.old.tmp");  // as after a crash
-  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 6});
-  CHECK(files_in(folder.path()) == 2);
 }
 
 TEST_CASE("checkpoint: half written ones are not found, and the next save clears them away") {
   const Folder folder;
   Run run(momentum);
   checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
-  std::filesystem::create_directories(folder / "step_000006.tmp/deep");
-  put(folder / "step_000006.tmp/model.safetensors", "half");
+  for (const char* half : {"step_000006", "step_000008.tmp", "step_000009.old.tmp"}) {
+    std::filesystem::create_directories(folder / half / "deep");
+    put(folder / half / "model.safetensors", "half");
+  }
   for (const char* other : {"step_7", "step_-00008", "step_000009x", "notes", "step_.tmp"}) {
     std::filesystem::create_directory(folder / other);  // not of our making
   }
@@ -220,7 +239,7 @@ TEST_CASE("checkpoint: half written ones are not found, and the next save clears
   CHECK(checkpoints_in(folder.path()).size() == 1);
   CHECK(latest_in(folder.path())->filename() == "step_000005");
   checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 6}, {.keep_last = 1});
-  CHECK_FALSE(std::filesystem::exists(folder / "step_000006.tmp"));
+  CHECK(names_in(folder / "step_000006").size() == 3);
   CHECK(files_in(folder.path()) == 7);  // step_000006 and the six of others
 }
 
@@ -244,7 +263,10 @@ TEST_CASE("checkpoint: a disk that is full at any byte leaves the older one whol
   run.train(1, 2);
   const auto first = checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
   const auto saved = nn::hash_of(*run.model);
-  const auto largest = std::filesystem::file_size(first / "optimizer.safetensors");
+  std::uintmax_t largest = 0;
+  for (const std::string& name : names_in(first)) {
+    largest = std::max(largest, std::filesystem::file_size(first / name));
+  }
   run.train(3, 3);
   for (const std::int64_t step : {5, 6}) {  // over the older one, and beside it
     for (std::uintmax_t bytes = 0; bytes < largest; bytes += 61) {
@@ -253,6 +275,7 @@ TEST_CASE("checkpoint: a disk that is full at any byte leaves the older one whol
                                        {.keep_last = 1}),
                       CheckpointError);
       REQUIRE(names_in(folder.path()) == std::vector<std::string>{"step_000005"});
+      REQUIRE(files_in(first) == 3);
     }
   }
   Run again(adamw);
@@ -322,10 +345,10 @@ TEST_CASE("checkpoint: buffers of the model are saved and loaded") {
   CHECK(second.steps.value.item() == 41);
 }
 
-TEST_CASE("checkpoint: a train.json that is not ours is refused with its file and field") {
+TEST_CASE("checkpoint: an older train.json that is not ours is refused with its file and field") {
   const Folder folder;
   Run run(momentum);
-  const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {});
+  const auto path = save_older(folder.path(), run);
   const std::string good = content_of(path / "train.json");
   const auto refused = [&](const std::string& json, const std::string& why) {
     put(path / "train.json", json);
@@ -363,7 +386,8 @@ TEST_CASE("checkpoint: a train.json that is not ours is refused with its file an
 TEST_CASE("checkpoint: names that would leave the folder or hide a file are refused") {
   const Folder folder;
   Run run(momentum);
-  for (const char* name : {"", ".", "..", "a/b", "/etc/a", "model.safetensors", "train.json"}) {
+  for (const char* name :
+       {"", ".", "..", "a/b", "/etc/a", "model.safetensors", "train.json", "index.json", "a.tmp"}) {
     CHECK_THROWS_AS(
         checkpoint::save(folder.path(), *run.model, *run.optimizer, {}, {.files = {{name, "x"}}}),
         ContractError);
