@@ -102,7 +102,8 @@ std::string advice_on(const SavedTensors& file, const std::vector<Expected>& mod
   if (const std::string prefix = prefix_in(file, model); !prefix.empty()) {
     return told_of_prefix(file, prefix);
   }
-  if (const auto dtype = dtype_in(file, model)) return told_of_dtype(file, *dtype);
+  const auto dtype = dtype_in(file, model);
+  if (dtype && *dtype != model.front().dtype) return told_of_dtype(file, *dtype);
   return told_of_model(file);
 }
 

@@ -233,7 +233,8 @@ TEST_CASE("index: a text that no save writes is refused with what was expected")
   refused("\"shape\":[2,3]", "\"shape\":[2,2]", "tensor \"w\": expected a box in [2, 2]");
   refused("\"shape\":[2,3]", "\"shape\":[3,3]", "tensor \"w\": no box has place 6 of 9");
   refused("\"begin\":[0,0]", "\"begin\":[1,0]", "expected a box in [2, 3]");
-  refused("\"begin\":[1,0]", "\"begin\":[0,0]", "checksums of 16 hexadecimal");
+  refused("\"begin\":[1,0]", "\"begin\":[0,0]",
+          "tensor \"w\": box [0, 0]-[2, 3] has 24 bytes from");
   refused("\"file\":0", "\"file\":9", "expected one of 4 files, counted from 0");
   refused("\"offset\":", "\"offset\":9", "has only ");
   refused("\"checksums\":\"", "\"checksums\":\"0", "expected 1 checksums of 16 hexadecimal digits");

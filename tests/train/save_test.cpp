@@ -1,188 +1,20 @@
-// Checkpoints that fit any layout: who writes what, every layout's checkpoint read by every other,
-// and a save that ends at any of its calls.
+// Checkpoints that fit any layout: who writes what, and every layout's checkpoint read by every
+// other.
 #include "engine/train/save.hpp"
 
 #include <array>
 #include <cmath>
-#include <functional>
-#include <map>
 
 #include "engine/base/random.hpp"
-#include "engine/checkpoint/memory_storage.hpp"
-#include "engine/data/text.hpp"
-#include "engine/parallel/sequence/context_layers.hpp"
-#include "engine/parallel/tensor/tensor_layers.hpp"
-#include "engine/train/loop.hpp"
-#include "engine/train/strategies/ddp.hpp"
-#include "engine/train/strategies/pipeline.hpp"
-#include "engine/train/strategies/zero.hpp"
 #include "tests/catch.hpp"
-#include "tests/train/fiber_ranks.hpp"
+#include "tests/train/saved_layouts.hpp"
 
 using namespace lockstep;
-using checkpoint::MemoryStorage;
-using checkpoint::PowerCut;
-using lockstep::test::contains;
-using lockstep::test::on_fibers;
+using namespace lockstep::test;
 using train::Held;
 using train::PieceKind;
-using train::SaveForm;
-using zero::Cut;
-using zero::Sharding;
 
 namespace {
-
-constexpr std::int64_t global_batch = 12, tokens = 8;
-
-enum class Engine : std::uint8_t { ddp, shards, stages };
-
-struct Placement {
-  const char* name;
-  mesh::AxisSizes sizes;
-  Engine engine = Engine::ddp;
-  train::ZeroOptions zero{};
-  train::StageState state = train::StageState::whole;
-  int ranks() const { return sizes.tp * sizes.cp * sizes.ep * sizes.dp * sizes.pp; }
-};
-
-std::vector<Placement> placements() {
-  using train::AccumulateIn;
-  const train::ZeroOptions full{{Sharding::full_shard, 1}};
-  return {{"one rank", {}},
-          {"three replicas", {.dp = 3}},
-          {"ZeRO 1 on 2", {.dp = 2}, Engine::shards, {{Sharding::zero_1, 0}, AccumulateIn::whole}},
-          {"ZeRO 2 on 3", {.dp = 3}, Engine::shards, {{Sharding::zero_2, 0}}},
-          {"FSDP on 4", {.dp = 4}, Engine::shards, full},
-          {"FSDP by rows on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1, Cut::rows}}},
-          {"two copies of FSDP", {.dp = 4}, Engine::shards, {{Sharding::full_shard, 1}, {}, 2}},
-          {"tp 2 × dp 2", {.tp = 2, .dp = 2}},
-          {"tp 4", {.tp = 4}},
-          {"FSDP with tp 2", {.tp = 2, .dp = 3}, Engine::shards, full},
-          {"tp 2 × pp 2 × dp 2", {.tp = 2, .dp = 2, .pp = 2}, Engine::stages},
-          {"pp 2 with ZeRO 1", {.dp = 3, .pp = 2}, Engine::stages, {}, train::StageState::sharded},
-          {"cp 2 × dp 2", {.cp = 2, .dp = 2}}};
-}
-
-train::Recipe recipe_for(const train::TrainingRanks& ranks) {
-  train::Recipe recipe;
-  recipe.model.kind = nn::ModelKind::gpt;
-  recipe.model.gpt = {.layers = 2, .width = 16, .heads = 4, .sequence = tokens};
-  recipe.model.dtype = DType::float64;
-  recipe.optimizer.kind = optim::OptimizerKind::adamw;
-  if (ranks.layer() != nullptr) {
-    recipe.model.layers = std::make_shared<tensor_parallel::TensorLayers>(
-        *ranks.layer(), tensor_parallel::Sequence::whole);
-  }
-  if (ranks.sequence() != nullptr) {
-    recipe.model.layers = std::make_shared<sequence_parallel::ContextLayers>(
-        *ranks.sequence(), sequence_parallel::ContextKind::ring, tokens,
-        std::make_shared<nn::LayerMaker>());
-  }
-  return recipe;
-}
-
-std::unique_ptr<train::Strategy> made(const Placement& placement, comm::ProcessGroup& group,
-                                      Device& device) {
-  const train::TrainingRanks ranks(group, placement.sizes);
-  const train::Recipe recipe = recipe_for(ranks);
-  if (placement.engine == Engine::shards) {
-    return train::make_zero(ranks, device, recipe, 0.5, placement.zero);
-  }
-  if (placement.engine == Engine::stages) {
-    train::PipelineOptions options{.stages = placement.sizes.pp, .micro_batches = 2};
-    options.state = placement.state;
-    return train::make_pipeline(ranks, device, recipe, 0.5, options);
-  }
-  return train::make_ddp_or_plain(ranks, device, recipe, {.clip_norm = 0.5});
-}
-
-struct Losses final : train::Observer {
-  std::vector<double> losses;
-  void on_step(const train::StepReport& report) override { losses.push_back(report.loss); }
-  void on_epoch(const train::EpochReport&) override {}
-  void on_end(const train::Summary&) override {}
-};
-
-struct Course {
-  std::vector<double> losses;            // as rank 0 sees them
-  std::vector<std::uint64_t> hashes;     // of what each rank holds at the end
-  std::vector<std::int64_t> held, read;  // bytes, by rank: of its state, and of the resume
-};
-
-std::int64_t bytes_of(const std::vector<train::Piece>& pieces) {
-  std::int64_t bytes = 0;
-  for (const train::Piece& piece : pieces) bytes += static_cast<std::int64_t>(piece.value.bytes());
-  return bytes;
-}
-
-std::uint64_t hash_of(const std::vector<train::Piece>& pieces) {
-  std::vector<Tensor> values;
-  for (const train::Piece& piece : pieces) values.push_back(piece.value);
-  const auto all = checksums_of(values);
-  return checksum_of(std::as_bytes(std::span(all)));
-}
-
-// Trains up to `steps` steps, from the latest checkpoint of the storage, if any, and saves after
-// every `save_every` of them and after the last one.
-Course run(const Placement& placement, MemoryStorage& storage, std::int64_t steps, SaveForm form,
-           std::int64_t save_every = 0, int keep_last = 0) {
-  static const auto dataset = data::make_text(
-      "a row of words, of which every eighth begins a sample; and another one that is as long, so "
-      "that there are enough of them for five steps of a dozen samples, whoever takes them, and "
-      "nobody pads what he reads: it is longer than any run, by some words that nobody ever sees, "
-      "because the last step of an epoch may have fewer samples than the others, and then not all "
-      "shares are equal",
-      *data::make_byte_tokenizer(), tokens, 5);
-  Course course;
-  course.hashes.resize(static_cast<std::size_t>(placement.ranks()));
-  course.held = course.read = std::vector<std::int64_t>(course.hashes.size());
-  on_fibers(placement.ranks(), [&](comm::ProcessGroup& group) {
-    CpuDevice device;
-    const auto at = static_cast<std::size_t>(group.rank());
-    const auto strategy = made(placement, group, device);
-    train::TrainOptions options{.batch_size = global_batch / strategy->position().shares,
-                                .steps = steps,
-                                .decay = optim::Decay::constant};
-    if (const auto latest = checkpoint::latest_in(storage)) {
-      const checkpoint::SavedRun saved(storage, *latest);
-      const std::int64_t before = storage.bytes_read();
-      strategy->restore(saved);
-      course.read[at] = storage.bytes_read() - before;
-      options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
-    }
-    group.barrier();  // nobody looks for the latest when there is one of this run
-    options.save_every = save_every;
-    options.save = [&](const train::Position& where) {
-      train::save(*strategy, form, "adamw", storage,
-                  {.step = where.step, .epoch = where.epoch, .taken = where.taken},
-                  {.keep_last = keep_last});
-      course.held[at] = bytes_of(strategy->pieces());
-    };
-    Losses seen;
-    const std::array<train::Observer*, 1> observers{&seen};
-    train::train(*strategy, *dataset, *dataset, options, observers);
-    course.hashes[at] = hash_of(strategy->pieces());
-    if (group.rank() == 0) course.losses = seen.losses;
-  });
-  return course;
-}
-
-// Copies of what a storage holds, for a run that must not change it.
-void copy(const MemoryStorage& from, MemoryStorage& to, const std::string& folder = "") {
-  to.make(folder);
-  for (const auto& one : from.list(folder)) {
-    const std::string name = checkpoint::within(folder, one.name);
-    if (one.kind == checkpoint::StoredKind::folder) {
-      copy(from, to, name);
-      continue;
-    }
-    std::vector<std::byte> bytes(one.bytes);
-    from.read(name, 0, bytes);
-    to.write(name, 0, bytes);
-    to.sync(name);
-  }
-  to.sync(folder);
-}
 
 Held held(const std::string& name, const Shape& shape, Boxes boxes, int rank, std::size_t place) {
   return {PieceKind::parameter, name, DType::float32, shape, std::move(boxes), rank, place};
@@ -310,51 +142,9 @@ TEST_CASE("save: a rank reads blocks of what it holds, and of no other rank's pa
   }
 }
 
-TEST_CASE("save: one that ends at any of its calls leaves the last commit or the one before") {
-  const std::vector<Placement> layouts{
-      {"one rank", {}},
-      {"two replicas", {.dp = 2}},
-      {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}},
-      {"tp 2 × pp 2", {.tp = 2, .pp = 2}, Engine::stages}};
-  for (const Placement& layout : layouts) {
-    for (const SaveForm form : {SaveForm::dense, SaveForm::sharded}) {
-      MemoryStorage whole;
-      const Course expected = run(layout, whole, 4, form, 2);
-      MemoryStorage half, counting;
-      run(layout, half, 2, form);
-      copy(half, counting);
-      const std::int64_t first = counting.calls();
-      run(layout, counting, 4, form, 0, 1);
-      const std::int64_t calls = counting.calls() - first;
-      CAPTURE(layout.name, static_cast<int>(form), calls);
-      REQUIRE(calls > 10);
-      for (std::int64_t k = 0; k < calls; ++k) {
-        MemoryStorage storage;
-        copy(half, storage);
-        storage.stop_after(k);
-        CHECK_THROWS(run(layout, storage, 4, form, 0, 1));
-        if (k % 3 == 0) storage.start_again();
-        if (k % 3 == 1) storage.start_again(PowerCut::loses_names_and_bytes);
-        if (k % 3 == 2) storage.start_again(PowerCut::loses_bytes);
-        CAPTURE(k, k % 3);
-        const auto latest = checkpoint::latest_in(storage);
-        REQUIRE(latest.has_value());
-        CHECK((*latest == "step_000002" || *latest == "step_000004"));
-        if (*latest == "step_000004") {
-          const checkpoint::SavedRun saved(storage, *latest);
-          CHECK(saved.state().step == 4);
-          continue;
-        }
-        const Course resumed = run(layout, storage, 4, form);
-        CHECK(resumed.hashes == expected.hashes);
-        CHECK(checkpoint::latest_in(storage) == "step_000004");
-      }
-    }
-  }
-}
-
 TEST_CASE("save: a rank whose storage refuses is named on every rank, and nothing hangs") {
   MemoryStorage shared, broken;
+  broken.make("step_000000");
   broken.stop_after(0);
   std::array<std::string, 3> told;
   on_fibers(3, [&](comm::ProcessGroup& group) {
