@@ -64,13 +64,13 @@ struct SaveOptions {
   int keep_last = 0;
 };
 
-// What one writer puts into a checkpoint, in the order in which it is written.
+// The share of one writer in a checkpoint, in the order in which it is written.
 struct Contents {
   std::vector<Piece> pieces;
   std::string optimizer;  // its kind
 };
 Contents contents_of(nn::Module& model, const optim::Optimizer& optimizer);
-// What a file has: the pieces of the model, or those of the optimizer, each box a tensor. Views.
+// The tensors of a file: pieces of the model, or those of the optimizer, each box a tensor. Views.
 enum class Of : std::uint8_t { model, optimizer };
 std::vector<NamedTensor> tensors_of(const std::vector<Piece>& pieces, Of of);
 

@@ -253,6 +253,7 @@ Index joined(const std::vector<Index>& shares, const std::string& where) {
   for (const IndexedTensor& tensor : whole.tensors) {
     check_cover(tensor, text(where, ": tensor ", quoted(tensor.name)), Covers::all);
   }
+  std::ranges::stable_sort(whole.tensors, {}, &IndexedTensor::kind);
   return whole;
 }
 

@@ -68,7 +68,7 @@ constexpr std::uint64_t index_bytes_max = 1 << 30;
 // The checksums of a box's blocks.
 std::vector<std::uint64_t> checksums_of_blocks(std::span<const std::byte> bytes);
 
-// Of a whole checkpoint, or of what one of several writers has written.
+// `all`: an index of a whole checkpoint; `share`: of the part that one of several writers wrote.
 enum class Covers : std::uint8_t { all, share };
 
 std::string index_text(const Index& index);

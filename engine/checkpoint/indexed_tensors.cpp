@@ -16,7 +16,7 @@ struct Copy {
   std::uint64_t from = 0, to = 0, bytes = 0;
 };
 
-// What is read of each saved box, by their places in the box.
+// The copies out of each saved box, by their places in the box.
 std::vector<std::vector<Copy>> copies_of(const IndexedTensor& tensor, const Boxes& wanted) {
   ShardPlan saved;
   for (const SavedBox& one : tensor.boxes) saved.push_back({one.box});

@@ -14,7 +14,7 @@
 
 namespace lockstep::checkpoint {
 
-// What is lost when the power fails: all that was not synced; or the bytes alone, as on a file
+// The loss when the power fails: all that was not synced; or the bytes alone, as on a file
 // system that brought the names to the disk before the bytes.
 enum class PowerCut : std::uint8_t { loses_names_and_bytes, loses_bytes };
 

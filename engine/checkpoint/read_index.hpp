@@ -15,8 +15,8 @@ constexpr const char* state_file = "train.json";
 
 enum class Reads : std::uint8_t { all, model };
 
-// Of the older form the model's file is enough where only that is asked for; its boxes have no
-// checksums.
+// Reads the index. Of the older form the model's file is enough where only that is asked for; its
+// boxes have no checksums.
 //   Throws  CheckpointError when a file of the index is missing, or not as long as it says: the
 //           sentence names the file and a tensor in it
 std::shared_ptr<const Index> read_index(const Storage& storage, const std::string& folder,

@@ -29,7 +29,8 @@ std::vector<std::int64_t> rows_of(const Box& part, const Box& box) {
   return rows;
 }
 
-// What a box of the rank, whose elements come from `at` on, takes from one box of a source.
+// Adds the elements that a box of the rank, whose own come from `at` on, takes from one box of a
+// source.
 void add_common(std::vector<Placed>& all, const Box& wanted, std::int64_t at, const Box& saved,
                 const Stretch& first, const Box& common) {
   const std::int64_t row = common.begin.empty() ? 1 : common.end.back() - common.begin.back();

@@ -1,4 +1,4 @@
-// What is read where when a tensor that N ranks have saved is loaded by M. Both sides say in boxes
+// The plan by which a tensor that N ranks have saved is loaded by M. Both sides say in boxes
 // who has what, and the plan is their intersection: a pure function of two lists.
 //
 //   saved by 3, flat shards of [8]     [0, 3) [3, 6) [6, 8)
@@ -18,7 +18,8 @@
 
 namespace lockstep::checkpoint {
 
-// Of one tensor: the boxes of each source or rank, whose elements lie one box after the other.
+// The cut of one tensor: the boxes of each source or rank, whose elements lie one box after the
+// other.
 using ShardPlan = std::vector<Boxes>;
 
 // Consecutive elements of one source.

@@ -43,7 +43,7 @@ std::uint64_t header_length(std::span<const std::byte> first, std::uint64_t file
 SafetensorsHeader parse_header(std::span<const std::byte> json, std::uint64_t data_bytes,
                                const std::string& file);
 
-// What a header is read from: fills a span from an offset on.
+// The bytes that a header is read from: fills a span from an offset on.
 using ReadBytes = std::function<void(std::uint64_t offset, std::span<std::byte> into)>;
 struct OpenedHeader {
   SafetensorsHeader header;

@@ -1,4 +1,4 @@
-// Where checkpoints are kept: files in folders, under names with slashes, such as
+// The storage of checkpoints: files in folders, under names with slashes, such as
 // "step_000500/index.json"; "" is the outermost folder. Whoever saves and loads knows no more of a
 // medium than these calls. Each of them may fail, and a program may end between any two of them.
 //
@@ -56,7 +56,7 @@ class Storage {
   virtual void remove(const std::string& name) = 0;
 };
 
-// What a file of text holds.
+// Reads a file of text.
 //   Throws  CheckpointError when it has more than `bytes_max`
 std::string read_text(const Storage& storage, const std::string& file, std::uint64_t bytes_max);
 // Writes a file whole or not at all: beside its name, synced, and then renamed.

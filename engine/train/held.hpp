@@ -1,5 +1,5 @@
-// Who holds which boxes of which tensor: what all ranks know before pieces are compared, gathered
-// or written. Private to this room.
+// The table of who holds which boxes of which tensor: all ranks know it before pieces are compared,
+// gathered or written. Private to this room.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What is made of the pieces of all ranks (checkpoint/piece.hpp): it is said whether replicas are
-// equal, and the whole is put together.
+// The pieces of all ranks (checkpoint/piece.hpp) together: whether replicas are equal, and the
+// whole that is put together of them.
 #pragma once
 
 #include <cstdint>

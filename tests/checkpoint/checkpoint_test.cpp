@@ -11,6 +11,7 @@
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
 #include "tests/checkpoint/full_disk.hpp"
+#include "tests/checkpoint/small_run.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -22,87 +23,7 @@ using lockstep::test::content_of;
 using lockstep::test::files_in;
 using lockstep::test::Folder;
 using lockstep::test::put;
-
-namespace {
-
-using MakeOptimizer =
-    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Parameter*>&)>;
-
-const std::vector<std::pair<std::string, MakeOptimizer>> optimizers = {
-    {"sgd", [](const auto& all) { return optim::make_sgd(all, {0.1}); }},
-    {"sgd with momentum",
-     [](const auto& all) {
-       return optim::make_sgd(all, {0.1, 0.9, 0.01});
-     }},
-    {"adam", [](const auto& all) { return optim::make_adam(all, {0.01}); }},
-    {"adamw",
-     [](const auto& all) {
-       return optim::make_adamw(all, {.weight_decay = 0.1, .decay_dims_min = 2});
-     }},
-};
-
-// A model and its optimizer, which train on batches that depend on the step alone.
-struct Run {
-  CpuDevice device;
-  std::unique_ptr<nn::Module> model;
-  std::unique_ptr<optim::Optimizer> optimizer;
-
-  explicit Run(const MakeOptimizer& make, std::vector<std::int64_t> widths = {6, 8, 3},
-               DType dtype = DType::float32)
-      : model(nn::make_mlp(widths, dtype, device, 1)), optimizer(make(model->parameters())) {}
-
-  // Steps first … last; the losses.
-  std::vector<double> train(int first, int last) {
-    std::vector<double> losses;
-    for (int step = first; step <= last; ++step) {
-      const auto seed = static_cast<std::uint64_t>(step);
-      std::vector<double> x(5 * 6), labels(5);
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = random_uniform(seed, i) - 0.5;
-      for (std::size_t i = 0; i < labels.size(); ++i) {
-        labels[i] = static_cast<double>(random_bits(seed, 1000 + i) % 3);
-      }
-      Tape tape(GradMode::record);
-      const DType dtype = model->parameters().front()->value.dtype();
-      const Value input = tape.constant(from_values(x, {5, 6}, dtype, device));
-      const Value loss = autograd::cross_entropy(tape, model->forward(tape, input),
-                                                 from_values(labels, {5}, DType::int64, device));
-      optimizer->zero_grad();
-      tape.backward(loss);
-      optimizer->step();
-      losses.push_back(loss.tensor.item());
-    }
-    return losses;
-  }
-};
-
-const MakeOptimizer& adamw = optimizers[3].second;
-const MakeOptimizer& momentum = optimizers[1].second;
-
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-// A checkpoint as it was before there were indexes, of step 0.
-std::filesystem::path save_older(const std::filesystem::path& folder, Run& run) {
-  const auto path = folder / "step_000000";
-  std::filesystem::create_directories(path);
-  const auto contents = checkpoint::contents_of(*run.model, *run.optimizer);
-  checkpoint::write_safetensors(path / "model.safetensors", checkpoint::tensors_of(*run.model),
-                                {{"kind", "mlp"}});
-  checkpoint::write_safetensors(path / "optimizer.safetensors",
-                                tensors_of(contents.pieces, checkpoint::Of::optimizer),
-                                {{"kind", contents.optimizer}});
-  put(path / "train.json",
-      R"({"step": 0, "epoch": 2, "taken": 24, "seed": 7, "notes": {"--data": "x"}})");
-  return path;
-}
-
-}  // namespace
+using namespace lockstep::test;
 
 TEST_CASE("resume: five steps, saved and loaded, and five more are ten steps, bit for bit") {
   for (const auto& [name, make] : optimizers) {
@@ -190,25 +111,16 @@ TEST_CASE("checkpoint: the last ones are kept, by number and not by name, this o
   CHECK(kept() == Names{"step_000006"});
 }
 
-TEST_CASE("checkpoint: one from before there were indexes loads, and is replaced by one with") {
+TEST_CASE("checkpoint: of those that are kept, damaged ones count for nothing") {
   const Folder folder;
-  Run run(adamw), again(adamw);
-  run.train(1, 3);
-  const auto path = save_older(folder.path(), run);
-  CHECK(latest_in(folder.path()) == path);
-  CHECK(checkpoint::damage_of(path).empty());
-  CHECK(checkpoint::model_metadata(path) == checkpoint::Metadata{{"kind", "mlp"}});
-  const TrainState state = checkpoint::load(path, *again.model, *again.optimizer);
-  CHECK(state == TrainState{.epoch = 2, .taken = 24, .seed = 7, .notes = {{"--data", "x"}}});
-  CHECK(again.train(4, 6) == run.train(4, 6));
-  std::filesystem::remove(path / "optimizer.safetensors");
-  checkpoint::load_model(path, *again.model);  // needs the weights alone
-  CHECK_THAT(checkpoint::damage_of(path), contains("optimizer.safetensors is missing"));
-  checkpoint::save(folder.path(), *run.model, *run.optimizer, state);
-  CHECK(names_in(path) == std::vector<std::string>{"index.json", "model-again1.safetensors",
-                                                   "optimizer-again1.safetensors"});
-  CHECK(checkpoint::load(path, *again.model, *again.optimizer) == state);
-  CHECK(nn::hash_of(*again.model) == nn::hash_of(*run.model));
+  Run run(momentum);
+  for (const int step : {3, 4, 7}) {
+    checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = step});
+  }
+  std::filesystem::resize_file(folder / "step_000007/model.safetensors", 20);
+  checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 9}, {.keep_last = 2});
+  CHECK(names_in(folder.path()) ==
+        std::vector<std::string>{"step_000004", "step_000007", "step_000009"});
 }
 
 TEST_CASE("checkpoint: one of the same step is replaced") {
@@ -343,44 +255,6 @@ TEST_CASE("checkpoint: buffers of the model are saved and loaded") {
   const auto path = checkpoint::save(folder.path(), first, *optimizer, {});
   checkpoint::load_model(path, second);
   CHECK(second.steps.value.item() == 41);
-}
-
-TEST_CASE("checkpoint: an older train.json that is not ours is refused with its file and field") {
-  const Folder folder;
-  Run run(momentum);
-  const auto path = save_older(folder.path(), run);
-  const std::string good = content_of(path / "train.json");
-  const auto refused = [&](const std::string& json, const std::string& why) {
-    put(path / "train.json", json);
-    CAPTURE(json.substr(0, 200));
-    CHECK_THROWS_AS(checkpoint::load(path, *run.model, *run.optimizer), CheckpointError);
-    CHECK_THROWS_WITH(checkpoint::load(path, *run.model, *run.optimizer),
-                      contains(why) && contains("train.json"));
-  };
-  const auto with = [](const std::string& step, const std::string& more = "") {
-    return R"({"step":)" + step + R"(,"epoch":0,"taken":0,"seed":0,"notes":{})" + more + "}";
-  };
-  refused("", "no JSON");
-  refused("[]", "expected an object");
-  refused(good + "x", "no JSON");
-  refused("{}", "expected the field step");
-  refused(with("-1"), "expected step as a whole number from 0, found \"-1\"");
-  refused(with("1.5"), "expected step");
-  refused(with("9223372036854775808"), "expected step");
-  refused(with("\"1\""), "expected step");
-  refused(R"({"step":1,"seed":0,"notes":{}})", "expected the field epoch");
-  refused(with("1", R"(,"step":2)"), "\"step\" is there twice");
-  refused(with("1", R"(,"more":2)"), "no more than 5 fields");
-  refused(with("1", R"(,"loss_scaler":{"scale":1})"), "expected the field clean_updates");
-  refused(with("1", R"(,"loss_scaler":{"scale":1e300,"clean_updates":1})"), "expected scale");
-  refused(with("1", R"(,"loss_scaler":null)"), "expected an object");
-  refused(R"({"step":1,"epoch":0,"taken":0,"seed":0,"notes":{"a":1}})", "expected notes");
-  refused(R"({"step":1,"epoch":0,"taken":0,"seed":0,"notes":{"a":"1","a":"2"}})", "twice");
-  refused(std::string(500'000, '['), "fields in fields");
-  refused(std::string((1 << 20) + 1, ' '), "1048576 at most are read");
-  put(path / "train.json", with("1", R"(,"loss_scaler":{"scale":2,"clean_updates":1})"));
-  CHECK(checkpoint::load(path, *run.model, *run.optimizer).loss_scaler ==
-        optim::LossScalerState{2, 1});
 }
 
 TEST_CASE("checkpoint: names that would leave the folder or hide a file are refused") {

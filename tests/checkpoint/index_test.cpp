@@ -157,7 +157,8 @@ TEST_CASE("index: each byte of every box is verified") {
   }
 }
 
-TEST_CASE("index: files that are missing or cut off are named, with a tensor; others are ignored") {
+TEST_CASE(
+    "index: files that are missing or cut off are named, with a tensor, and others are ignored") {
   MemoryStorage storage;
   save(storage, 3, {6, 4});
   storage.write("step_000005/model-rank7.safetensors", 0, std::vector<std::byte>(9));

@@ -20,8 +20,8 @@ using lockstep::test::Folder;
 
 namespace {
 
-void put(checkpoint::Storage& storage, const std::string& file, const std::string& content,
-         std::uint64_t offset = 0) {
+void put_text(checkpoint::Storage& storage, const std::string& file, const std::string& content,
+              std::uint64_t offset = 0) {
   storage.write(file, offset, std::as_bytes(std::span(content)));
 }
 
@@ -53,9 +53,9 @@ TEST_CASE("storage: what was written is read, from any place") {
   on_each([](checkpoint::Storage& storage) {
     storage.make("a/b");
     storage.make("a/b");  // is there
-    put(storage, "a/b/file", "0123456789");
-    put(storage, "a/b/file", "xyz", 8);
-    put(storage, "a/b/file", "-", 2);
+    put_text(storage, "a/b/file", "0123456789");
+    put_text(storage, "a/b/file", "xyz", 8);
+    put_text(storage, "a/b/file", "-", 2);
     CHECK(content_in(storage, "a/b/file") == "01-34567xyz");
     std::string part(3, ' ');
     storage.read("a/b/file", 7, std::as_writable_bytes(std::span(part)));
@@ -73,7 +73,7 @@ TEST_CASE("storage: what was written is read, from any place") {
 TEST_CASE("storage: names are listed in order, renamed over others, and removed") {
   on_each([](checkpoint::Storage& storage) {
     storage.make("f");
-    for (const char* name : {"f/b", "f/c", "f/a"}) put(storage, name, name);
+    for (const char* name : {"f/b", "f/c", "f/a"}) put_text(storage, name, name);
     CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b", "c"});
     CHECK(storage.list("nowhere").empty());
     storage.rename("f/c", "f/a");
@@ -90,12 +90,12 @@ TEST_CASE("storage: names are listed in order, renamed over others, and removed"
 TEST_CASE("storage: what cannot be done is refused with the name") {
   on_each([](checkpoint::Storage& storage) {
     storage.make("f");
-    put(storage, "f/short", "abc");
+    put_text(storage, "f/short", "abc");
     std::string part(3, ' ');
     const auto into = std::as_writable_bytes(std::span(part));
     CHECK_THROWS_WITH(storage.read("f/short", 1, into), contains("f/short"));
     CHECK_THROWS_WITH(storage.read("f/none", 0, into), contains("f/none"));
-    CHECK_THROWS_WITH(put(storage, "g/file", "x"), contains("g"));
+    CHECK_THROWS_WITH(put_text(storage, "g/file", "x"), contains("g"));
     CHECK_THROWS_WITH(storage.sync("f/none"), contains("f/none"));
     CHECK_THROWS_WITH(storage.rename("f/none", "f/a"), contains("f/none"));
     CHECK_THROWS_WITH(checkpoint::read_text(storage, "f/short", 2), contains("2 at most are read"));
@@ -108,9 +108,9 @@ TEST_CASE("memory storage: it stops at any call, and a write that stops is half 
   storage.make("f");
   CHECK(storage.calls() == 1);
   storage.stop_after(1);
-  put(storage, "f/a", "1234");
-  CHECK_THROWS_WITH(put(storage, "f/b", "1234"), contains("f/b: the storage has stopped"));
-  CHECK_THROWS_AS(put(storage, "f/c", "1234"), CheckpointError);
+  put_text(storage, "f/a", "1234");
+  CHECK_THROWS_WITH(put_text(storage, "f/b", "1234"), contains("f/b: the storage has stopped"));
+  CHECK_THROWS_AS(put_text(storage, "f/c", "1234"), CheckpointError);
   CHECK_THROWS_AS(storage.list("f"), CheckpointError);
   storage.start_again();
   CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b"});
@@ -123,13 +123,13 @@ TEST_CASE("memory storage: a power cut takes what was not synced, names or bytes
     MemoryStorage storage;
     storage.make("f");
     storage.sync("");
-    put(storage, "f/a", "old");
+    put_text(storage, "f/a", "old");
     storage.sync("f/a");
     storage.sync("f");
-    put(storage, "f/a", "new");
-    put(storage, "f/b", "b");
+    put_text(storage, "f/a", "new");
+    put_text(storage, "f/b", "b");
     storage.sync("f/b");
-    put(storage, "f/c", "c");
+    put_text(storage, "f/c", "c");
     storage.rename("f/b", "f/d");
     storage.start_again(cut);
     const bool keeps_names = cut == PowerCut::loses_bytes;

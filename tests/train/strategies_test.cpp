@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/file.hpp"
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/train/loop.hpp"
 #include "engine/train/save.hpp"
