@@ -14,6 +14,7 @@
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/nn/model_spec.hpp"
+#include "engine/parallel/expert/expert_layers.hpp"
 
 namespace {
 
@@ -71,6 +72,21 @@ std::unique_ptr<data::Tokenizer> tokenizer_of(const std::filesystem::path& check
   return data::read_tokenizer({std::istreambuf_iterator<char>(file), {}});
 }
 
+// Gives the model layers that route. A text has few tokens at a time, so none of them is dropped.
+void complete_mixture(nn::ModelSpec& spec, const std::filesystem::path& folder) {
+  nn::MixtureOptions& mixture = spec.gpt.mixture;
+  if (mixture.router == nn::Router::experts) {
+    throw UsageError(text("the experts of the model in ", folder.string(),
+                          " choose their tokens, and to choose they must see later ones, which a "
+                          "text that is being written does not have; train one with --router "
+                          "tokens"));
+  }
+  mixture.capacity = expert_parallel::no_capacity;
+  spec.layers = std::make_shared<expert_parallel::ExpertLayers>(
+      expert_parallel::ExpertRanks{}, std::make_shared<nn::LayerMaker>(),
+      expert_parallel::ExpertModel{.blocks = spec.gpt.layers, .experts = mixture.experts});
+}
+
 int run(int argc, const char* const* argv) {
   const Options options = declared();
   const Arguments arguments = options.parse(argc, argv);
@@ -90,6 +106,7 @@ int run(int argc, const char* const* argv) {
   nn::ModelSpec spec;
   read_checkpoint(folder, [&] { spec = nn::spec_of(checkpoint::model_metadata(folder)); });
   const auto tokenizer = tokenizer_of(folder);
+  if (spec.gpt.mixture.experts > 0) complete_mixture(spec, folder);
   const apps::Computing computing(arguments);
   const auto model = nn::make_model(spec, computing.device(), 0);
   read_checkpoint(folder, [&] { checkpoint::load_model(folder, *model); });

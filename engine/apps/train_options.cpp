@@ -119,6 +119,38 @@ Datasets open_shapes(const Arguments& arguments) {
   return {"shapes", shapes(), shapes(), nullptr};
 }
 
+// The experts of each block; none of a model without them, or where no way declares them.
+nn::MixtureOptions mixture_of(const Arguments& arguments) {
+  nn::MixtureOptions mixture;
+  if (!arguments.declared("experts") || !arguments.given("experts")) return mixture;
+  mixture.experts = arguments.integer("experts", 1);
+  if (mixture.experts > 65'536) {
+    throw UsageError(text("--experts ", mixture.experts, " is more than 65,536"));
+  }
+  mixture.top_k = arguments.integer("top-k", 1);
+  if (mixture.top_k > mixture.experts) {
+    throw UsageError(text("--top-k ", mixture.top_k, " is more than the ",
+                          counted(mixture.experts, "expert"),
+                          " of a block, and a token chooses each at most once; pass --top-k ",
+                          mixture.experts, " or less"));
+  }
+  if (arguments.has("--capacity")) {
+    mixture.capacity = arguments.number("capacity", 0);
+    if (mixture.capacity == 0) {
+      throw UsageError(
+          "--capacity 0 leaves no expert a slot; pass a number above 0, such as 1.25, "
+          "or none");
+    }
+  }
+  mixture.router = arguments.has("--router experts") ? nn::Router::experts : nn::Router::tokens;
+  mixture.aux_loss = arguments.number("aux-loss", 0);
+  if (mixture.aux_loss >= 1) {
+    throw UsageError(text("--aux-loss ", arguments.get("aux-loss"),
+                          " would outweigh the model's loss; pass a fraction, such as 0.01"));
+  }
+  return mixture;
+}
+
 }  // namespace
 
 Datasets open_datasets(const Arguments& arguments) {
@@ -161,7 +193,8 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
               .vocabulary = dataset.classes(),
               .head = arguments.flag("untied") ? nn::OutputHead::untied : nn::OutputHead::tied,
               .dropout = arguments.number("dropout", 0),
-              .keep = arguments.flag("recompute") ? nn::Keep::block_inputs : nn::Keep::activations};
+              .keep = arguments.flag("recompute") ? nn::Keep::block_inputs : nn::Keep::activations,
+              .mixture = mixture_of(arguments)};
   for (const char* size : {"layers", "width", "heads"}) {
     if (arguments.integer(size, 1) > 65'536) {
       throw UsageError(text("--", size, " ", arguments.get(size), " is more than 65,536"));

@@ -104,14 +104,27 @@ struct NamesAtTheEnd {
   }
 };
 
+// The parameters of experts by which a token is not computed, on average.
+double idle_parameters(const nn::GptOptions& gpt) {
+  const nn::MixtureOptions& mixture = gpt.mixture;
+  if (mixture.experts == 0) return 0;
+  const auto experts = static_cast<double>(mixture.experts);
+  const bool tokens_choose = mixture.router == nn::Router::tokens;
+  const double of_token =
+      tokens_choose ? static_cast<double>(mixture.top_k) : std::min(mixture.capacity, experts);
+  const auto width = static_cast<double>(gpt.width), layers = static_cast<double>(gpt.layers);
+  return (experts - of_token) * layers * (8 * width * width + 5 * width);
+}
+
 // FLOPs of a step that the model asks for, recomputation not counted: 6 a parameter and token, and
 // 12·T·C a layer and token for attention over T tokens [PALM22] appendix B.
 double model_flops(const nn::ModelSpec& spec, std::int64_t parameters, double samples) {
   const auto p = static_cast<double>(parameters);
   if (spec.kind == nn::ModelKind::mlp) return 6 * p * samples;
+  const double computing = p - idle_parameters(spec.gpt);
   const auto length = static_cast<double>(spec.gpt.sequence);
   const double attention = 12 * length * static_cast<double>(spec.gpt.width * spec.gpt.layers);
-  return (6 * p + attention) * length * samples;
+  return (6 * computing + attention) * length * samples;
 }
 
 void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelSpec& spec,
@@ -135,6 +148,11 @@ void print_report(const Seen& seen, const Arguments& arguments, const nn::ModelS
     if (arguments.given("slow") && ways.trainer().pace() == train::Pace::together) {
       line("lost waiting", waiting_text(seen.last));
     }
+  }
+  if (const double exchange_s = last.exchange.total_s; exchange_s > 0) {
+    line("all-to-all",
+         text(seconds_text(exchange_s), " of experts, ", percent(exchange_s / step_s),
+              " of the step, of which ", seconds_text(last.exchange.exposed_s), " is exposed"));
   }
   const double flops = model_flops(spec, seen.trained.parameters, samples);
   const sim::DeviceModel& device = cluster.device;

@@ -19,8 +19,17 @@ struct Block {
       : ln_1(layers.norm(name + ".ln_1", options.width, made)),
         attn(layers.attention(name + ".attn", options.width, options.heads, deviations, made)),
         ln_2(layers.norm(name + ".ln_2", options.width, made)),
-        mlp(layers.feed_forward(name + ".mlp", options.width, 4 * options.width, deviations,
-                                made)) {}
+        mlp(feed_forward(name + ".mlp", options, deviations, layers, made)) {}
+
+  static std::unique_ptr<Module> feed_forward(const std::string& name, const GptOptions& options,
+                                              const Deviations& deviations,
+                                              const LayerMaker& layers, const Made& made) {
+    const std::int64_t width = options.width, hidden = 4 * width;
+    if (options.mixture.experts == 0) {
+      return layers.feed_forward(name, width, hidden, deviations, made);
+    }
+    return layers.mixture(name, width, hidden, options.mixture, deviations, made);
+  }
 
   // drop(value, k): dropout at the block's k-th place.
   template <typename Drop>
@@ -107,6 +116,7 @@ class BlockUnit final : public Module {
   Value forward(Tape& tape, const Value& x) override {
     // By value: recomputation happens later, for the occasion of this pass.
     const auto body = [this, occasion = occasion_](Tape& on, const Value& in) {
+      block_.mlp->prepare(occasion);
       return block_.forward(on, in, [&](const Value& v, std::uint64_t k) {
         return dropped(on, v, options_, occasion, share_, first_place_ + k);
       });
@@ -184,6 +194,12 @@ std::unique_ptr<Chain> make_gpt_units(const GptOptions& options, DType dtype, De
   }
   LOCKSTEP_CHECK(options.width % options.heads == 0, "make_gpt: ", options.heads,
                  " heads do not divide the width ", options.width);
+  const MixtureOptions& mixture = options.mixture;
+  LOCKSTEP_CHECK(mixture.experts == 0 || (mixture.top_k >= 1 && mixture.top_k <= mixture.experts &&
+                                          mixture.capacity > 0),
+                 "make_gpt: ", mixture.top_k, " of ", mixture.experts,
+                 " experts for a token, with a capacity of ", mixture.capacity,
+                 "; a token chooses 1 to all, and a capacity is above 0");
   check_range(range, unit_count(options));
   const Made made{dtype, device, seed};
   std::vector<Unit> units;

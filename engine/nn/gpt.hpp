@@ -25,11 +25,13 @@ struct GptOptions {
   OutputHead head = OutputHead::tied;
   double dropout = 0;  // after the embeddings, attention and feed-forward layers
   Keep keep = Keep::activations;
+  MixtureOptions mixture{};  // in the place of each block's feed-forward network
 };
 
 // forward: int64 tokens [B, T], T ≤ sequence → logits [B, T, V].
 // Weights are normal with deviation 0.02, those that end a residual branch 0.02 / √(2·L); biases 0,
-// norms 1. 12·L·C² + 13·L·C + (V + T)·C + 2·C parameters, and V·C more for an untied head.
+// norms 1. 12·L·C² + 13·L·C + (V + T)·C + 2·C parameters, and V·C more for an untied head. With a
+// mixture of E experts, (E - 1)·L·(8·C² + 5·C) + L·E·C more.
 //   Throws  ContractError when heads do not divide width, or a size is below 1
 std::unique_ptr<Module> make_gpt(const GptOptions& options, DType dtype, Device& device,
                                  std::uint64_t seed);

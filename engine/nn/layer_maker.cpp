@@ -55,6 +55,17 @@ std::unique_ptr<Module> LayerMaker::feed_forward(const std::string& name, std::i
   return std::make_unique<FeedForward>(name, width, hidden, deviations, made);
 }
 
+std::unique_ptr<Module> LayerMaker::mixture(const std::string& name, std::int64_t width,
+                                            std::int64_t hidden, const MixtureOptions& options,
+                                            const Deviations& deviations, const Made& made) const {
+  std::vector<std::unique_ptr<Module>> experts;
+  for (std::int64_t e = 0; e < options.experts; ++e) {
+    experts.push_back(feed_forward(name_of_expert(name, e), width, hidden, deviations, made));
+  }
+  return std::make_unique<Mixture>(name, width, options, deviations.weights, std::move(experts),
+                                   made);
+}
+
 Parameter LayerMaker::table(const std::string& name, std::int64_t vocabulary, std::int64_t width,
                             double deviation, const Made& made) const {
   return normal_parameter(name, {vocabulary, width}, deviation, made);

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "engine/nn/layers.hpp"
+#include "engine/nn/mixture.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/nn/token_share.hpp"
 #include "engine/tensor/box.hpp"
@@ -21,6 +23,8 @@ struct Holding {
   // The gradient that a backward pass leaves on this rank. A partial one is a term of a sum over
   // the ranks that compute the layer together, each of which holds all of the parameter.
   enum class Gradient : std::uint8_t { complete, partial } gradient = Gradient::complete;
+  // Ranks that share experts hold different ones, and the same of everything else.
+  enum class Kind : std::uint8_t { dense, expert } kind = Kind::dense;
 };
 
 class LayerMaker {
@@ -53,6 +57,14 @@ class LayerMaker {
                                                std::int64_t hidden, const Deviations& deviations,
                                                const Made& made) const;
 
+  // A mixture takes the place of a feed-forward network. This maker's has all experts, and routes
+  // nothing; a maker that routes stands in front of it (engine/parallel/expert).
+  virtual std::unique_ptr<Module> mixture(const std::string& name, std::int64_t width,
+                                          std::int64_t hidden, const MixtureOptions& options,
+                                          const Deviations& deviations, const Made& made) const;
+  // The choices of the routers on this rank since the last call; none: the maker routes nothing.
+  virtual std::optional<Routing> take_routing() const { return {}; }
+
   // The table of a vocabulary, [V, C], and the layers at the two ends of a model, which may share
   // one. It must outlive them.
   virtual Parameter table(const std::string& name, std::int64_t vocabulary, std::int64_t width,
@@ -69,6 +81,55 @@ class LayerMaker {
 
  private:
   Attend attend_ = nullptr;
+};
+
+// A maker that stands in front of another one: its layers are the other's, unless it says
+// otherwise.
+class MakerInFront : public LayerMaker {
+ public:
+  explicit MakerInFront(std::shared_ptr<LayerMaker> inner) : inner_(std::move(inner)) {}
+
+  Holding holding_of(const Parameter& parameter) const override {
+    return inner_->holding_of(parameter);
+  }
+  void sum_partial_gradients(std::span<Parameter* const> parameters) const override {
+    inner_->sum_partial_gradients(parameters);
+  }
+  TokenShare tokens() const override { return inner_->tokens(); }
+  TokenShare labels() const override { return inner_->labels(); }
+  std::unique_ptr<Module> norm(const std::string& name, std::int64_t width,
+                               const Made& made) const override {
+    return inner_->norm(name, width, made);
+  }
+  std::unique_ptr<Module> attention(const std::string& name, std::int64_t width, std::int64_t heads,
+                                    const Deviations& deviations, const Made& made) const override {
+    return inner_->attention(name, width, heads, deviations, made);
+  }
+  std::unique_ptr<Module> feed_forward(const std::string& name, std::int64_t width,
+                                       std::int64_t hidden, const Deviations& deviations,
+                                       const Made& made) const override {
+    return inner_->feed_forward(name, width, hidden, deviations, made);
+  }
+  std::unique_ptr<Module> mixture(const std::string& name, std::int64_t width, std::int64_t hidden,
+                                  const MixtureOptions& options, const Deviations& deviations,
+                                  const Made& made) const override {
+    return inner_->mixture(name, width, hidden, options, deviations, made);
+  }
+  std::optional<Routing> take_routing() const override { return inner_->take_routing(); }
+  Parameter table(const std::string& name, std::int64_t vocabulary, std::int64_t width,
+                  double deviation, const Made& made) const override {
+    return inner_->table(name, vocabulary, width, deviation, made);
+  }
+  std::unique_ptr<Module> embedding(Parameter& table) const override {
+    return inner_->embedding(table);
+  }
+  std::unique_ptr<Module> head(Parameter& table) const override { return inner_->head(table); }
+
+ protected:
+  LayerMaker& inner() const { return *inner_; }
+
+ private:
+  std::shared_ptr<LayerMaker> inner_;
 };
 
 }  // namespace lockstep::nn

@@ -1,6 +1,8 @@
 #include "engine/nn/model_spec.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "engine/nn/mlp.hpp"
@@ -63,6 +65,42 @@ double rate(const std::string& name, const std::string& value) {
   return number;
 }
 
+// Above 0; "none" is infinite.
+double capacity_of(const std::string& value) {
+  if (value == "none") return std::numeric_limits<double>::infinity();
+  double number = 0;
+  const char* end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || at != end || !(number > 0 && number <= size_max)) {
+    refuse("capacity", value, "none, or a number above 0");
+  }
+  return number;
+}
+
+void add_mixture(Metadata& metadata, const MixtureOptions& mixture) {
+  metadata.insert({{"experts", text(mixture.experts)},
+                   {"top_k", text(mixture.top_k)},
+                   {"capacity", std::isinf(mixture.capacity) ? "none" : shortest(mixture.capacity)},
+                   {"router", mixture.router == Router::tokens ? "tokens" : "experts"},
+                   {"aux_loss", shortest(mixture.aux_loss)}});
+}
+
+MixtureOptions mixture_of(const Metadata& metadata) {
+  MixtureOptions mixture;
+  if (!metadata.contains("experts")) return mixture;
+  mixture.experts = integer("experts", found(metadata, "experts"));
+  mixture.top_k = integer("top_k", found(metadata, "top_k"));
+  if (mixture.top_k > mixture.experts) {
+    refuse("top_k", text(mixture.top_k), "at most the number of experts");
+  }
+  mixture.capacity = capacity_of(found(metadata, "capacity"));
+  const std::string& router = found(metadata, "router");
+  if (router != "tokens" && router != "experts") refuse("router", router, "tokens or experts");
+  mixture.router = router == "tokens" ? Router::tokens : Router::experts;
+  mixture.aux_loss = rate("aux_loss", found(metadata, "aux_loss"));
+  return mixture;
+}
+
 }  // namespace
 
 std::int64_t unit_count(const ModelSpec& spec) {
@@ -102,6 +140,7 @@ Metadata metadata_of(const ModelSpec& spec) {
                    {"vocabulary", text(spec.gpt.vocabulary)},
                    {"head", spec.gpt.head == OutputHead::tied ? "tied" : "untied"},
                    {"dropout", shortest(spec.gpt.dropout)}});
+  if (spec.gpt.mixture.experts > 0) add_mixture(metadata, spec.gpt.mixture);
   return metadata;
 }
 
@@ -126,6 +165,7 @@ ModelSpec spec_of(const Metadata& metadata) {
   const std::string& head = found(metadata, "head");
   if (head != "tied" && head != "untied") refuse("head", head, "tied or untied");
   spec.gpt.head = head == "tied" ? OutputHead::tied : OutputHead::untied;
+  spec.gpt.mixture = mixture_of(metadata);
   return spec;
 }
 

@@ -28,14 +28,16 @@ void ChosenWays::check(const Arguments& arguments, const nn::ModelSpec& model, i
   for (const OfAxis& way : layers_) way.maker->check(arguments, model, layer_copies);
 }
 
+// Ranks that share experts read other samples.
 int ChosenWays::shares(const Arguments& arguments, int ranks) const {
-  return trainer_->shares(arguments, ranks_without_axes(ranks));
+  const int ep = axes_of(arguments, ways_, ranks).ep;
+  return trainer_->shares(arguments, ranks_without_axes(ranks) * ep);
 }
 
 int ChosenWays::ranks_without_axes(int ranks) const {
   if (ranks % ranks_of_axes_ != 0) {
     throw UsageError(text(counted(ranks, "rank"), " cannot be cut into groups of ", ranks_of_axes_,
-                          ", which read the same samples; pass --ranks ",
+                          ", which share layers; pass --ranks ",
                           (ranks + ranks_of_axes_ - 1) / ranks_of_axes_ * ranks_of_axes_));
   }
   return ranks / static_cast<int>(ranks_of_axes_);

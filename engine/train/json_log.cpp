@@ -42,6 +42,18 @@ void add(Json& line, const std::optional<StageTimes>& stages) {
   line["bubble"] = stages->bubble_of_total();
 }
 
+void add(Json& line, const std::optional<nn::Routing>& routing) {
+  if (!routing) return;
+  line["aux_loss"] = routing->aux_loss;
+  line["choices"] = routing->choices;
+  line["dropped"] = routing->dropped;
+  Json blocks = Json::array();
+  for (auto at = routing->load.begin(); at != routing->load.end(); at += routing->experts) {
+    blocks.push_back(std::vector<double>(at, at + routing->experts));
+  }
+  line["expert_load"] = blocks;
+}
+
 }  // namespace
 
 JsonLog::JsonLog(const std::string& path, const RunDescription& run, LogFile begin)
@@ -87,6 +99,11 @@ void JsonLog::on_step(const StepReport& report) {
   add(line, report.communication);
   add(line, report.stages);
   add(line, report.host);
+  if (report.exchange.total_s > 0) {
+    line["exchange_s"] = report.exchange.total_s;
+    line["exchange_exposed_s"] = report.exchange.exposed_s;
+  }
+  add(line, report.routing);
   if (report.staleness) line["staleness"] = *report.staleness;
   if (report.wall_seconds) line["wall_seconds"] = *report.wall_seconds;
   put(line.dump());

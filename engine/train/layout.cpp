@@ -17,6 +17,15 @@ Tensor held(const Tensor& value, const Boxes& boxes) {
 // The axes along which ranks hold the same of a parameter that each has whole.
 constexpr mesh::AxisSet of_whole{mesh::Axis::tp, mesh::Axis::cp, mesh::Axis::ep, mesh::Axis::dp};
 
+// The same of what a rank holds by its maker. Ranks along tp have the same unless it is cut, and
+// those along ep unless it is an expert's.
+mesh::AxisSet copies_of(const nn::Holding& held, const Shape& whole) {
+  mesh::AxisSet copies{mesh::Axis::cp, mesh::Axis::dp};
+  if (is_whole(held.boxes, whole)) copies.add(mesh::Axis::tp);
+  if (held.kind == nn::Holding::Kind::dense) copies.add(mesh::Axis::ep);
+  return copies;
+}
+
 }  // namespace
 
 Layout::Layout(std::span<Parameter* const> parameters) {
@@ -30,8 +39,7 @@ Layout::Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& lay
   for (const Parameter* parameter : parameters) {
     const Shape& shape = parameter->whole_shape();
     nn::Holding held = layers.holding_of(*parameter);
-    mesh::GradientKind gradient{.copies = of_whole};
-    if (!lockstep::is_whole(held.boxes, shape)) gradient.copies = mesh::data_axes;
+    mesh::GradientKind gradient{.copies = copies_of(held, shape)};
     if (held.gradient == nn::Holding::Gradient::partial) gradient.partial = {mesh::Axis::tp};
     places_.push_back({parameter->name, shape, std::move(held.boxes), gradient});
   }
@@ -59,6 +67,14 @@ std::vector<mesh::GradientKind> Layout::gradients() const {
   std::vector<mesh::GradientKind> all;
   for (const ParameterPlace& place : places_) all.push_back(place.gradient);
   return all;
+}
+
+std::vector<Parameter*> Layout::of_experts(std::span<Parameter* const> parameters) const {
+  std::vector<Parameter*> experts;
+  for (Parameter* parameter : parameters) {
+    if (!of(parameter->name).gradient.copies.has(mesh::Axis::ep)) experts.push_back(parameter);
+  }
+  return experts;
 }
 
 std::vector<Parameter*> Layout::summed_over_tp(std::span<Parameter* const> parameters,

@@ -34,7 +34,7 @@ class Layout {
   Layout() = default;
   // Whole on every rank that has them, which are copies along all axes but pp.
   explicit Layout(std::span<Parameter* const> parameters);
-  // As the layers' maker says: what it cuts differs along tp.
+  // As the layers' maker says: what it cuts differs along tp, and experts along ep.
   Layout(std::span<Parameter* const> parameters, const nn::LayerMaker& layers);
   // In the order of the parameters; names are unique.
   explicit Layout(std::vector<ParameterPlace> places) : places_(std::move(places)) {}
@@ -48,6 +48,8 @@ class Layout {
   // "h.0.ln_1.weight.exp_avg" is of "h.0.ln_1.weight".
   const ParameterPlace* owner_of(std::string_view state) const;
   std::vector<mesh::GradientKind> gradients() const;
+  // Picks the parameters of experts that not all replicas hold.
+  std::vector<Parameter*> of_experts(std::span<Parameter* const> parameters) const;
   // Picks the parameters or shards whose gradient is summed over tp (train_3d.hpp).
   std::vector<Parameter*> summed_over_tp(std::span<Parameter* const> parameters,
                                          const mesh::AxisSizes& sizes) const;

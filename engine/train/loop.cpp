@@ -214,6 +214,11 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
         all.span_s += cost.stages->span_s;
         summary.stages = all;
       }
+      if (cost.routing) {
+        const nn::Routing before = std::exchange(summary.routing, *cost.routing);
+        summary.routing.choices += before.choices;
+        summary.routing.dropped += before.dropped;
+      }
       ++at.step;
       if (options.told_to_stop && at.step < steps) {
         summary.stopped_by = largest_of(group, options.told_to_stop(), device.host());
@@ -225,7 +230,7 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       for (Observer* observer : observers) {
         observer->on_step({at.step, steps, epoch + 1, loss, static_cast<double>(samples) / seconds,
                            run.seconds(), cost.bytes_sent, cost.communication, run.wall_seconds(),
-                           cost.staleness, cost.stages, cost.host});
+                           cost.staleness, cost.stages, cost.host, cost.exchange, cost.routing});
       }
       const bool last = at.step == steps;
       if (last) strategy.settle();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/collectives/communication.hpp"
+#include "engine/nn/mixture.hpp"
 #include "engine/tensor/host_memory.hpp"
 #include "engine/train/agreement.hpp"
 
@@ -36,6 +37,8 @@ struct StepReport {
   std::optional<std::int64_t> staleness = std::nullopt;  // as in a strategy's Cost
   std::optional<StageTimes> stages = std::nullopt;       // of a pipeline
   std::optional<HostCopies> host = std::nullopt;         // where state is offloaded
+  collectives::Communication exchange{};                 // as in a strategy's Cost
+  std::optional<nn::Routing> routing = std::nullopt;     // of all ranks, where there are experts
 };
 
 // Figures of a run whose workers go at their own pace; empty for any other.
@@ -67,6 +70,8 @@ struct Summary {
   // The times of a pipeline's stages, over all steps but the first, which makes what later ones
   // find.
   std::optional<StageTimes> stages = std::nullopt;
+  // Choices and drops in all steps, loads in the last one; of 0 experts where there are none.
+  nn::Routing routing{};
 };
 
 class Observer {

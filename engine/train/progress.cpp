@@ -51,6 +51,18 @@ std::string about_replicas(const Agreement& agreement) {
   return text("the ", ranks, " replicas are equal bit for bit");
 }
 
+// "8 experts: in the last step, the fullest of a block had 1.42 times the mean; 3.1 % of all
+// choices were dropped"
+std::string about_experts(const nn::Routing& routing) {
+  const double dropped = routing.choices > 0 ? 100 * routing.dropped / routing.choices : 0;
+  std::string told =
+      text(counted(routing.experts, "expert"), ": in the last step, the fullest of a block had ",
+           fixed(routing.imbalance(), 2), " times the mean; ", fixed(dropped, 1),
+           " % of all choices were dropped");
+  if (routing.aux_loss > 0) told += text("; aux loss ", fixed(routing.aux_loss, 4));
+  return told;
+}
+
 // "staleness of 96 pushes: 0 of 12, 1 of 40, 2 of 44; the mean is 1.3"
 std::string about_staleness(const std::vector<std::int64_t>& histogram) {
   std::int64_t pushes = 0, sum = 0;
@@ -79,6 +91,9 @@ void Progress::on_step(const StepReport& report) {
   if (terminal) out_ << clear_line << bar(report.step, report.steps) << " ";
   out_ << "step " << report.step << "/" << report.steps;
   if (!std::isnan(report.loss)) out_ << "  loss " << fixed(smooth_loss_, 4);
+  if (report.routing && report.routing->aux_loss > 0) {
+    out_ << "  aux loss " << fixed(report.routing->aux_loss, 4);
+  }
   if (rates_ == Rates::shown) out_ << "  " << grouped(smooth_rate_) << " samples/s";
   out_ << (terminal ? "" : "\n") << std::flush;
 }
@@ -109,6 +124,7 @@ void Progress::on_end(const Summary& summary) {
          << " % of their time (the bubble; " << fixed(100 * summary.stages->bubble_of_ideal(), 1)
          << " % of the time that they computed)\n";
   }
+  if (summary.routing.experts > 0) out_ << about_experts(summary.routing) << "\n";
   const Asynchrony& asynchrony = summary.asynchrony;
   if (!asynchrony.staleness.empty()) out_ << about_staleness(asynchrony.staleness) << "\n";
   for (const std::string& sentence : asynchrony.lost) out_ << sentence << "\n";

@@ -59,6 +59,8 @@ struct Cost {
   std::optional<std::int64_t> staleness = std::nullopt;
   std::optional<StageTimes> stages = std::nullopt;  // the same on every trainer
   std::optional<HostCopies> host = std::nullopt;    // where state is offloaded to the host
+  collectives::Communication exchange{};  // of ranks that share experts; in `communication`, too
+  std::optional<nn::Routing> routing = std::nullopt;  // of all ranks, where there are experts
 };
 
 // The model and optimizer of a run, as values. From them, a strategy makes what its rank holds.

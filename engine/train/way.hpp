@@ -51,6 +51,7 @@ struct Way {
   // A run has this way when the option is not what it is by default. Of an axis, the option is its
   // size, 1 by default. Empty: the way that a run has when no other is chosen.
   std::string option{};
+  std::string also{};  // an option with which a run has this way, too; of an axis, then of size 1
   std::optional<mesh::Axis> axis = std::nullopt;
   std::function<void(Options&)> declare = nullptr;  // its section, with defaults
   std::vector<Refusal> refuses{};
@@ -62,7 +63,10 @@ struct Way {
   enum class Built : std::uint8_t { always, when_asked } built = Built::when_asked;
 
   bool chosen(const Arguments& arguments) const {
-    return !option.empty() && arguments.has("--" + option);
+    const auto has = [&](const std::string& one) {
+      return !one.empty() && arguments.has("--" + one);
+    };
+    return has(option) || has(also);
   }
 };
 

@@ -7,14 +7,15 @@
 namespace lockstep::grader {
 
 int ExerciseKills::kills_of(std::size_t check) const {
-  return static_cast<int>(std::count_if(mutants.begin(), mutants.end(),
-                                        [&](const MutantRow& m) { return m.fails[check]; }));
+  return static_cast<int>(std::count_if(mutants.begin(), mutants.end(), [&](const MutantRow& m) {
+    return m.marks[check] == Mark::fails;
+  }));
 }
 
 int ExerciseKills::first_kills_of(std::size_t check) const {
   const auto at = static_cast<std::ptrdiff_t>(check);
   return static_cast<int>(std::ranges::count_if(mutants, [&](const MutantRow& m) {
-    return std::find(m.fails.begin(), m.fails.end(), true) - m.fails.begin() == at;
+    return std::ranges::find(m.marks, Mark::fails) - m.marks.begin() == at;
   }));
 }
 
@@ -33,7 +34,7 @@ KillTotals totals_of(const std::vector<ExerciseKills>& all) {
     for (const SentenceRow& s : kills.sentences) t.unchecked += s.unchecked.empty() ? 0 : 1;
     t.sentences += static_cast<int>(kills.sentences.size());
     for (const MutantRow& m : kills.mutants) {
-      t.killed += std::find(m.fails.begin(), m.fails.end(), true) != m.fails.end();
+      t.killed += std::ranges::find(m.marks, Mark::fails) != m.marks.end();
     }
   }
   return t;

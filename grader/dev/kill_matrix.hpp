@@ -1,6 +1,7 @@
-// The kill matrix: which check rejects which mutant, when every check is run on every mutant. A
-// proof sees it. A proof that held is remembered with its matrix (proof_memory.hpp), as text that
-// is read back here; no matrix is kept in the tree.
+// The kill matrix: which check rejects which mutant, when every check of values is run on every
+// mutant, and every check of costs on those whose values are right. A proof sees it. A proof that
+// held is remembered with its matrix (proof_memory.hpp), as text that is read back here; no matrix
+// is kept in the tree.
 #pragma once
 
 #include <string>
@@ -9,10 +10,13 @@
 
 namespace lockstep::grader {
 
+// What a check says of a part. not_asked: it is one of costs, and the values are wrong.
+enum class Mark : unsigned char { holds, fails, not_asked };
+
 struct MutantRow {
   std::string name;            // "tail_lost"
   std::string verdict, cause;  // what a student with this answer would read
-  std::vector<bool> fails;     // by check, in the order of the exam
+  std::vector<Mark> marks;     // by check, in the order of the exam
 
   bool operator==(const MutantRow&) const = default;
 };
@@ -40,8 +44,8 @@ struct ExerciseKills {
   std::vector<std::string> checks;  // sentences; a quiz's questions
   std::vector<MutantRow> mutants;
   std::vector<std::string> alternatives;  // names of those that passed
-  // For each check, true if it fails the part that returns at once; empty if that does not compile.
-  std::vector<bool> fails_nothing_done;
+  // Of the part that returns at once, by check; empty if that does not compile.
+  std::vector<Mark> nothing_done;
   // A quiz has neither.
   std::vector<SituationRow> situations{};
   std::vector<SentenceRow> sentences{};

@@ -10,7 +10,7 @@
 namespace lockstep::grader {
 namespace {
 
-constexpr std::string_view fails_mark = "●", holds_mark = "·";
+constexpr std::string_view fails_mark = "●", holds_mark = "·", not_asked_mark = "";
 constexpr std::string_view no_check = "none: ";
 constexpr std::string_view kills_heading = "# Kills of ", accepted = "Accepted: ";
 const std::string nothing_done = "*returns at once*";
@@ -29,6 +29,15 @@ std::string row_of(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) row += " " + cell + " |";
   return row + "\n";
+}
+
+std::string_view written(Mark mark) {
+  if (mark == Mark::not_asked) return not_asked_mark;
+  return mark == Mark::fails ? fails_mark : holds_mark;
+}
+Mark mark_in(std::string_view cell) {
+  if (cell == not_asked_mark) return Mark::not_asked;
+  return cell == fails_mark ? Mark::fails : Mark::holds;
 }
 
 // The cells of a row; a bar inside a cell is written \|.
@@ -80,13 +89,13 @@ std::string mutants_table(const ExerciseKills& kills) {
     line += ":-:|";
   }
   std::string table = row_of(head) + line + "\n";
-  const auto add = [&table](std::vector<std::string> cells, const std::vector<bool>& all) {
-    for (const bool fails : all) cells.emplace_back(fails ? fails_mark : holds_mark);
+  const auto add = [&table](std::vector<std::string> cells, const std::vector<Mark>& all) {
+    for (const Mark mark : all) cells.emplace_back(written(mark));
     table += row_of(cells);
   };
-  if (!kills.fails_nothing_done.empty()) add({nothing_done, "", ""}, kills.fails_nothing_done);
+  if (!kills.nothing_done.empty()) add({nothing_done, "", ""}, kills.nothing_done);
   for (const MutantRow& mutant : kills.mutants) {
-    add({spoken(mutant.name), mutant.verdict, spoken(mutant.cause)}, mutant.fails);
+    add({spoken(mutant.name), mutant.verdict, spoken(mutant.cause)}, mutant.marks);
   }
   return table;
 }
@@ -214,12 +223,12 @@ class Reader {
 
   void take_mutant(const std::vector<std::string>& cells) {
     if (cells.size() != kills_.checks.size() + 3) fail();
-    std::vector<bool> fails;
-    for (std::size_t i = 3; i < cells.size(); ++i) fails.push_back(cells[i] == fails_mark);
+    std::vector<Mark> marks;
+    for (std::size_t i = 3; i < cells.size(); ++i) marks.push_back(mark_in(cells[i]));
     if (cells[0] == nothing_done) {
-      kills_.fails_nothing_done = std::move(fails);
+      kills_.nothing_done = std::move(marks);
     } else {
-      kills_.mutants.push_back({written(cells[0]), cells[1], written(cells[2]), fails});
+      kills_.mutants.push_back({written(cells[0]), cells[1], written(cells[2]), marks});
     }
   }
 
@@ -267,7 +276,9 @@ class Reader {
 
 std::string kills_text(const ExerciseKills& kills) {
   return text(kills_heading, kills.handle,
-              "\n\nWhich check fails (●) which mutant. Every check runs on every mutant.\n\n",
+              "\n\nWhich check fails (●) which mutant. Every check of values runs on every mutant, "
+              "and those "
+              "of costs on those whose values are right.\n\n",
               tables_of(kills));
 }
 
@@ -282,9 +293,13 @@ std::string kill_page(const std::vector<ExerciseKills>& all,
       "**\n\n"
       "A check that rejects no wrong answer proves nothing. So every exercise has *mutants*, wrong "
       "answers\nthat a student might write, and *alternatives*, right answers that differ from the "
-      "reference. Every\ncheck ran on every mutant, even after another check had failed. ● means "
-      "that the check fails and\n*kills* the mutant; · means that it holds. Verdict and cause are "
-      "what a student would read.\n*First* counts the mutants that a check is the first to kill:\n",
+      "reference. Every\ncheck of values ran on every mutant, even after another one had failed; a "
+      "check of costs, such as\nmessages or memory, ran on those whose values are right, since the "
+      "costs of a wrong answer prove\nnothing. ● means that the check fails and *kills* the "
+      "mutant, "
+      "· that it holds; without a mark, it\ndid not run. Verdict and cause are what a student "
+      "would "
+      "read.\n*First* counts the mutants that a check is the first to kill:\n",
       totals.checks_first, " of the ", totals.checks,
       " checks are the first for at least one. The first row, if present, is not a mutant\nbut the "
       "part with an empty body, made from the stub. Mutants are in `tests/exercises/`. The proof "

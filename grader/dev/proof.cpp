@@ -37,6 +37,11 @@ std::string with_throws_replaced(std::string stub, const std::string& instead) {
   return stub;
 }
 
+Mark mark_of(const CheckReport& check) {
+  if (check.skipped) return Mark::not_asked;
+  return check.verdict == Verdict::pass ? Mark::holds : Mark::fails;
+}
+
 class Prover {
  public:
   Prover(const Lab& lab, const Exercise& exercise, std::function<void()> judged)
@@ -54,7 +59,7 @@ class Prover {
     expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
     look_at_what_is_asked();
-    options_.battery = Battery::whole;
+    options_.battery = Battery::kills;
     reject_nothing_done();
     int mutants = 0, alternatives = 0;
     for (const Mutant& mutant : mutants_) mutants += reject(mutant);
@@ -129,7 +134,7 @@ class Prover {
     return std::ranges::any_of(proof_.kills.mutants, [&](MutantRow& row) {
       judge_alone(file_of(row.name));
       row = row_of(row.name);
-      return static_cast<bool>(row.fails[check]);
+      return row.marks[check] == Mark::fails;
     });
   }
 
@@ -148,7 +153,7 @@ class Prover {
       if (report_.verdict == Verdict::compile_error) continue;
       if (report_.verdict == Verdict::pass) complain("an empty body passes");
       for (const CheckReport& check : report_.checks) {
-        proof_.kills.fails_nothing_done.push_back(check.verdict != Verdict::pass);
+        proof_.kills.nothing_done.push_back(mark_of(check));
       }
       return;
     }
@@ -164,11 +169,9 @@ class Prover {
 
   MutantRow row_of(const std::string& mutant) const {
     MutantRow row{mutant, std::string(name_of(report_.verdict)), report_.cause, {}};
-    row.fails.assign(proof_.kills.checks.size(), false);
-    if (report_.checks.size() == row.fails.size()) {  // else it was not even built
-      for (std::size_t c = 0; c < row.fails.size(); ++c) {
-        row.fails[c] = report_.checks[c].verdict != Verdict::pass;
-      }
+    row.marks.assign(proof_.kills.checks.size(), Mark::not_asked);
+    if (report_.checks.size() == row.marks.size()) {  // else it was not even built
+      std::ranges::transform(report_.checks, row.marks.begin(), mark_of);
     }
     return row;
   }

@@ -92,9 +92,10 @@ class QuizProver {
       MutantRow row{
           text(id, "_", ++number), std::string(name_of(report_.verdict)), report_.cause, {}};
       for (const CheckReport& check : report_.checks) {
-        row.fails.push_back(check.verdict == Verdict::wrong_answer);
+        row.marks.push_back(check.verdict == Verdict::wrong_answer ? Mark::fails : Mark::holds);
       }
-      const bool alone = std::ranges::count(row.fails, true) == 1 && row.fails.at(at);
+      const bool alone =
+          std::ranges::count(row.marks, Mark::fails) == 1 && row.marks.at(at) == Mark::fails;
       const bool says = report_.checks.at(at).message.find(wrong.says) != std::string::npos;
       if (alone && says) {
         ++rejected_;

@@ -79,9 +79,11 @@ VersionPlayers::VersionPlayers(const Lab& lab, const Exercise& exercise, fs::pat
       scratch_(std::move(scratch)),
       recipe_(recipe_for(read_recipe(lab.places.recipe(exercise)), PlayerKind::usual)) {
   fs::create_directories(scratch_);
-  reference_ = build_player(lab.places, exercise, lab.places.solution(exercise),
-                            read_text(lab.places.solution(exercise)), scratch_ / "reference.player",
-                            openly(lab.places));
+  const fs::path solution = lab.places.solution(exercise), object = scratch_ / "reference.o";
+  reference_ = compile_student(lab.places, recipe_, exercise, solution, object, Paint::plain);
+  if (!reference_.cause.empty()) return;
+  reference_ = link_player(lab.places, recipe_, lab.places.shown(solution), object,
+                           scratch_ / "reference.player");
   if (!reference_.cause.empty()) return;
   for (const Symbol& symbol : symbols_of(reference_.object)) {
     const bool asked_for =

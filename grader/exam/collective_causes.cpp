@@ -1,6 +1,7 @@
 #include "grader/exam/collective_causes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,19 +12,63 @@
 namespace lockstep::grader {
 namespace {
 
-// The origin of a value that is in some rank's input: "element 3 of rank 2's data".
-std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
+// The place of a value in some rank's input.
+struct Origin {
+  std::size_t call = 0;
+  int rank = 0;
+  std::string text;  // "element 3 of rank 2's data"
+};
+std::optional<Origin> found_origin(const std::vector<Scene>& calls, std::size_t call,
+                                   double value) {
   for (std::size_t c = 0; c < calls.size(); ++c) {
     for (std::size_t rank = 0; rank < calls[c].ranks.size(); ++rank) {
       for (const Holding& held : calls[c].ranks[rank]) {
         const auto at = std::find(held.before.begin(), held.before.end(), value);
         if (at == held.before.end()) continue;
-        return text("element ", at - held.before.begin(), " of rank ", rank, "'s ", held.name,
-                    c == call ? "" : text(", from call ", c + 1));
+        return Origin{c, static_cast<int>(rank),
+                      text("element ", at - held.before.begin(), " of rank ", rank, "'s ",
+                           held.name, c == call ? "" : text(", from call ", c + 1))};
       }
     }
   }
-  return {};
+  return std::nullopt;
+}
+std::string origin_of(const std::vector<Scene>& calls, std::size_t call, double value) {
+  const auto origin = found_origin(calls, call, value);
+  return origin ? origin->text : std::string();
+}
+
+// Data that was passed on between neighbours: it comes from the other side, or is one rank's own
+// again and again. Told only if it is so of every wrong element.
+std::optional<Cause> cause_by_neighbours(const std::vector<Scene>& calls, std::size_t call,
+                                         int rank, const Holding& held,
+                                         std::span<const double> seen) {
+  const int n = static_cast<int>(calls[call].ranks.size());
+  bool mirrored = n > 2, again = n > 2;
+  std::optional<int> sender;
+  std::vector<int> right_ranks;  // of the elements that are right
+  for (std::size_t e = 0; e < seen.size(); ++e) {
+    const auto wanted = found_origin(calls, call, held.after[e]);
+    const auto came = found_origin(calls, call, seen[e]);
+    if (!wanted || !came || came->call != call) return std::nullopt;
+    if (seen[e] == held.after[e]) {
+      right_ranks.push_back(came->rank);
+      continue;
+    }
+    mirrored &= came->rank != rank && (came->rank + wanted->rank - 2 * rank) % n == 0;
+    again &= came->rank == sender.value_or(came->rank) && came->rank != rank;
+    sender = came->rank;
+  }
+  if (!sender) return std::nullopt;
+  if (again && std::ranges::find(right_ranks, *sender) != right_ranks.end()) {
+    return Cause{"sent_again", text("what stands here is rank ", *sender,
+                                    "'s own again: in each step, a rank "
+                                    "passes on what it received in the step before")};
+  }
+  if (!mirrored) return std::nullopt;
+  return Cause{"other_side", text("it came from the other side, rank ", *sender,
+                                  ": data that travels to the "
+                                  "right, to rank r + 1, comes from the left, rank r - 1")};
 }
 
 // The stretch of some rank's input that a buffer holds whole: "elements 4 to 7 of rank 2's all".
@@ -113,6 +158,16 @@ Cause likely_cause_of_operator(const Sums& sums, std::size_t first, std::span<co
                            "each rank's value exactly once")};
 }
 
+// If an element is what one rank brought to it, and no sum.
+std::string alone_here(const Sums& sums, std::size_t e, double seen) {
+  for (std::size_t rank = 0; rank < sums.inputs.size() && sums.inputs.size() > 1; ++rank) {
+    if (sums.inputs[rank][e] != seen) continue;
+    return text("; rank ", rank,
+                "'s own value stands here alone: nothing was added to it, or it replaced the sum");
+  }
+  return {};
+}
+
 // The likely cause of a reduction as a whole, which says more than one element of it.
 std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                          std::span<const double> seen, std::size_t at) {
@@ -165,8 +220,19 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                  "tensor with -1, elsewhere its values are arbitrary"};
   }
   if (story.empty()) return std::nullopt;
-  if (story.find(',') != std::string::npos) return Cause{"provenance", story};
-  return Cause{story.ends_with("missing") ? "rank_missing" : "rank_twice", story};
+  const bool several = story.find(',') != std::string::npos;
+  if (several || story.ends_with("missing")) {
+    return Cause{several ? "provenance" : "rank_missing",
+                 story + alone_here(sums, first + at, seen[at])};
+  }
+  // Digits are few: that of another element can be a multiple, which one element cannot tell.
+  const bool all_alike = seen.size() > 1 && everywhere([&](std::size_t e) {
+                           return provenance(sums, first + e, seen[e]) == story;
+                         });
+  return Cause{"rank_twice", all_alike ? story
+                                       : story +
+                                             ", or is that of another place, where blocks "
+                                             "that are added do not belong together"};
 }
 
 // The likely cause by the buffer as a whole, if its first wrong element tells none.
@@ -219,9 +285,18 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   }
   if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {
     return {"unchanged",
-            "the element still has its value from before the call; nothing was added to it"};
+            "the element still has its value from before the call; nothing was added to it, or the "
+            "result lies in another tensor"};
   }
   if (calls[call].sums) {
+    for (std::size_t other = 0; other < calls[call].ranks.size(); ++other) {
+      if (buffer >= calls[call].ranks[other].size()) continue;
+      const std::vector<double>& its = calls[call].ranks[other][buffer].after;
+      if (other == rank || its == held.after || !std::ranges::equal(seen, its)) continue;
+      return {"result_of_another",
+              text("all of `", held.name, "` is right for rank ", other,
+                   ": the block with which a rank ends is another one, or has another start")};
+    }
     const auto guess = likely_cause_of_sum(*calls[call].sums, held, seen, at);
     if (guess) return *guess;
   }
@@ -232,6 +307,9 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   }
   if (at < held.before.size() && seen[at] == held.before[at]) {
     return {"unchanged", "the element still has its value from before the call"};
+  }
+  if (auto cause = cause_by_neighbours(calls, call, static_cast<int>(rank), held, seen)) {
+    return *std::move(cause);
   }
   const auto belongs = [](const std::string& right) {
     return right.empty() ? "" : text(", where ", right, " should be");
@@ -266,7 +344,11 @@ void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
   drop_hint(found);
   found = because(
       {"sends_to_the_root", text("rank ", sender, " sends to the root, rank ", root,
-                                 ", which has everything from the beginning and receives nothing")},
+                                 ", which has everything from the beginning and receives nothing",
+                                 std::has_single_bit(static_cast<unsigned>(p.size()))
+                                     ? ""
+                                     : ". In a tree of so many ranks, some partners do not exist, "
+                                       "and modulo N their places are those of other ranks")},
       std::move(found));
 }
 

@@ -209,6 +209,31 @@ class WrongPiece {
   std::span<const double> seen_;
 };
 
+// Says which ranks have a tensor right that no mistake explains, or how far it is right on this
+// one.
+std::string extent(const Dealt& deal, const ExpectedPieces& expected,
+                   const std::vector<Bytes>& pieces, int rank) {
+  const auto first_wrong = [&](int of) {
+    const auto seen = as_doubles(expected.dtype, pieces.at(static_cast<std::size_t>(of)));
+    return first_difference(seen, deal.piece(of, expected.whole),
+                            deal.piece(of, expected.tolerance));
+  };
+  int right = 0, behind = 0;  // ranks that have it right, and those of them behind this one
+  for (int other = 0; other < deal.ranks(); ++other) {
+    if (first_wrong(other)) continue;
+    ++right;
+    behind += other > rank;
+  }
+  if (right > 0 && right == deal.ranks() - 1) return "; all other ranks have it right";
+  if (right > 0 && behind == 0) {
+    return text("; it is right on ", right == 1 ? "rank 0" : text("ranks 0 to ", right - 1),
+                " alone");
+  }
+  const auto at = first_wrong(rank);
+  if (!at || *at == 0) return {};
+  return text("; the first ", *at == 1 ? "element is" : text(*at, " elements are"), " right");
+}
+
 }  // namespace
 
 std::vector<double> Dealt::piece(int rank, std::span<const double> whole) const {
@@ -276,12 +301,16 @@ void check_pieces(CaseRunner& runner, const Played& played, const Dealt& deal,
     if (!at) continue;
     const std::string wanted = number_at(right, *at, expected.dtype),
                       shown = number_at(seen, *at, expected.dtype);
-    runner.fail(played, because(WrongPiece(deal, expected, rank, seen).cause(*at),
-                                {.message = text(expected.name, " is ", shown, " where ", wanted,
-                                                 " is right: ", deal.where(rank, *at)),
-                                 .expected = wanted,
-                                 .seen = shown,
-                                 .where = deal.where(rank, *at)}));
+    Cause cause = WrongPiece(deal, expected, rank, seen).cause(*at);
+    if (cause.sentence == expected.otherwise.sentence) {
+      cause.sentence += extent(deal, expected, pieces, rank);
+    }
+    runner.fail(played,
+                because(cause, {.message = text(expected.name, " is ", shown, " where ", wanted,
+                                                " is right: ", deal.where(rank, *at)),
+                                .expected = wanted,
+                                .seen = shown,
+                                .where = deal.where(rank, *at)}));
   }
 }
 

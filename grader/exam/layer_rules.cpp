@@ -25,6 +25,30 @@ Axes filled_shape(const LayerPart& part, int rank) {
   return shape;
 }
 
+// How a shape differs from the one that is wanted, if the sizes of its axes say so.
+std::optional<Cause> cause_of_shape(const Axes& wanted, const Axes& seen, int ranks) {
+  if (seen.size() != wanted.size() || ranks == 1) return std::nullopt;
+  std::vector<std::size_t> others;  // axes
+  for (std::size_t axis = 0; axis < seen.size(); ++axis) {
+    if (seen[axis] != wanted[axis]) others.push_back(axis);
+  }
+  if (others.size() == 2 && seen[others[0]] == wanted[others[1]] &&
+      seen[others[1]] == wanted[others[0]]) {
+    return Cause{"wrong_shape", text("axes ", others[0], " and ", others[1], " are exchanged")};
+  }
+  if (others.size() != 1) return std::nullopt;
+  const std::size_t axis = others.front();
+  if (seen[axis] == ranks * wanted[axis]) {
+    return Cause{"wrong_shape", text("along axis ", axis, " it is the whole of all ", ranks,
+                                     " ranks; this rank has its own part of it")};
+  }
+  if (ranks * seen[axis] == wanted[axis]) {
+    return Cause{"wrong_shape", text("along axis ", axis, " it is one rank's part of ", ranks,
+                                     "; the parts of all ranks belong together here")};
+  }
+  return std::nullopt;
+}
+
 // A tensor that a rank made: an output, or a gradient.
 struct MadeTensor {
   bool defined = true;
@@ -52,9 +76,8 @@ class LayerComparison {
              const NumberOf& number_of) {
     std::vector<Bytes> pieces;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
-      const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
-      check_shape(part, name, rank, made);
-      pieces.push_back(*made.numbers);
+      check_shape(part, name, rank, of_ranks);
+      pieces.push_back(*of_ranks[static_cast<std::size_t>(rank)].numbers);
     }
     ExpectedPieces expected{.name = name, .dtype = p_.dtype, .whole = right, .tolerance = {}};
     expected.tolerance = relative_tolerance(p_.dtype == DType::float64 ? 1e-12 : 1e-5, right);
@@ -87,14 +110,21 @@ class LayerComparison {
 
  private:
   void check_shape(const LayerPart& part, const std::string& name, int rank,
-                   const MadeTensor& made) const {
+                   const std::vector<MadeTensor>& of_ranks) const {
+    const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
     const Axes wanted = filled_shape(part, rank);
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
-      const Cause unrecorded{"no_gradient",
-                             "nothing was recorded for it: an operation made a tensor, and no "
-                             "Value that the tape knows"};
+      const auto has = std::ranges::find_if(of_ranks, &MadeTensor::defined) - of_ranks.begin();
+      const Cause unrecorded{
+          "no_gradient",
+          has < p_.ranks()
+              ? text("rank ", has, " has one: it used ", part.name, ", and rank ", rank,
+                     " did not. Each rank has to use it, or its gradient stays on some of them")
+              : text("no operation on the tape has ", part.name,
+                     " among its inputs: it was not used, or what was made of it is a tensor and "
+                     "no Value")};
       const Cause late{"no_gradient",
                        "the derivative gives it only in the second half, for which weights may "
                        "wait; what goes on to the inputs comes in the first one"};
@@ -110,12 +140,14 @@ class LayerComparison {
     if (*made.shape == wanted && made.dtype == p_.dtype) return;
     const std::string expected = text(text_of(wanted), " of ", lockstep::name_of(p_.dtype));
     const std::string seen = text(text_of(*made.shape), " of ", lockstep::name_of(made.dtype));
-    runner_.fail(played_, {.cause = "wrong_shape",
-                           .message = text(name, " is ", seen, " on rank ", rank,
-                                           ", where its piece is ", expected),
-                           .expected = expected,
-                           .seen = seen,
-                           .where = where});
+    const Failure other{
+        .cause = "wrong_shape",
+        .message = text(name, " is ", seen, " on rank ", rank, ", where its piece is ", expected),
+        .expected = expected,
+        .seen = seen,
+        .where = where};
+    const auto cause = cause_of_shape(wanted, *made.shape, p_.ranks());
+    runner_.fail(played_, cause ? because(*cause, other) : other);
   }
 
   // A tensor that several ranks hold has the same bits on all of them.

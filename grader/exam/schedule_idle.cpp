@@ -181,6 +181,32 @@ std::optional<IdleTime> first_avoidable_idle(const Plan& plan, const PlanTimelin
   return best;
 }
 
+std::optional<std::string> other_order(const Plan& plan) {
+  const auto place_of = [&](int stage, const Action& action) {
+    const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
+    return std::ranges::find(actions, action) - actions.begin();
+  };
+  for (int stage = 0; stage < plan.stages; ++stage) {
+    const auto& actions = plan.actions[static_cast<std::size_t>(stage)];
+    for (const Pass pass : {Pass::forward, Pass::backward, Pass::input_gradient}) {
+      const int giver = pass == Pass::forward ? stage - 1 : stage + 1;
+      if (giver < 0 || giver >= plan.stages) continue;
+      const Action* before = nullptr;
+      for (const Action& action : actions) {
+        if (action.pass != pass) continue;
+        if (before && before->chunk == action.chunk &&
+            place_of(giver, *before) > place_of(giver, action)) {
+          return text("stage ", stage, " runs ", text_of(*before, plan.chunks), " before ",
+                      text_of(action, plan.chunks), ", and stage ", giver,
+                      " runs them the other way round, so one waits for the other");
+        }
+        before = &action;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::string told(const IdleTime& idle, int chunks) {
   if (idle.early_weight) {
     return text("in its ", name_of(idle.phase), ", stage ", idle.mark.stage, " runs ",

@@ -40,6 +40,10 @@ std::optional<IdleTime> first_avoidable_idle(
 // The most forward passes that are in flight in a stage's list by itself.
 int in_flight_in(const std::vector<pipeline::Action>& actions);
 
+// "stage 0 runs B1 before B0, and …": the first stage with two passes in another order than the
+// stage that gives them, if there is one.
+std::optional<std::string> other_order(const pipeline::Plan& plan);
+
 // "stage 1 waits for B0 in its warm-up, though F2 could run": for the plan's chunks.
 std::string told(const IdleTime& idle, int chunks);
 

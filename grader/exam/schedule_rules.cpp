@@ -139,6 +139,9 @@ std::optional<Failure> wrong_kind(const ScheduleRules& rules, const Plan& plan) 
 
 // Why a plan is slow that is of no kind that the exam knows.
 Cause cause_of_idle(const JudgedPlan& judged, const std::optional<IdleTime>& idle) {
+  if (!idle || !idle->helps) {
+    if (const auto order = other_order(judged.plan)) return {"stages_wait", *order};
+  }
   if (!idle) {
     return {"stages_wait",
             "no stage has anything else to do when it waits, so an earlier stage gives it what it "

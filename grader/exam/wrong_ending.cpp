@@ -1,27 +1,9 @@
 #include "grader/exam/wrong_ending.hpp"
 
-#include <cstdlib>
-#include <limits>
-
 #include "engine/base/error.hpp"
 #include "grader/judge/engine_errors.hpp"
 
 namespace lockstep::grader {
-namespace {
-
-// Adds to a piece that leaves its axis that the axis is longer than 32 bits can count, if it is.
-void tell_32_bits(Failure& found) {
-  constexpr std::string_view axis = "leave the first axis of [";
-  const auto at = found.message.find(axis);
-  if (at == std::string::npos || found.message.find("an int ends at") != std::string::npos) return;
-  const std::int64_t length = std::atoll(found.message.c_str() + at + axis.size());
-  if (length <= std::numeric_limits<std::int32_t>::max()) return;
-  found.message +=
-      "; likely cause: borders of so many elements do not fit into 32 bits; compute them in "
-      "std::int64_t, from the first factor on";
-}
-
-}  // namespace
 
 std::string thrown_text(const Ending& ending) {
   return ending.what.empty() ? ending.type : text(ending.type, " (\"", ending.what, "\")");
@@ -66,7 +48,6 @@ void tell_wrong_size(Failure& found) {
   if (!says(" threw: narrow: start ") && !says(wrong_size_left)) return;
   found.verdict = Verdict::wrong_answer;
   if (found.cause == "crash") found.cause = "wrong_size";
-  tell_32_bits(found);
 }
 
 }  // namespace lockstep::grader

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t text_max = 4000;  // bytes of each text of a failure
 constexpr int players_max = 17;
-constexpr int players_at_first = 8;  // side by side; more are started when a case has more ranks
 
 // One word for what the core or the host found; a hint is chosen by it.
 std::string cause_of(const sim::Finding& finding) {
@@ -221,7 +220,7 @@ std::optional<Failure> CaseRunner::failure_of_variant(const Place& place,
 }
 
 bool CaseRunner::passes_alone(const Place& start, const std::function<void()>& judge) {
-  if (aside_) return false;
+  if (aside_ || (is_wrong_ && options_.battery == Battery::kills)) return false;
   const auto before = std::tuple(place(), last_, printed_, trying_, way_);
   results_.reset();
   aside_ = true;
@@ -265,7 +264,6 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
                           ranks, ranks == 1 ? " rank: 0" : text(" ranks: 0 to ", ranks - 1)));
   }
   const bool fresh = setup.players == Players::fresh;
-  const bool few = options_.only_case || trying_ || fresh;  // players are wanted
   std::vector<std::string> command{player_};
   std::optional<MeetingPlace> place;
   if (options_.world == PlayerWorld::processes) {
@@ -274,8 +272,8 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   }
   if (fresh) host_.reset();
   if (!host_ || !host_->usable()) {
-    host_ = std::make_unique<sim::ProcessHost>(command, few || place ? ranks : players_at_first,
-                                               options_.limits, options_.debugged);
+    // It starts more when a case has more ranks.
+    host_ = std::make_unique<sim::ProcessHost>(command, ranks, options_.limits, options_.debugged);
   }
   sim::Options world;
   world.ranks = ranks;
@@ -336,6 +334,7 @@ void CaseRunner::note_par(const std::string& counter, double seen, double best,
 }
 
 void CaseRunner::note(const Failure& failure) {
+  is_wrong_ = is_wrong_ || failure.verdict != Verdict::efficiency;
   if (failure.at != last_.at) return;
   kept_run_.failed({.verdict = std::string(name_of(failure.verdict)),
                     .message = failure.message,

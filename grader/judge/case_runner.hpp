@@ -123,7 +123,8 @@ class CaseRunner {
   void count_from(const Place& place, const std::function<void(CaseRunner&)>& run);
 
   // True if a case that failed passes by itself: `judge`, which plays the one case at `start`,
-  // passes on players that have played nothing before. Then the part keeps something.
+  // passes on players that have played nothing before. Then the part keeps something. For a kill
+  // matrix it is not tried once the values are wrong: nobody reads why more checks fail.
   bool passes_alone(const Place& start, const std::function<void()>& judge);
 
   // The failure that `judge` ends in, if any. A result that was not read to its end is one, and so
@@ -193,6 +194,7 @@ class CaseRunner {
   bool counting_ = false;         // cases are counted, none is played
   bool trying_ = false;           // play() plays a variant of a failing case, or rehearses one
   bool aside_ = false;            // play() plays what is no part of the report (passes_alone)
+  bool is_wrong_ = false;         // a failure was noted that is more than waste
   std::vector<int> way_{};        // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;

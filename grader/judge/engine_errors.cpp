@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace lockstep::grader {
@@ -18,12 +21,16 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "the value has another type than the tensor: a float times a double is a double. Store it in "
      "a variable of the tensor's type first"},
     {": ", "names itself as the peer", "peer_is_oneself",
-     "source and destination are one rank, as for the neighbour in a group of one, or for two "
-     "stages on one rank: keep the data, and send nothing"},
+     "where source and destination are one rank, as in a group of one, keep the data and send "
+     "nothing. If they should be two, the peer's number is wrong: a place that is counted from the "
+     "root, for example, is no rank yet"},
     {": rank ", "is not in this group of ", "peer_outside",
      "the number of a peer is computed without its limits: a ring wraps round, and the first and "
      "the last rank of a line have one neighbour"},
     {"", "was given no gradient", "missing_gradient",
+     "the pass begins without the gradient of what it computed: the last part begins with the "
+     "loss, and every other part with what came from the part behind it"},
+    {"", "no gradient was given", "missing_gradient",
      "the pass begins without the gradient of what it computed: the last part begins with the "
      "loss, and every other part with what came from the part behind it"},
     {"", "did not come", "missing_gradient",
@@ -32,8 +39,15 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "a handle is used before a tensor is in it. A grad is undefined until backward reaches its "
      "parameter, so ask grad.defined() first; what it counts as is in the contract"},
     {"", " cannot take ", "shapes_differ",
-     "the two views do not have the same number of elements, or not the same type: compare the "
-     "block that is sent with the block that is received, above all the last one"},
+     "the two views differ in elements, or in type. Where N does not divide the size, what is "
+     "written and what is read are cut at the same places, above all the last block"},
+    {"loss depends on no parameter", "", "inputs_not_recorded",
+     "what was recorded has no inputs on this tape: record() is told each value that the output "
+     "was "
+     "made of, parameters among them"},
+    {": ", " are not what ", "columns_outside",
+     "the columns of a rank reach beyond the whole: those of padding are none of it, so count the "
+     "real ones alone"},
     {"vector::_M_range_check", "", "index_outside",
      "an index of at() is not smaller than the size, or an unsigned number went below 0"},
     {"write_entry: entry ", "", "index_outside", "entries count from 0 to k − 1"},
@@ -67,6 +81,41 @@ bool has_wrapped_number(std::string_view text) {
   return false;
 }
 
+// A piece that does not lie in its tensor.
+std::optional<Cause> cause_of_piece(std::string_view text) {
+  const std::size_t begin = text.find("narrow: start ");
+  long long start = 0, length = 0, size = 0;
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string piece(text.substr(begin));
+  if (std::sscanf(piece.c_str(), "narrow: start %lld and length %lld leave the first axis of [%lld",
+                  &start, &length, &size) != 3) {
+    return std::nullopt;
+  }
+  if (size > std::numeric_limits<std::int32_t>::max()) {
+    return Cause{"overflow",
+                 "borders of so many elements do not fit into 32 bits; compute them in "
+                 "std::int64_t, from the first factor on"};
+  }
+  if (start < 0) {
+    return Cause{"piece_outside",
+                 "the piece begins before its tensor: an index that goes down round a ring wraps, "
+                 "and % of a negative number is negative, so add N first"};
+  }
+  return Cause{"piece_outside",
+               "the piece ends behind its tensor: each block begins where the one before it ends, "
+               "and they differ in length where N does not divide the whole; or there is no block "
+               "of this number"};
+}
+
+// True if a check that stands in the student's file threw: its place is in the text,
+// "[work/x.cpp:9:".
+bool is_own_check(std::string_view text) {
+  const std::size_t end = text.find(".cpp:");
+  const std::size_t begin = end == std::string_view::npos ? end : text.rfind('[', end);
+  return begin != std::string_view::npos && !text.substr(begin).starts_with("[engine/") &&
+         text.substr(begin, end - begin).find(' ') == std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_error(std::string_view text) {
@@ -77,9 +126,15 @@ std::optional<Cause> cause_of_error(std::string_view text) {
                  "a place or a length is computed in 32 bits, which end at 2,147,483,647: convert "
                  "the first factor to std::int64_t"};
   }
+  if (auto cause = cause_of_piece(text)) return cause;
   const auto known =
       std::ranges::find_if(known_errors, [&](const KnownError& one) { return is(one, text); });
-  if (known == known_errors.end()) return std::nullopt;
+  if (known == known_errors.end()) {
+    if (!is_own_check(text)) return std::nullopt;
+    return Cause{"own_check",
+                 "a check of your file refuses what the contract allows: what it looks at was set "
+                 "too early or not set back, or it asks for too much"};
+  }
   return Cause{std::string(known->cause), std::string(known->sentence)};
 }
 

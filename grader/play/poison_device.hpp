@@ -91,8 +91,9 @@ class PoisonDevice final : public Device {
 
   std::byte* allocate_block(std::size_t bytes) {
     if (bytes < mapped_bytes_min) return memory_.allocate(bytes);
-    void* block =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // All of it is written at once: pages that come together take two thirds of the time.
+    void* block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (block == MAP_FAILED) throw OutOfMemory(text("no memory for a tensor of ", bytes, " bytes"));
     return static_cast<std::byte*>(block);
   }

@@ -128,24 +128,24 @@ TEST_CASE("grade: each of a class gets the row that is due, whatever the others 
              test::contains("1 student handed in an empty folder or archive: nothing"));
   CHECK(fs::status(a_class.out("out") / "students").permissions() == fs::perms::owner_all);
 
-  SECTION("again, one at a time, gives the same bytes") {
-    REQUIRE(a_class.grade("again", {"--jobs", "1"}).exit_code == 0);
-    CHECK(a_class.grades("again") == a_class.grades("out"));
-  }
-  SECTION("a second run into the same folder is refused unless it resumes") {
-    CHECK(a_class.grade("out").exit_code == 2);
-    const std::string before = a_class.grades("out");
-    const CommandResult resumed = a_class.grade("out", {"--resume"});
-    CHECK(resumed.exit_code == 0);
-    CHECK_THAT(resumed.output, test::contains("; 0 different files judged now"));
-    CHECK(a_class.grades("out") == before);
-  }
-  SECTION("a seed that others can read is no secret") {
-    fs::permissions(a_class.scratch.path() / "seed", fs::perms(0644));
-    const CommandResult refused = a_class.grade("other");
-    CHECK(refused.exit_code == 2);
-    CHECK_THAT(refused.output, test::contains("chmod 600"));
-  }
+  // Again, one at a time, gives the same bytes.
+  const std::string grades = a_class.grades("out");
+  REQUIRE(a_class.grade("again", {"--jobs", "1"}).exit_code == 0);
+  CHECK(a_class.grades("again") == grades);
+
+  // A second run into the same folder is refused unless it resumes.
+  CHECK(a_class.grade("out").exit_code == 2);
+  CHECK(a_class.grades("out") == grades);
+  const CommandResult resumed = a_class.grade("out", {"--resume"});
+  CHECK(resumed.exit_code == 0);
+  CHECK_THAT(resumed.output, test::contains("; 0 different files judged now"));
+  CHECK(a_class.grades("out") == grades);
+
+  // A seed that others can read is no secret.
+  fs::permissions(a_class.scratch.path() / "seed", fs::perms(0644));
+  const CommandResult refused = a_class.grade("other");
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.output, test::contains("chmod 600"));
 }
 
 TEST_CASE("grade: killed at any moment and resumed, it ends with the same bytes") {

@@ -44,7 +44,8 @@ train::Recipe recipe_of(const BarTask& task) {
                       .vocabulary = task.vocabulary,
                       .head = task.head,
                       .dropout = task.dropout,
-                      .keep = task.keep};
+                      .keep = task.keep,
+                      .mixture = task.mixture};
   recipe.model.dtype = task.dtype;
   recipe.precision = task.precision;
   recipe.optimizer = task.optimizer;

@@ -28,6 +28,7 @@ struct BarTask {
   std::int64_t vocabulary = 256;  // or more than there are bytes
   nn::OutputHead head = nn::OutputHead::tied;
   nn::Keep keep = nn::Keep::activations;
+  nn::MixtureOptions mixture{};
   Strands* strands = nullptr;  // of the rank that makes its strategy; course_of sets it
 };
 

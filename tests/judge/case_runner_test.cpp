@@ -112,6 +112,49 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
   CHECK(tally_of(report).failed == 1);
 }
 
+TEST_CASE("an exam: for a kill matrix, costs are asked of right values only, and values always") {
+  JudgeOptions kills;
+  kills.battery = Battery::kills;
+  Check cost = right, waste = right;
+  cost.asks = waste.asks = Asks::cost;
+  waste.run = [](CaseRunner& runner) {
+    const auto played = runner.ask("waste", ByteWriter().put(1).put(0).put(runner.draw()).take());
+    if (!played) return;
+    played->results->of(0).get<int>();
+    runner.fail(*played, {.verdict = Verdict::efficiency, .cause = "x", .message = "x"});
+  };
+  const Report report = judged({wrong, cost, wrong, right}, {3, 3, 3, 3}, kills);
+  CHECK(report.checks[1].skipped);
+  CHECK(report.checks[2].verdict == Verdict::wrong_answer);
+  CHECK(report.checks[3].cases == 3);
+  const Report costly = judged({right, waste, cost}, {3, 1, 3}, kills);
+  CHECK(costly.verdict == Verdict::efficiency);
+  CHECK(costly.checks[2].cases == 3);
+}
+
+TEST_CASE("an exam: whether a wrong case passes by itself is tried for each failure that is read") {
+  int tries = 0;
+  const Check tried{"a wrong case",
+                    [&](CaseRunner& runner) {
+                      const CaseRunner::Place start = runner.place();
+                      const auto once = [&] { judge(runner, {1, 90}, 40); };
+                      const auto failure = runner.failure_of(once);
+                      if (!failure) return;  // its case is only counted
+                      CHECK_FALSE(runner.passes_alone(start, [&] {
+                        ++tries;
+                        once();
+                      }));
+                      throw Failure(*failure);
+                    },
+                    std::vector<std::size_t>{}};
+  judged({tried, tried}, {1, 1});
+  CHECK(tries == 2);
+  JudgeOptions kills;
+  kills.battery = Battery::kills;
+  judged({tried, tried}, {1, 1}, kills);
+  CHECK(tries == 3);
+}
+
 TEST_CASE(
     "an exam: three quarters of its checks hold, the others are wrong: a part of the points") {
   Check last = wrong;

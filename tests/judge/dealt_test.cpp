@@ -58,6 +58,11 @@ TEST_CASE("a wrong piece: elements of other places are told as such, and others 
   CHECK(told_of({0.11, 0.3}).name == "other_values");
 }
 
+TEST_CASE("a wrong piece that nothing explains: which ranks have it right is told") {
+  CHECK_THAT(told_of({0.11, 0.3}).sentence, test::contains("all other ranks have it right"));
+  CHECK_THAT(told_of({-1.1, 0.3}).sentence, !test::contains("other ranks"));
+}
+
 TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than the sum") {
   const auto terms = [](int rank) {
     const Numbers own = rank == 0 ? Numbers{0.1, -2, 0, 0} : Numbers{0.2, 0.9, 0.7, 2.9};

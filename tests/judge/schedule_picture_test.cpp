@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/parallel/pipeline/plan.hpp"
+#include "grader/exam/schedule_idle.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -32,4 +33,13 @@ TEST_CASE("picture of a plan: stages are ranks, passes are computed, and idle ti
   REQUIRE(run.series.size() == 2);
   CHECK(run.series[0].name == "activations");
   CHECK(run.series[0].samples.size() == 2);
+}
+
+TEST_CASE("a plan whose stages run two passes in different orders is told so") {
+  const pipeline::Action f0{Pass::forward, 0}, f1{Pass::forward, 1}, b0{Pass::backward, 0},
+      b1{Pass::backward, 1};
+  pipeline::Plan plan{2, 1, 2, {{f0, f1, b0, b1}, {f0, b0, f1, b1}}};
+  CHECK_FALSE(other_order(plan));
+  plan.actions[0] = {f0, f1, b1, b0};
+  CHECK_THAT(other_order(plan).value(), test::contains("stage 0 runs B1 before B0, and stage 1"));
 }

@@ -8,16 +8,18 @@ namespace lockstep::grader {
 namespace {
 
 ExerciseKills ring_kills() {
-  return {.handle = "ring",
-          .checks = {"values | sums", "2(N-1)/N of *the* data_size", "never fails"},
-          .mutants = {{"tail_lost", "wrong answer", "tail_lost", {true, true, false}},
-                      {"turns", "efficiency", "too_many_messages", {false, true, false}},
-                      {"survives", "pass", "", {false, false, false}}},
-          .alternatives = {"left_wards", "all_at_once"},
-          .fails_nothing_done = {true, false, false},
-          .situations = {{"not_a_number", 3, ""}, {"every_dtype", 0, "it *holds* | bytes"}},
-          .sentences = {{"ring Comm 1", "2(N-1) steps | of data_size", {1, 3}, ""},
-                        {"ring push, S > 0 1", "`bytes`", {}, "no *check* sees it"}}};
+  return {
+      .handle = "ring",
+      .checks = {"values | sums", "2(N-1)/N of *the* data_size", "never fails"},
+      .mutants =
+          {{"tail_lost", "wrong answer", "tail_lost", {Mark::fails, Mark::fails, Mark::not_asked}},
+           {"turns", "efficiency", "too_many_messages", {Mark::holds, Mark::fails, Mark::holds}},
+           {"survives", "pass", "", {Mark::holds, Mark::holds, Mark::holds}}},
+      .alternatives = {"left_wards", "all_at_once"},
+      .nothing_done = {Mark::fails, Mark::not_asked, Mark::not_asked},
+      .situations = {{"not_a_number", 3, ""}, {"every_dtype", 0, "it *holds* | bytes"}},
+      .sentences = {{"ring Comm 1", "2(N-1) steps | of data_size", {1, 3}, ""},
+                    {"ring push, S > 0 1", "`bytes`", {}, "no *check* sees it"}}};
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ TEST_CASE("kill matrix: an exercise's page is read back as it was written") {
   ExerciseKills quiz = ring_kills();
   quiz.handle = "06_all_reduce/quiz";
   quiz.alternatives.clear();
-  quiz.fails_nothing_done.clear();
+  quiz.nothing_done.clear();
   quiz.situations.clear();
   quiz.sentences.clear();
   for (const ExerciseKills& kills : {ring_kills(), quiz}) {

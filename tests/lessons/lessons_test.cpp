@@ -51,6 +51,7 @@ const std::vector<std::string> lessons_on_gpus{"07_ddp",
                                                "11_sharding",
                                                "12_tensor_parallel",
                                                "13_pipeline_parallel",
+                                               "14_expert_parallel",
                                                "15_sequence_parallel",
                                                "16_hybrid_parallel"};
 

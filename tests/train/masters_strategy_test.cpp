@@ -84,6 +84,19 @@ TEST_CASE("masters: a run that is saved and restored goes on to the bit, with it
   }
 }
 
+TEST_CASE("masters: a loss scale under which gradients overflow is halved until they do not") {
+  train::Recipe recipe = mixed_recipe(DType::float16);
+  recipe.precision.loss_scale->first = 0x1p24;
+  for (const Way& way : all_ways()) {
+    CAPTURE(way.has_value() ? static_cast<int>(way->sharding.sharding) : -1);
+    const double two_steps = run(way, recipe, 2).scale;
+    CHECK(two_steps == 0x1p22);
+    const double many_steps = run(way, recipe, 16).scale;
+    CHECK(many_steps < 0x1p20);
+    CHECK(many_steps > 1);  // a skipped step halves it once, and a taken one leaves it
+  }
+}
+
 TEST_CASE("masters: what one way has saved is float32, and any other goes on from it") {
   const train::Recipe recipe = mixed_recipe(DType::bfloat16);
   const auto ways = all_ways();
@@ -122,6 +135,35 @@ TEST_CASE("masters: the memory that is counted before a run is that of the run")
         CHECK(device.bytes_now(state) == told.bytes[static_cast<std::size_t>(state)]);
       });
     }
+  }
+}
+
+TEST_CASE("masters: gradients of shards travel in the type that the recipe names") {
+  constexpr int steps = 2;
+  CpuDevice here;
+  const std::int64_t count =
+      nn::count_of(*nn::make_model(mixed_recipe(DType::bfloat16).model, here, 0));
+  for (const Way& way : all_ways()) {
+    if (!way) continue;  // those of DDP travel as its hook says
+    CAPTURE(static_cast<int>(way->sharding.sharding));
+    const auto bytes_sent = [&](std::optional<DType> reduce) {
+      train::Recipe recipe = mixed_recipe(DType::bfloat16);
+      recipe.precision.reduce = reduce;
+      std::int64_t bytes = 0;
+      test::on_fibers(2, [&](comm::ProcessGroup& group) {
+        CpuDevice device;
+        const auto strategy = train::make_zero(group, device, recipe, 0.5, *way);
+        Losses losses;
+        test::train_small(group, *strategy, "adamw", {.batch_size = 6, .steps = steps}, {}, losses);
+        if (group.rank() == 0) bytes = group.traffic().bytes_sent;
+      });
+      return bytes;
+    };
+    const std::int64_t narrow = bytes_sent(std::nullopt), wide = bytes_sent(DType::float32);
+    CHECK(bytes_sent(DType::bfloat16) == narrow);
+    // Of two ranks, each sends half of the gradients in a step, and of each two bytes more.
+    CHECK(wide - narrow >= steps * count);
+    CHECK(10 * (wide - narrow) <= 11 * steps * count);  // ranges have padding
   }
 }
 

@@ -40,14 +40,15 @@ std::string refusal(const Words& words, std::span<const Way> ways = train::decla
 // Words that choose a way; none where nothing has to be typed.
 Words words_for(const Way& way) {
   static const std::map<std::string, std::string> values{
-      {"compress", "fp16"},   {"pp", "2"}, {"zero", "3"},
-      {"fsdp", "full_shard"}, {"tp", "2"}, {"cp", "2"}};
+      {"compress", "fp16"}, {"pp", "2"}, {"zero", "3"}, {"fsdp", "full_shard"},
+      {"tp", "2"},          {"cp", "2"}, {"ep", "2"}};
   if (way.option.empty()) return {};
   Words words{"--" + way.option};
   if (const auto value = values.find(way.option); value != values.end()) {
     words.push_back(value->second);
   }
-  if (way.option == "tp" || way.option == "cp") words.insert(words.end(), {"--model", "gpt"});
+  if (way.option == "ep") words.insert(words.end(), {"--experts", "4"});
+  if (way.slot == Slot::axis) words.insert(words.end(), {"--model", "gpt"});
   return words;
 }
 
@@ -105,9 +106,10 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
       const Words one = words_for(ways[i]), other = words_for(ways[j]);
       const std::string why = refusal(both(one, other));
       const bool combine =
-          std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp", "tensor"},
+          std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp", "tensor", "sequence"},
                               [&](const char* stem) { return stem == ways[j].stem; });
-      if (ways[i].slot == Slot::axis && combine) {
+      const bool sharded = ways[j].stem == "zero" || ways[j].stem == "fsdp";
+      if (ways[i].slot == Slot::axis && combine && !(ways[i].stem == "expert" && sharded)) {
         CHECK(why == "");
         continue;
       }
@@ -117,7 +119,7 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
       ++refused;
     }
   }
-  CHECK(refused == 27);
+  CHECK(refused == 32);
 }
 
 TEST_CASE("ways: the sentence is the one that a way declares, for each of the other's options") {
@@ -255,29 +257,32 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
 }
 
 TEST_CASE("ways: axes combine with each other, and multiply the ranks that share a layer") {
-  const auto ways = with({axis("one", mesh::Axis::ep)});
-  const auto words_of = [](Words words) { return both(std::move(words), {"--model", "gpt"}); };
+  const auto& ways = train::declared_ways();
+  const auto words_of = [](Words words) {
+    return both(std::move(words), {"--experts", "8", "--model", "gpt"});
+  };
   const auto ranks = [&](const Words& words) {
     return apps::ranks_of(parsed(words_of(words), ways), ways);
   };
-  CHECK(train::ranks_of_axes(parsed(words_of({"--one", "2", "--cp", "3"}), ways), ways) == 6);
+  CHECK(train::ranks_of_axes(parsed(words_of({"--ep", "2", "--cp", "3"}), ways), ways) == 6);
   CHECK(ranks({}) == 1);
-  CHECK(ranks({"--one", "2", "--cp", "3", "--tp", "2"}) == 12);
-  CHECK(ranks({"--one", "2", "--pp", "3", "--dp", "2"}) == 12);
-  CHECK(ranks({"--one", "2", "--ranks", "8"}) == 8);
-  CHECK(ranks({"--one", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
-  CHECK(train::ways_of(parsed(words_of({"--one", "2", "--cp", "1"}), ways), ways).size() == 2);
-  CHECK_THROWS_WITH(ranks({"--one", "0"}), contains("--one must be at least 1"));
+  CHECK(ranks({"--ep", "2", "--cp", "3", "--tp", "2"}) == 12);
+  CHECK(ranks({"--ep", "2", "--pp", "3", "--dp", "2"}) == 12);
+  CHECK(ranks({"--ep", "2", "--ranks", "8"}) == 8);
+  CHECK(ranks({"--ep", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
+  CHECK(train::ways_of(parsed(words_of({"--ep", "2", "--cp", "1"}), ways), ways).size() == 2);
+  CHECK_THROWS_WITH(ranks({"--ep", "0"}), contains("--ep must be at least 1"));
 }
 
 TEST_CASE("ways: ranks that are left after the axes are dp, and the pipeline is an axis") {
-  const auto ways = with({axis("one", mesh::Axis::ep)});
+  const auto& ways = train::declared_ways();
   const auto axes = [&](const Words& words, int ranks) {
-    return train::axes_of(parsed(both(words, {"--model", "gpt"}), ways), ways, ranks);
+    return train::axes_of(parsed(both(words, {"--experts", "8", "--model", "gpt"}), ways), ways,
+                          ranks);
   };
   CHECK(axes({}, 6) == mesh::AxisSizes{.dp = 6});
   CHECK(axes({"--pp", "3"}, 6) == mesh::AxisSizes{.dp = 2, .pp = 3});
-  CHECK(axes({"--cp", "2", "--one", "2", "--pp", "2"}, 16) ==
+  CHECK(axes({"--cp", "2", "--ep", "2", "--pp", "2"}, 16) ==
         mesh::AxisSizes{.cp = 2, .ep = 2, .dp = 2, .pp = 2});
 }
 

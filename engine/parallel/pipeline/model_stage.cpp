@@ -68,13 +68,15 @@ ModelStage::ModelStage(const nn::ModelSpec& spec, const StagePlace& place, Devic
   module_ = std::make_unique<AllChunks>(chunks_);
 }
 
-void ModelStage::begin(std::span<const data::Batch> micro_batches, const nn::Occasion& occasion) {
+void ModelStage::begin(std::span<const data::Batch> micro_batches, const nn::Occasion& occasion,
+                       std::span<const double> weights) {
   micro_batches_ = micro_batches;
   kept_.clear();
   hits_ = 0;
   occasions_.clear();
   nn::Occasion next = occasion;
   for (const data::Batch& batch : micro_batches) {
+    if (!weights.empty()) next.weight = weights[occasions_.size()];
     occasions_.push_back(next);
     next.first_sample += batch.inputs.size(0) * next.sample_stride;
   }

@@ -38,7 +38,9 @@ class ModelStage final : public Stage {
   // Sets the arguments of the passes of a training step or an evaluation. Called before run_stage.
   //   micro_batches  m, the same on every stage; must outlive the passes
   //   occasion       of the first micro-batch's first sample
-  void begin(std::span<const data::Batch> micro_batches, const nn::Occasion& occasion);
+  //   weights        of each micro-batch in the loss of the step; none: 1
+  void begin(std::span<const data::Batch> micro_batches, const nn::Occasion& occasion,
+             std::span<const double> weights = {});
   // Told what the stage does: a pass, or (nothing) that it waits.
   void tell(std::function<void(const Action*)> told) { told_ = std::move(told); }
   // The hits of an evaluation: on the stage with the last part, the labels that were met since

@@ -79,16 +79,16 @@ std::vector<Positions> positions_of_ranks(ContextKind kind, std::int64_t length,
 }
 
 ContextLayers::ContextLayers(comm::ProcessGroup& group, ContextKind kind, std::int64_t length,
-                             std::shared_ptr<nn::LayerMaker> inner)
-    : ranks_(group.size()), length_(length), inner_(std::move(inner)) {
+                             std::shared_ptr<nn::LayerMaker> behind)
+    : MakerInFront(std::move(behind)), ranks_(group.size()), length_(length) {
   auto of_ranks = positions_of_ranks(kind, length, ranks_);
   own_ = of_ranks[static_cast<std::size_t>(group.rank())];
   if (kind == ContextKind::ulysses) {
-    inner_->attend_by([&group, length](Tape& tape, const Value& qkv, std::int64_t heads) {
+    inner().attend_by([&group, length](Tape& tape, const Value& qkv, std::int64_t heads) {
       return ulysses_attention(tape, group, qkv, heads, length);
     });
   } else {
-    inner_->attend_by(
+    inner().attend_by(
         [&group, all = std::move(of_ranks)](Tape& tape, const Value& qkv, std::int64_t heads) {
           return attend_in_ring(tape, group, qkv, heads, all);
         });
@@ -105,8 +105,8 @@ nn::TokenShare ContextLayers::labels() const {
 
 // The inner maker's share is of what this rank has.
 nn::TokenShare ContextLayers::tokens() const {
-  if (inner_->tokens().whole()) return labels();
-  return {[outer = labels(), inner = inner_->tokens()](std::int64_t length) {
+  if (inner().tokens().whole()) return labels();
+  return {[outer = labels(), inner = inner().tokens()](std::int64_t length) {
     const Positions own = outer.of(length);
     const TokenRange part = inner.of(own.count()).early;
     const std::int64_t split = own.early.count;
@@ -120,11 +120,11 @@ nn::TokenShare ContextLayers::tokens() const {
 }
 
 std::unique_ptr<nn::Module> ContextLayers::embedding(Parameter& table) const {
-  return std::make_unique<OwnEmbedding>(OwnTokens{own_, length_, ranks_}, inner_->embedding(table));
+  return std::make_unique<OwnEmbedding>(OwnTokens{own_, length_, ranks_}, inner().embedding(table));
 }
 
 std::unique_ptr<nn::Module> ContextLayers::head(Parameter& table) const {
-  return std::make_unique<OwnHead>(OwnTokens{own_, length_, ranks_}, inner_->head(table));
+  return std::make_unique<OwnHead>(OwnTokens{own_, length_, ranks_}, inner().head(table));
 }
 
 }  // namespace lockstep::sequence_parallel

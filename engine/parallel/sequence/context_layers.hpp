@@ -29,51 +29,24 @@ enum class ContextKind : std::uint8_t { ring, zigzag, ulysses };
 //   Throws  ContractError when the sample has too few of them
 std::vector<Positions> positions_of_ranks(ContextKind kind, std::int64_t length, int ranks);
 
-class ContextLayers : public nn::LayerMaker {
+class ContextLayers : public nn::MakerInFront {
  public:
   //   group   must outlive the layers that are made
   //   length  S, of all samples
-  //   inner   makes the layers; its attention layers attend by this maker's rule from now on
+  //   behind  makes the layers; its attention layers attend by this maker's rule from now on
   //   Throws  ContractError as positions_of_ranks
   ContextLayers(comm::ProcessGroup& group, ContextKind kind, std::int64_t length,
-                std::shared_ptr<nn::LayerMaker> inner);
+                std::shared_ptr<nn::LayerMaker> behind);
 
   nn::TokenShare tokens() const override;
   nn::TokenShare labels() const override;
   std::unique_ptr<nn::Module> embedding(Parameter& table) const override;
   std::unique_ptr<nn::Module> head(Parameter& table) const override;
 
-  // As the inner maker's.
-  nn::Holding holding_of(const Parameter& parameter) const override {
-    return inner_->holding_of(parameter);
-  }
-  void sum_partial_gradients(std::span<Parameter* const> parameters) const override {
-    inner_->sum_partial_gradients(parameters);
-  }
-  std::unique_ptr<nn::Module> norm(const std::string& name, std::int64_t width,
-                                   const nn::Made& made) const override {
-    return inner_->norm(name, width, made);
-  }
-  std::unique_ptr<nn::Module> attention(const std::string& name, std::int64_t width,
-                                        std::int64_t heads, const nn::Deviations& deviations,
-                                        const nn::Made& made) const override {
-    return inner_->attention(name, width, heads, deviations, made);
-  }
-  std::unique_ptr<nn::Module> feed_forward(const std::string& name, std::int64_t width,
-                                           std::int64_t hidden, const nn::Deviations& deviations,
-                                           const nn::Made& made) const override {
-    return inner_->feed_forward(name, width, hidden, deviations, made);
-  }
-  Parameter table(const std::string& name, std::int64_t vocabulary, std::int64_t width,
-                  double deviation, const nn::Made& made) const override {
-    return inner_->table(name, vocabulary, width, deviation, made);
-  }
-
  private:
   int ranks_;
   std::int64_t length_;
   Positions own_;
-  std::shared_ptr<nn::LayerMaker> inner_;
 };
 
 }  // namespace lockstep::sequence_parallel

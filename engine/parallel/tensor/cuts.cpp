@@ -23,7 +23,7 @@ Cut cut_of(std::string_view parameter) {
     return parameter.find(layer) != std::string_view::npos;
   };
   if (of(".attn.c_attn.")) return Cut::qkv_rows;
-  if (of(".mlp.c_fc.")) return Cut::rows;
+  if (of(".c_fc.")) return Cut::rows;
   if (of(".c_proj.weight")) return Cut::columns;
   if (of("wte.weight") || of("lm_head.weight")) return Cut::vocabulary;
   return Cut::whole;

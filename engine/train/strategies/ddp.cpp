@@ -18,7 +18,7 @@ class DdpStrategy final : public WholeModel {
               Hooked hooked, const Join& join)
       : WholeModel(std::move(ranks), std::move(replica), clip_norm),
         hooked_(std::move(hooked)),
-        ddp_(*model_, group_, completed(std::move(options), join)),
+        ddp_(*replicated_, group_, completed(std::move(options), join)),
         join_(join) {}
 
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
@@ -26,7 +26,9 @@ class DdpStrategy final : public WholeModel {
     const std::int64_t sent_before = bytes_sent();
     ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
-    next_ = occasion;
+    batches_ = batches;
+    first_ = occasion;
+    pass_ = 0;
     int live = group_.size();
     if (join_) {
       epoch_.divide = *join_;
@@ -37,7 +39,7 @@ class DdpStrategy final : public WholeModel {
     double mean = ddp_.mean_loss();  // over all ranks, of which some had a loss of 0
     if (live < group_.size()) mean *= static_cast<double>(group_.size()) / live;
     cost_ = {bytes_sent() - sent_before, ddp_.communication()};
-    cost_.communication += ranks_.take_layer_communication();
+    add_layers_to_cost();
     return mean;
   }
 
@@ -57,9 +59,8 @@ class DdpStrategy final : public WholeModel {
     if (hooked_.hook) {
       options.hook = hooked_.watch ? &hooked_.watch(*hooked_.hook) : hooked_.hook.get();
     }
-    options.steps.before_forward = [this](const Value& input) {
-      model_->prepare(next_);
-      next_.first_sample += input.tensor.size(0) * next_.sample_stride;
+    options.steps.before_forward = [this](const Value&) {
+      model_->prepare(occasion_of(batches_, pass_++, first_));
       enter(Phase::forward);
     };
     options.steps.on_backward = [this] { enter(Phase::backward); };
@@ -67,8 +68,10 @@ class DdpStrategy final : public WholeModel {
     return options;
   }
 
-  Hooked hooked_;      // outlives ddp_
-  nn::Occasion next_;  // of the pass that comes
+  Hooked hooked_;                         // outlives ddp_
+  std::span<const data::Batch> batches_;  // of the step
+  nn::Occasion first_;                    // of the first of them
+  std::size_t pass_ = 0;                  // that comes
   ddp::Ddp ddp_;
   Join join_;
   ddp::JoinState epoch_;

@@ -76,7 +76,8 @@ Replica make_replica_with_masters(const Recipe& recipe, Device& device) {
   return {.model = std::make_shared<ScaledPasses>(std::move(model), optimizer),
           .optimizer = optimizer,
           .weights = std::move(weights),
-          .masters = optimizer};
+          .masters = optimizer,
+          .layers = recipe.model.layers};
 }
 
 }  // namespace lockstep::train

@@ -12,11 +12,12 @@
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "engine/collectives/communication.hpp"
-#include "engine/parallel/ddp/reducer.hpp"
 #include "engine/parallel/pipeline/model_stage.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/train/own_labels.hpp"
-#include "engine/train/strategies/sharded_state.hpp"
+#include "engine/train/routing.hpp"
+#include "engine/train/strategies/stage_reducers.hpp"
+#include "engine/train/strategies/stage_shards.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -34,21 +35,6 @@ std::vector<data::Batch> micro_batches_of(const data::Batch& batch, int count) {
     first += size;
   }
   return all;
-}
-
-// Buckets for gradients that come last chunk first, and in a chunk last parameter first.
-collectives::BucketPlan plan_of(const std::vector<Parameter*>& parameters,
-                                const ddp::BucketLimits& limits) {
-  std::vector<ddp::ParamInfo> infos;
-  for (const Parameter* parameter : parameters) {
-    infos.push_back({parameter->value.numel(), parameter->value.dtype()});
-  }
-  std::ranges::reverse(infos);
-  collectives::BucketPlan plan = ddp::assign_buckets(infos, limits);
-  for (auto& bucket : plan.buckets) {
-    for (std::size_t& index : bucket) index = parameters.size() - 1 - index;
-  }
-  return plan;
 }
 
 class Pipeline final : public Strategy {
@@ -75,15 +61,13 @@ class Pipeline final : public Strategy {
       read_weights(file, layout_, stage_.module());
     }
     if (options.state == StageState::sharded) {
-      sharded_.emplace(units_to_shard(), dtype_, device, zero::ShardGroups{shares_});
+      sharded_.emplace(ranks_, parameters_, layout_, dtype_, device);
     }
     optimizer_ =
         optim::make_optimizer(recipe.optimizer, sharded_ ? sharded_->shards() : parameters_);
     rate_ = optimizer_->learning_rate();
     if (shares_.size() > 1 && !sharded_) {
-      reducer_ =
-          ddp::make_bucketed_reducer(shares_, parameters_, plan_of(parameters_, options.limits),
-                                     {1.0 / shares_.size(), timed_.get()});
+      reducers_.emplace(ranks_, parameters_, layout_, options.limits, *timed_);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i]->hooks.emplace_back([this, i](Parameter&) { on_gradient(i); });
@@ -124,7 +108,7 @@ class Pipeline final : public Strategy {
       for (const data::Batch& part : micro_batches[k]) {
         weights.push_back(static_cast<double>(part.labels.numel()) / labels);
       }
-      stage_.begin(micro_batches[k], of_batch);
+      stage_.begin(micro_batches[k], of_batch, weights);
       const Plan& plan = plan_for(static_cast<int>(weights.size()));
       const double began_s = stages_->now_s();
       const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
@@ -136,7 +120,7 @@ class Pipeline final : public Strategy {
       }
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
-    if (reducer_) reducer_->finalize();
+    if (reducers_) reducers_->finalize();
     sum_partial();
     if (sharded_) sharded_->end_backward();
     if (phases_ != nullptr) phases_->enter(Phase::optimizer);
@@ -149,6 +133,8 @@ class Pipeline final : public Strategy {
     communication_ += ranks_.take_layer_communication();
     const StageReport told = tell_each_other(loss);
     cost_ = {bytes_sent() - sent_before, communication_, std::nullopt, told.stages};
+    cost_.exchange = ranks_.exchange();
+    if (layers_) cost_.routing = routing_of_step(*layers_, ranks_, device_);
     return told.loss;
   }
 
@@ -157,10 +143,11 @@ class Pipeline final : public Strategy {
   Evaluation evaluate(const data::Dataset& dataset) override {
     LOCKSTEP_CHECK(dataset.size() > 0, "evaluate: the dataset is empty; a mean needs a sample");
     std::array<double, 3> sums{};  // of losses, hits, labels
-    const std::int64_t stride = ranks_.shares();
+    // Ranks that share experts compute the same samples, so that they make as many passes.
+    const std::int64_t stride = ranks_.sizes().dp;
     const OwnLabels own(dataset, layers_ ? layers_->labels() : nn::TokenShare{});
     const std::int64_t at_once = samples_at_once(own) * stride;
-    std::int64_t first = ranks_.share();
+    std::int64_t first = ranks_.at().dp;
     while (first < own.size()) {
       std::vector<data::Batch> batches;
       std::vector<double> weights;
@@ -192,12 +179,12 @@ class Pipeline final : public Strategy {
     if (!sharded_) return pieces_of(layout_, stage_.module(), *optimizer_);
     std::vector<Piece> all;
     add_parameters(all, parameters_, layout_);
-    add_state(all, *optimizer_, layout_of(sharded_->owned(), layout_));
+    add_state(all, *optimizer_, sharded_->owned());
     return all;
   }
   void restore(const checkpoint::SavedRun& saved) override {
     checkpoint::check_part_of_model(saved.weights(), stage_.module());
-    restore_state(saved, sharded_ ? layout_of(sharded_->owned(), layout_) : layout_, *optimizer_);
+    restore_state(saved, sharded_ ? sharded_->owned() : layout_, *optimizer_);
     read_weights(saved.weights(), layout_, stage_.module());
   }
   void set_phase_watch(PhaseWatch* watch) override { phases_ = watch; }
@@ -247,30 +234,14 @@ class Pipeline final : public Strategy {
     if (layers_) layers_->sum_partial_gradients(partial_);
   }
 
-  // Parameters that the same ranks hold are a unit. What two stages share is then cut alike on
-  // both, and summed in the same order, so that both make the same of it, bit for bit; so is what
-  // every rank of a layer has whole.
-  std::vector<std::vector<Parameter*>> units_to_shard() {
-    std::vector<std::vector<Parameter*>> units;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const auto at = std::ranges::find(kinds_, gradient(i));
-      if (at == kinds_.end()) units.emplace_back();
-      const auto unit = static_cast<std::size_t>(at - kinds_.begin());
-      if (at == kinds_.end()) kinds_.push_back(gradient(i));
-      units[unit].push_back(parameters_[i]);
-    }
-    return units;
-  }
-
   void zero_grad() {
     if (!sharded_) return optimizer_->zero_grad();
     sharded_->zero_grad();
-    sharded_->begin(zero::Reduces::yes);
   }
 
   // A micro-batch's gradient is in; after the step's last one it is complete.
   void on_gradient(std::size_t index) {
-    if (++came_[index] == passes_ && reducer_) reducer_->on_gradient_ready(index);
+    if (++came_[index] == passes_ && reducers_) reducers_->on_gradient_ready(index);
   }
 
   // The norm is over all stages; what two of them hold counts once.
@@ -278,20 +249,18 @@ class Pipeline final : public Strategy {
     if (clip_norm_ <= 0) return;
     const auto counts = [&](std::size_t i) { return ranks_.counts_in_norm(gradient(i)); };
     std::vector<Tensor> mine, copies;
-    if (sharded_) {
-      const std::vector<Tensor> of_units = sharded_->gradients();
-      for (std::size_t i = 0; i < of_units.size(); ++i) {
-        (ranks_.counts_in_norm(kinds_[i]) ? mine : copies).push_back(of_units[i]);
-      }
-    }
+    if (sharded_) sharded_->add_gradients(mine, copies);
     for (std::size_t i = 0; i < parameters_.size() && !sharded_; ++i) {
       (counts(i) ? mine : copies).push_back(parameters_[i]->grad);
     }
     // A stage of a norm and a shared table counts nothing on all ranks of a layer but the first.
     if (mine.empty()) mine.push_back(parameters_.front()->value.empty_like(0));
     std::vector<comm::ProcessGroup*> groups{stages_.get()};
-    if (ranks_.layer() != nullptr) groups.push_back(ranks_.layer());
-    if (sharded_) groups.push_back(&shares_);
+    // Ranks that share experts are among those that share the state.
+    comm::ProcessGroup* const holders = sharded_ ? &shares_ : ranks_.experts();
+    for (comm::ProcessGroup* const along : {ranks_.layer(), holders}) {
+      if (along != nullptr) groups.push_back(along);
+    }
     replicas::clip_global_norm(groups, {mine, copies}, clip_norm_);
   }
 
@@ -329,7 +298,9 @@ class Pipeline final : public Strategy {
     const bool one_stage = &shares_ == &world_;
     return world_.traffic().bytes_sent + stages_->traffic().bytes_sent +
            (one_stage ? 0 : shares_.traffic().bytes_sent) + ranks_.bytes_sent_in_layers() +
-           (tied_ ? tied_->traffic().bytes_sent : 0);
+           (tied_ ? tied_->traffic().bytes_sent : 0) +
+           (reducers_ ? reducers_->bytes_sent_for_experts() : 0) +
+           (sharded_ ? sharded_->bytes_sent_for_experts() : 0);
   }
 
   void enter(const Action* action) {
@@ -355,15 +326,14 @@ class Pipeline final : public Strategy {
   std::vector<Parameter*> parameters_;
   Layout layout_;  // of parameters_
   std::shared_ptr<const nn::LayerMaker> layers_;
-  std::vector<Parameter*> partial_;            // of parameters_, along tp
-  std::vector<mesh::GradientKind> kinds_;      // of the units of sharded_
-  std::optional<zero::ShardedUnits> sharded_;  // of parameters_, where the state is sharded
+  std::vector<Parameter*> partial_;     // of parameters_, along tp
+  std::optional<StageShards> sharded_;  // of parameters_, where the state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   double clip_norm_;
   double rate_ = 0;  // of the optimizer, when it was made
   collectives::Communication communication_;
   std::unique_ptr<collectives::CommHook> sum_, timed_;
-  std::unique_ptr<ddp::Reducer> reducer_;  // where there are several pipelines
+  std::optional<StageReducers> reducers_;  // where there are several pipelines
   Plan plan_;
   std::int64_t passes_ = 0;         // micro-batches of the step
   std::vector<std::int64_t> came_;  // of these, that a parameter has had

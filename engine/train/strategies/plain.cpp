@@ -13,7 +13,7 @@ class Plain final : public WholeModel {
  public:
   Plain(TrainingRanks ranks, Replica replica, double clip_norm)
       : WholeModel(std::move(ranks), std::move(replica), clip_norm) {
-    replicas::make_equal(group_, *model_);
+    replicas::make_equal(group_, *replicated_);
   }
 
   double step(std::span<const data::Batch> batches, const nn::Occasion& occasion,
@@ -23,11 +23,11 @@ class Plain final : public WholeModel {
     const std::int64_t sent_before = bytes_sent();
     ranks_.take_layer_communication();  // of what came between the steps
     optimizer_->set_learning_rate(rate);
-    model_->prepare(occasion);
+    model_->prepare(occasion_of(batches, 0, occasion));
     const bool by_part = numbers() && !is_spread();
     const double loss = by_part ? with_part(batches[0]) : by_hand(batches[0]);
     cost_.bytes_sent = bytes_sent() - sent_before;
-    cost_.communication += ranks_.take_layer_communication();
+    add_layers_to_cost();
     return loss;
   }
 
@@ -50,7 +50,7 @@ class Plain final : public WholeModel {
     enter(Phase::backward);
     tape.backward(loss);
     const double began = group_.now_s();
-    data_parallel::average_gradients(group_, model_->parameters());
+    data_parallel::average_gradients(group_, replicated_->parameters());
     const double waited = group_.now_s() - began;
     // On an asynchronous device, that is how long it took to ask for the sums.
     const bool seen = device().numbers() != Numbers::away;

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
+#include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/zero_memory.hpp"
 #include "engine/train/ways/zero.hpp"
 
@@ -56,6 +57,12 @@ ZeroOptions zero_options_on(const Arguments& arguments, int ranks, int ranks_per
 std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
   const TrainingRanks ranks = making.ranks();
   const mesh::AxisSizes& sizes = ranks.sizes();
+  // Ranks that share experts hold different ones, which a stage shards apart; the model is one
+  // stage.
+  if (sizes.ep > 1) {
+    return make_pipeline(ranks, making.device, making.recipe, making.clip_norm,
+                         {.state = StageState::sharded});
+  }
   // Neighbours in dp are as many ranks apart as share a layer.
   const int replicas_per_node = (making.ranks_per_node + sizes.tp * sizes.cp * sizes.ep - 1) /
                                 (sizes.tp * sizes.cp * sizes.ep);

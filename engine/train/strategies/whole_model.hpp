@@ -1,6 +1,7 @@
 // The common base of strategies in which every rank trains a replica of the whole model on its own
 // share: position, evaluation, state. They differ in how gradients are reduced. A replica may be
-// spread over several ranks, each of which runs every layer and holds a part of it.
+// spread over several ranks, each of which runs every layer and holds a part of it. Experts that
+// ranks share are reduced here, after backward, since they have fewer holders than the rest.
 #pragma once
 
 #include <filesystem>
@@ -61,27 +62,36 @@ class WholeModel : public Strategy {
     if (phases_ != nullptr) phases_->enter(phase);
   }
   // True if other ranks hold parts of this rank's replica.
-  bool is_spread() const { return ranks_.layer() != nullptr; }
+  bool is_spread() const { return ranks_.layer() != nullptr || ranks_.experts() != nullptr; }
   // On all groups.
   std::int64_t bytes_sent() const;
-  // Completes the averaged gradients and clips them.
+  // Completes the averaged gradients, also those of experts, and clips them.
   void before_update();
+  // Adds what layers did in this step to its cost: their communication, and their routers.
+  void add_layers_to_cost();
+  // The occasion of the k-th of a step's batches.
+  nn::Occasion occasion_of(std::span<const data::Batch> batches, std::size_t k,
+                           const nn::Occasion& first) const;
   // The same, and the update.
   void update();
   // The mean of a number that every replica has read: a word between hosts, wherever the model is.
   double mean_of_ranks(double mine);
+
+  void sum_experts();
 
   static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
   TrainingRanks ranks_;
   comm::ProcessGroup& group_;  // of the replicas
   std::shared_ptr<nn::Module> model_;
+  std::shared_ptr<nn::Module> replicated_;  // the model, with the parameters that all replicas hold
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::shared_ptr<nn::Module> weights_;  // which are saved
   std::shared_ptr<optim::MasterOptimizer> masters_;
   Layout layout_;  // of the model's parameters
   std::shared_ptr<const nn::LayerMaker> layers_;
   std::vector<Parameter*> partial_;  // along tp
+  std::vector<Parameter*> experts_;  // which some of the replicas hold
   double clip_norm_;                 // 0 where the optimizer has masters, and clips itself
   double rate_;                      // of the optimizer, when it was given
   PhaseWatch* phases_ = nullptr;

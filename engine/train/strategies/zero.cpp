@@ -13,6 +13,7 @@
 #include "engine/tensor/ops.hpp"
 #include "engine/tensor/symbolic.hpp"
 #include "engine/train/own_labels.hpp"
+#include "engine/train/routing.hpp"
 #include "engine/train/strategies/masters.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
 
@@ -128,8 +129,10 @@ class ZeroStrategy final : public Strategy {
       const bool last = k + 1 == batches.size();
       const bool reduces = last || options_.accumulate == AccumulateIn::shards;
       units_->begin(reduces ? Reduces::yes : Reduces::no);
-      units_->model().prepare(of_batch);
       const double weight = static_cast<double>(batches[k].labels.numel()) / labels;
+      of_batch.weight = weight;
+      of_batch.loss_scale = scaler_ ? scaler_->scale() : 1;
+      units_->model().prepare(of_batch);
       const Tensor mine = pass(batches[k], weight).to(DType::float64);
       if (loss.defined()) mine.reduce_(loss, ReduceOp::sum);
       loss = mine;
@@ -148,6 +151,10 @@ class ZeroStrategy final : public Strategy {
     cost_ = {bytes_sent() - sent_before, units_->communication()};
     cost_.communication += ranks_.take_layer_communication();
     if (link_) cost_.host = units_->copies();
+    cost_.exchange = ranks_.exchange();
+    if (recipe_.model.layers) {
+      cost_.routing = routing_of_step(*recipe_.model.layers, ranks_, device_);
+    }
     return mean;
   }
 

@@ -175,7 +175,7 @@ void check_heard(CaseRunner& runner, const Played& played, const Members& member
     for (const int other : members.ranks) {
       if (heard[static_cast<std::size_t>(rank)] >> other & 1) continue;
       const int mine = members.group_rank(rank), its = members.group_rank(other);
-      const bool power = (members.size() & (members.size() - 1)) == 0;
+      const int steps = tree_depth(members.size());
       Failure failure;
       failure.cause = "never_heard";
       failure.where = text("rank ", mine);
@@ -183,11 +183,12 @@ void check_heard(CaseRunner& runner, const Played& played, const Members& member
       failure.seen = "none";
       failure.message = text(
           "rank ", mine, " left the barrier without a message from rank ", its,
-          ", directly or through other ranks; likely cause: it relies on a send that returns only "
-          "when its receive is posted, which no real group promises (engine/comm/peers.hpp)",
-          power ? ""
-                : text("; ", members.size(), " ranks need ", tree_depth(members.size()),
-                       " steps, ⌈log₂N⌉, not ⌊log₂N⌋"));
+          ", directly or through other ranks; likely cause: ",
+          played.counters.depth < steps
+              ? text("a step is missing: ", members.size(), " ranks need ", steps,
+                     " of them, ⌈log₂N⌉, not ⌊log₂N⌋")
+              : std::string("it relies on a send that returns only when its receive is posted, "
+                            "which no real group promises (engine/comm/peers.hpp)"));
       runner.fail(played, failure);
     }
   }

@@ -167,6 +167,14 @@ void compare_outcome(CaseRunner& runner, const Played& played, const Walk& walk,
          std::string(lockstep::name_of(run.c.options.dtype)),
          std::string(lockstep::name_of(seen.dtype)));
   }
+  if (seen.kind == Kind::caught && walk.taken > 0 &&
+      run.samples.damage_of(walk.batches[walk.taken - 1]) == seen.what) {
+    fail(runner, played, "thrown_again",
+         text(asked, " threw '", seen.what,
+              "' again, which the call before it threw: a call takes its batch away, also when it "
+              "throws, and the next call returns the batch behind it"),
+         text("batch ", walk.taken), got);
+  }
   // An epoch that was given up may have had batches that the loader could not read.
   const auto said_of = [&](std::int64_t sample) {
     return run.samples.damage_of({&sample, 1}) == seen.what;

@@ -124,6 +124,11 @@ Cause cause_of_loss(const Problem& p, const Scores& scores, double seen, double 
               "batch.labels.numel() to get a sum"};
     }
   }
+  if (p.labels > 1 && is_near(p, seen, right / static_cast<double>(p.labels))) {
+    return {"weighted_by_samples",
+            text("the accuracy is right, but a batch's mean loss is a mean over its labels, ",
+                 p.labels, " a sample: multiply it by batch.labels.numel(), not by the samples")};
+  }
   if (std::fabs(seen - right) <= 1e-6 * std::fabs(right)) {
     return {"rounded_sums",
             "this is right to seven digits: the sums were added or sent as float32; use double and "

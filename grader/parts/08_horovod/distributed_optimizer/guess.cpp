@@ -1,6 +1,8 @@
 // Which mistake a wrong gradient resembles.
 #include "grader/parts/08_horovod/distributed_optimizer/guess.hpp"
 
+#include <algorithm>
+
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
@@ -48,6 +50,11 @@ class GuessGradient {
     for (const auto& guess :
          {by_start(seen), by_name(seen), by_scale(seen), by_rank(seen, rank), by_passes(seen)}) {
       if (guess) return *guess;
+    }
+    if (std::ranges::all_of(seen, [](double value) { return value == 0; })) {
+      return {"zeros_handed_over",
+              "zeros were handed over, though the parameter has a grad: zeros are for one that has "
+              "none"};
     }
     return {"other_gradient", "other gradients were summed than those that the passes made"};
   }

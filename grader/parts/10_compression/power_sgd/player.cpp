@@ -26,7 +26,8 @@ class WritesState final : public comm::Pending {
     LOCKSTEP_CHECK(
         whole, wrong_size_left, "state.qs has ", qs.defined() ? qs.numel() : std::int64_t{0},
         " elements after the Work was waited for, where all Q of the bucket have ", q_count_,
-        "; each matrix has rank min(n, m, r), and the next pass begins with them");
+        "; a matrix is n × m, where m counts all axes but the first, its Q has m·min(n, m, r) "
+        "elements, and the next pass begins with them");
     shown_.narrow(count, q_count_).copy_(kept_.qs);
   }
 

@@ -285,7 +285,7 @@ void bytes_on_the_wire(CaseRunner& runner) {
 void memory(CaseRunner& runner) {
   Problem p = usual(runner, 4);
   p.sizes = {4000, 30, 2000};
-  p.filler = 120;
+  p.filler = 64;
   p.steps = 2;
   p.measured = true;
   judge(runner, contract_of(runner, compare_memory), p);

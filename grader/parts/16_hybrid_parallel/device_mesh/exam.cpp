@@ -271,8 +271,9 @@ FunctionContract<Question, Mesh> contract_with(
           .is_right = [](const Question& q, const Mesh& seen) { return seen == right_mesh(q); },
           .refusals = {{.valid = valid,
                         .accepts = {"accepts_nonsense",
-                                    "the product of the sizes is the number of ranks, each size is "
-                                    "at least 1, and the order names each axis once"}}},
+                                    "the product of the sizes is the number of ranks, also where "
+                                    "64 bits do not hold it; each size is at least 1, and the "
+                                    "order names each axis once"}}},
           .smaller = smaller,
           .sizes = [](const Question& q) -> Sizes {
             return {q.world, {q.sizes.tp, q.sizes.cp, q.sizes.ep, q.sizes.dp, q.sizes.pp}};

@@ -1,0 +1,37 @@
+// Plays dispatch_and_combine on a tape, with this rank's tokens, plan and experts.
+#include "engine/autograd/operations.hpp"
+#include "grader/parts/14_expert_parallel/dispatch_and_combine/case.hpp"
+
+namespace lockstep::grader {
+
+// Each of this rank's experts multiplies its rows by its matrix.
+static Value computed(Tape& tape, std::deque<Parameter>& parameters, const Value& rows,
+                      std::span<const std::int64_t> of_experts) {
+  std::int64_t first = 0;
+  std::vector<Value> parts;
+  for (std::size_t e = 0; e + 1 < parameters.size() && e < of_experts.size(); ++e) {
+    const Value mine = autograd::narrow(tape, rows, 0, first, of_experts[e]);
+    parts.push_back(autograd::linear(tape, mine, tape.leaf(parameters[e + 1])));
+    first += of_experts[e];
+  }
+  if (first != rows.tensor.size(0) || of_experts.size() + 1 != parameters.size()) {
+    throw Error(text("the experts were called with ", rows.tensor.size(0), " rows, but the ",
+                     of_experts.size(), " counts that say whose they are add up to ", first));
+  }
+  return autograd::concatenate(tape, parts, 0);
+}
+
+Bytes play(sim::PlayerCase& played) {
+  return play_layer(
+      played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters, const LayerCase& c) {
+        return [&, plan = plan_of_options(c.options)](Tape& tape, const Value& tokens) {
+          return expert_parallel::dispatch_and_combine(
+              tape, group, plan, tokens, tape.leaf(parameters.front()),
+              [&](Tape& of, const Value& rows, std::span<const std::int64_t> of_experts) {
+                return computed(of, parameters, rows, of_experts);
+              });
+        };
+      });
+}
+
+}  // namespace lockstep::grader

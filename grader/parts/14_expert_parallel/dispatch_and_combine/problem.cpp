@@ -1,0 +1,260 @@
+#include "grader/parts/14_expert_parallel/dispatch_and_combine/problem.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/random.hpp"
+#include "engine/base/units.hpp"
+#include "grader/judge/compare.hpp"
+
+namespace lockstep::grader::dispatch_and_combine {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+// A tensor whose rows the ranks have, as many as `rows` says, one rank after the other.
+LayerPart rows_of_ranks(const std::string& name, const std::vector<std::int64_t>& rows,
+                        const Axes& row) {
+  const std::int64_t size = row.empty() ? 1 : row.front();
+  std::int64_t next = 0;
+  LayerPart part{name, {{}, {}}, {}, 0};
+  std::vector<std::vector<std::int64_t>> places;
+  for (const std::int64_t count : rows) {
+    auto& mine = places.emplace_back(at(count * size));
+    std::iota(mine.begin(), mine.end(), next);
+    next += count * size;
+    part.shapes.push_back({count});
+    part.shapes.back().insert(part.shapes.back().end(), row.begin(), row.end());
+  }
+  part.count = next;
+  part.deal = Dealt({{name, next}}, std::move(places));
+  return part;
+}
+
+// A place of any rank's plan, in the order of ranks and places.
+struct Place {
+  std::int64_t rank = 0, expert = 0;
+  std::int64_t row = 0;          // of the token, among the tokens of all ranks
+  std::size_t comes_from = 0;    // the place whose token the expert is given
+  std::int64_t computed_by = 0;  // which of all experts
+};
+
+std::vector<Place> places_of(const Problem& p, std::uint64_t salt) {
+  std::vector<Place> all;
+  std::int64_t first = 0;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    for (const Route& one : plan_of(p, salt, rank).placed) {
+      all.push_back({rank, one.expert, first + one.token, all.size(), one.expert});
+    }
+    first += p.tokens[at(rank)];
+  }
+  return all;
+}
+
+// Departures from the contract.
+struct Ways {
+  enum class Rows : std::uint8_t {
+    right,
+    not_by_expert,   // rows are given to the experts in the order of ranks
+    not_put_back,    // results go back in the order of experts
+    not_exchanged,   // each rank computes its own rows with its own experts
+    experts_in_turn  // expert e is rank e % N's
+  } rows = Rows::right;
+  bool weighed = true;
+  enum class Sum : std::uint8_t { sum, last, mean } sum = Sum::sum;
+  bool dropped_pass_through = false;
+};
+
+// The rows that a rank's experts get: by rank, and wanted by expert.
+void misplace(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
+  const std::int64_t own = p.own();
+  for (Place& one : all) {
+    if (rows == Ways::Rows::not_exchanged) one.computed_by = one.rank * own + one.expert % own;
+    if (rows == Ways::Rows::experts_in_turn) {
+      one.computed_by = one.expert % p.ranks() * own + one.expert / p.ranks();
+    }
+  }
+  const bool moved = rows == Ways::Rows::not_by_expert || rows == Ways::Rows::not_put_back;
+  for (std::int64_t rank = 0; rank < p.ranks() && moved; ++rank) {
+    std::vector<std::size_t> by_rank;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].expert / own == rank) by_rank.push_back(i);
+    }
+    std::vector<std::size_t> by_expert = by_rank;
+    std::ranges::stable_sort(by_expert, {}, [&](std::size_t i) { return all[i].expert; });
+    for (std::size_t i = 0; i < by_rank.size(); ++i) {
+      Place& one = all[by_rank[i]];
+      one.computed_by = all[by_expert[i]].expert;
+      if (rows == Ways::Rows::not_put_back) one.comes_from = by_expert[i];
+    }
+  }
+}
+
+struct Made {
+  Numbers output{}, to_tokens{}, to_weights{};
+  std::vector<Numbers> to_experts{};  // by expert of all
+};
+
+Made computed(const Problem& p, const Layer& layer, const std::vector<Place>& right,
+              std::size_t pass, const Ways& w) {
+  const std::size_t h = at(p.width);
+  const Numbers &x = layer.inputs[pass], &g = layer.output_gradients[pass];
+  const Numbers& weights = layer.values.front();
+  std::vector<Place> all = right;
+  misplace(p, w.rows, all);
+  Made made{Numbers(x.size()), Numbers(x.size()), Numbers(weights.size()),
+            std::vector<Numbers>(at(p.experts), Numbers(h * h))};
+  std::vector<double> times(x.size() / h);
+  for (const Place& one : all) times[at(one.row)] += 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t row = at(all[i].row) * h, from = at(all[all[i].comes_from].row) * h;
+    const auto expert = at(all[i].computed_by), own = at(p.own());
+    const Numbers& matrix = layer.values[1 + expert % own];  // of all ranks, one after the other
+    const std::size_t first = expert / own * h * h;
+    for (std::size_t o = 0; o < h; ++o) {
+      double y = 0;
+      for (std::size_t c = 0; c < h; ++c) y += matrix[first + o * h + c] * x[from + c];
+      const double weighed = w.weighed ? weights[i] * y : y;
+      double& sum = made.output[row + o];
+      if (w.sum == Ways::Sum::sum) sum += weighed;
+      if (w.sum == Ways::Sum::last) sum = weighed;
+      if (w.sum == Ways::Sum::mean) sum += weighed / times[at(all[i].row)];
+      made.to_weights[i] += g[row + o] * y;
+      for (std::size_t c = 0; c < h; ++c) {
+        made.to_tokens[row + c] += weights[i] * g[row + o] * matrix[first + o * h + c];
+        made.to_experts[expert][o * h + c] += weights[i] * g[row + o] * x[from + c];
+      }
+    }
+  }
+  for (std::size_t e = 0; e < x.size() && w.dropped_pass_through; ++e) {
+    if (times[e / h] == 0) made.output[e] = x[e];
+  }
+  return made;
+}
+
+LayerNumbers numbers_of(const Problem& p, const Layer& layer, const std::vector<Place>& places,
+                        const Ways& w) {
+  LayerNumbers all;
+  const std::size_t h = at(p.width), own = at(p.own());
+  all.parameter_gradients.emplace_back(layer.values.front().size());
+  for (std::size_t i = 0; i < own; ++i) {
+    all.parameter_gradients.emplace_back(h * h * static_cast<std::size_t>(p.ranks()));
+  }
+  for (std::size_t pass = 0; pass < p.passes(); ++pass) {
+    Made made = computed(p, layer, places, pass, w);
+    all.outputs.push_back(std::move(made.output));
+    all.input_gradients.push_back(std::move(made.to_tokens));
+    for (std::size_t i = 0; i < made.to_weights.size(); ++i) {
+      all.parameter_gradients.front()[i] += made.to_weights[i];
+    }
+    for (std::size_t e = 0; e < made.to_experts.size(); ++e) {
+      for (std::size_t i = 0; i < h * h; ++i) {
+        all.parameter_gradients[1 + e % own][e / own * h * h + i] += made.to_experts[e][i];
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer,
+                                               const std::vector<Place>& places) {
+  using enum Ways::Rows;
+  std::vector<Mistake<LayerNumbers>> all;
+  const auto add = [&](const std::string& name, const std::string& sentence, const Ways& ways) {
+    all.push_back({{name, sentence}, numbers_of(p, layer, places, ways)});
+  };
+  add("weights_forgotten",
+      "the results of a token's experts are added up unweighed; multiply each row that comes back "
+      "by its weight",
+      {.weighed = false});
+  add("not_exchanged",
+      "each rank computed its own tokens with its own experts; a row has to go to the rank of the "
+      "expert that it chose",
+      {.rows = not_exchanged});
+  add("not_by_expert",
+      "rows came rank by rank, and were given to the experts as they came; sort them by expert "
+      "before you call `mine`",
+      {.rows = not_by_expert});
+  add("not_put_back",
+      "results went back in the order of experts; the way back needs the order in which rows came, "
+      "rank by rank",
+      {.rows = not_put_back});
+  add("experts_in_turn",
+      "expert e was looked for on rank e % N; rank r has the experts from r·E/N up to (r+1)·E/N",
+      {.rows = experts_in_turn});
+  add("last_choice_alone",
+      "a token has the result of its last place alone; results of one token are added up",
+      {.sum = Ways::Sum::last});
+  add("averaged",
+      "results of a token were divided by their number; the weights say how much each counts",
+      {.sum = Ways::Sum::mean});
+  add("dropped_pass_through",
+      "a token that was dropped came through as it is; the layer gives 0 for it, and the residual "
+      "connection around the layer adds the token",
+      {.dropped_pass_through = true});
+  return all;
+}
+
+}  // namespace
+
+std::string Problem::description() const {
+  static const char* const kinds[] = {"", ", all tokens choose expert 0 first", ", evenly chosen"};
+  static const char* const misfits[] = {"", ", experts that the ranks do not divide",
+                                        ", a token more than the plan has",
+                                        ", a weight less than there are places"};
+  return text(in_words(), ", ", listed(tokens), " tokens of width ", width, ", ",
+              counted(experts, "expert"), ", ", counted(k, "choice"), " each",
+              capacity == INT64_MAX ? std::string() : text(", ", counted(capacity, "slot")),
+              kinds[static_cast<std::size_t>(choices)], misfits[static_cast<std::size_t>(misfit)]);
+}
+
+SlotPlan plan_of(const Problem& p, std::uint64_t salt, int rank) {
+  const std::int64_t tokens = p.tokens[at(rank)];
+  SlotPlan plan{tokens, p.experts, std::min(p.capacity, tokens), {}};
+  const std::uint64_t key = random_bits(salt, 900 + static_cast<std::uint64_t>(rank));
+  std::vector<std::vector<Route>> of_experts(at(p.experts));
+  for (std::int64_t choice = 0; choice < p.k; ++choice) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      const auto drawn = static_cast<std::int64_t>(random_bits(key, at(t)) % at(p.experts));
+      const std::int64_t first = p.choices == Choices::to_one ? 0
+                                 : p.choices == Choices::even ? t
+                                                              : drawn;
+      const std::int64_t expert = (first + choice) % p.experts;
+      auto& placed = of_experts[at(expert)];
+      if (std::ssize(placed) < plan.capacity) placed.push_back({t, expert, choice, 0});
+    }
+  }
+  for (const auto& placed : of_experts) {
+    plan.placed.insert(plan.placed.end(), placed.begin(), placed.end());
+  }
+  return plan;
+}
+
+Layer layer_of(const Problem& p, std::uint64_t salt) {
+  std::vector<std::int64_t> places;
+  for (int rank = 0; rank < p.ranks(); ++rank) {
+    places.push_back(std::ssize(plan_of(p, salt, rank).placed));
+  }
+  std::vector<std::int64_t> rows = p.tokens;
+  // On all ranks: what one refuses alone, the others would wait for.
+  for (std::int64_t& count : rows) count += p.misfit == Misfit::tokens ? 1 : 0;
+  for (std::int64_t& count : places) count -= p.misfit == Misfit::weights ? 1 : 0;
+  Layer layer;
+  layer.input = rows_of_ranks("the tokens", rows, {p.width});
+  layer.output = rows_of_ranks("the output", p.tokens, {p.width});
+  layer.output_gradient = rows_of_ranks("the gradient that arrives", p.tokens, {p.width});
+  layer.input_gradient = rows_of_ranks("the gradient of the tokens", p.tokens, {p.width});
+  layer.parameters.push_back(rows_of_ranks("the weights of the places", places, {}));
+  for (std::int64_t e = 0; e < p.own(); ++e) {
+    layer.parameters.push_back(
+        own_of_each(text("the matrix of a rank's expert ", e), {p.width, p.width}, p.ranks()));
+  }
+  draw_layer(p, salt, layer);
+  if (p.misfit != Misfit::nothing) return layer;
+  const std::vector<Place> right = places_of(p, salt);
+  layer.right = numbers_of(p, layer, right, {});
+  layer.mistakes = [p, copy = layer, right](int) { return mistakes_of(p, copy, right); };
+  return layer;
+}
+
+}  // namespace lockstep::grader::dispatch_and_combine

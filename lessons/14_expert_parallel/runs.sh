@@ -1,0 +1,4 @@
+# What the trained models of lesson 14 share: two blocks of width 64 on text, four ranks on the simulator, 500 steps. A token
+# of `mixture` uses one of eight experts, so it computes as much as one of `dense`.
+dense="--model gpt --data lessons --layers 2 --width 64 --heads 4 --sequence 32 --batch-size 8 --ranks 4 --steps 500 --lr-schedule constant --backend sim"
+mixture="$dense --experts 8 --top-k 1 --capacity 1.25 --ep 4"
