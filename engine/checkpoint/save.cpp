@@ -30,6 +30,12 @@ std::string file_name(const char* stem, const Draft& draft, Writer writer) {
               draft.again > 0 ? text(again_mark, draft.again) : std::string(), tensors_end);
 }
 
+// True of files that this room writes.
+bool has_tensors(const std::string& name) {
+  return (name.starts_with("model") || name.starts_with("optimizer")) &&
+         name.ends_with(tensors_end);
+}
+
 void check(const SaveOptions& options) {
   LOCKSTEP_CHECK(options.keep_last >= 0, "checkpoint: keep ", options.keep_last, "; 0 keeps all");
   for (const ExtraFile& file : options.files) {
@@ -101,7 +107,7 @@ void remove_checkpoint(Storage& storage, const std::string& folder) {
 // Removes files that the commit has replaced.
 void remove_replaced(Storage& storage, const std::string& folder, const Index& index) {
   for (const Stored& one : storage.list(folder)) {
-    const bool is_data = one.name.ends_with(tensors_end) || one.name == state_file;
+    const bool is_data = has_tensors(one.name) || one.name == state_file;
     const bool is_used =
         std::ranges::find(index.files, one.name, &IndexedFile::name) != index.files.end();
     if (is_data && !is_used) storage.remove(within(folder, one.name));
@@ -168,7 +174,7 @@ Draft begin_save(Storage& storage, std::int64_t step) {
   clear_remains(storage);
   Draft draft{folder_name(step)};
   for (const Stored& one : storage.list(draft.folder)) {
-    if (!one.name.ends_with(tensors_end)) continue;
+    if (!has_tensors(one.name)) continue;
     draft.again = std::max(draft.again, 1 + number_after(one.name, again_mark));
   }
   storage.make(draft.folder);
@@ -233,7 +239,7 @@ void abandon_save(Storage& storage, const Draft& draft) noexcept {
   try {
     if (!is_committed(storage, draft.folder)) return remove_all(storage, draft.folder);
     for (const Stored& one : storage.list(draft.folder)) {
-      const bool is_new = one.name.ends_with(tensors_end) && draft.again > 0 &&
+      const bool is_new = has_tensors(one.name) && draft.again > 0 &&
                           number_after(one.name, again_mark) == draft.again;
       if (is_new || one.name.ends_with(".tmp")) storage.remove(within(draft.folder, one.name));
     }
