@@ -84,12 +84,13 @@ Interrupted interrupt(const Placement& layout, SaveForm form, Replaces replaces)
   return result;
 }
 
-const std::vector<Placement>& small_layouts() {
-  static const std::vector<Placement> all{
-      {"one rank", {}},
-      {"two replicas", {.dp = 2}},
-      {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}},
-      {"tp 2 × pp 2", {.tp = 2, .pp = 2}, Engine::stages}};
+// One block each, where it is not for two stages.
+std::vector<Placement> small_layouts() {
+  std::vector<Placement> all{{"one rank", {}},
+                             {"two replicas", {.dp = 2}},
+                             {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}},
+                             {"tp 2 × pp 2", {.tp = 2, .pp = 2}, Engine::stages}};
+  for (std::size_t i = 0; i < 3; ++i) all[i].layers = 1;
   return all;
 }
 

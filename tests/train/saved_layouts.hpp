@@ -36,6 +36,7 @@ struct Placement {
   Engine engine = Engine::ddp;
   train::ZeroOptions zero{};
   train::StageState state = train::StageState::whole;
+  std::int64_t layers = 2;
   int ranks() const { return sizes.tp * sizes.cp * sizes.ep * sizes.dp * sizes.pp; }
 };
 
@@ -81,7 +82,8 @@ inline train::Recipe recipe_for(const train::TrainingRanks& ranks) {
 inline std::unique_ptr<train::Strategy> made(const Placement& placement, comm::ProcessGroup& group,
                                              Device& device) {
   const train::TrainingRanks ranks(group, placement.sizes);
-  const train::Recipe recipe = recipe_for(ranks);
+  train::Recipe recipe = recipe_for(ranks);
+  recipe.model.gpt.layers = placement.layers;
   if (placement.engine == Engine::shards) {
     return train::make_zero(ranks, device, recipe, 0.5, placement.zero);
   }
