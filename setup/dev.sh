@@ -27,8 +27,8 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
                                 write what the site shows before and after a predicted run
        ./lab dev fuzz TARGET [SECONDS | --keep]
                                 feed a parser made-up inputs for 600 seconds, or as many; TARGET is
-                                archives, frames, quiz or roster; --keep adds what was found and
-                                reaches new code to tests/fuzz/corpus/TARGET.tar
+                                archives, checkpoint_index, frames, quiz or roster; --keep adds what
+                                was found and reaches new code to tests/fuzz/corpus/TARGET.tar
        ./lab dev costs [--hold] list what each exercise adds to building and testing, and what is
                                 over its budget; --hold fails if an exercise exceeds it
        ./lab dev affected PATH… list the labels of tests that a change to these files can affect
@@ -69,7 +69,7 @@ dev_torch() {
 # of kept inputs those of them that reach an edge that no kept one reaches.
 dev_fuzz() {
   target=${1:-}
-  [ -f "tests/fuzz/$target.cpp" ] || fail 2 "name a target: archives, frames, quiz or roster"
+  [ -f "tests/fuzz/$target.cpp" ] || fail 2 "name a target: archives, checkpoint_index, frames, quiz or roster"
   install_packages $packages_dev
   found=build/fuzz/found/$target kept=build/fuzz/kept/$target archive=tests/fuzz/corpus/$target.tar
   cmake --preset fuzz >/dev/null && ninja -C build/fuzz "fuzz_$target" && mkdir -p "$found" || exit 1

@@ -38,7 +38,9 @@ std::filesystem::path chosen(const Arguments& arguments) {
         "--checkpoint FOLDER is missing; ./lab train --model gpt --checkpoint FOLDER writes one");
   }
   const std::filesystem::path folder = arguments.get("checkpoint");
-  if (std::filesystem::exists(folder / "model.safetensors")) return folder;
+  for (const char* file : {"index.json", "model.safetensors"}) {
+    if (std::filesystem::exists(folder / file)) return folder;
+  }
   const auto latest = checkpoint::latest_in(folder);
   if (!latest) {
     throw UsageError(text("there is no checkpoint in '", folder.string(),

@@ -18,6 +18,7 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
   Checkpoints checkpoints{arguments.get("checkpoint"), {}, {}};
   checkpoints.options.model = nn::metadata_of(spec);
   checkpoints.options.keep_last = 2;
+  if (arguments.has("--save sharded")) checkpoints.form = train::SaveForm::sharded;
   checkpoints.notes = {{"--seed", text(seed)},
                        {"--data", datasets.name},
                        {"samples in the data", text(datasets.train->size())}};
@@ -53,7 +54,7 @@ checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& s
                           "; the samples would differ from those of an uninterrupted run"));
   }
   if (state.taken >= samples) {
-    throw UsageError(text("--resume: ", (*latest / "train.json").string(), " says that ",
+    throw UsageError(text("--resume: ", checkpoint::commit_of(*latest).string(), " says that ",
                           state.taken, " samples of epoch ", state.epoch + 1,
                           " are taken, but the data has ", samples,
                           "; the file was changed: go on from an older checkpoint"));

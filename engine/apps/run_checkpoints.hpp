@@ -6,6 +6,7 @@
 
 #include "engine/apps/train_options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/train/save.hpp"
 #include "engine/train/strategy.hpp"
 
 namespace lockstep::apps {
@@ -16,6 +17,7 @@ struct Checkpoints {
   std::string folder;
   checkpoint::SaveOptions options;
   checkpoint::Metadata notes;  // what must be the same when a run goes on
+  train::SaveForm form = train::SaveForm::dense;
 };
 
 // The notes are what an epoch's order of samples follows from. Batch and ranks may be others when a

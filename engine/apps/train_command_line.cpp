@@ -149,8 +149,10 @@ void files(Options& options) {
       .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
       .only_if({"checkpoint"}, "is empty; pass a folder", has_folder)
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")
+      .choice("save", {"dense", "sharded"}, "dense",
+              "who writes a checkpoint: rank 0, which gathers it; or each rank a share of it")
       .flag("resume", "continue from the latest checkpoint in --checkpoint")
-      .only_if({"resume", "save-every"}, "needs --checkpoint FOLDER", has_folder)
+      .only_if({"resume", "save-every", "save"}, "needs --checkpoint FOLDER", has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")
       .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
       .option("export", "", "write the final weights to a .safetensors file")

@@ -80,8 +80,8 @@ std::array<Input, 3> inputs_of(const Arguments& arguments, const Datasets& datas
   const auto latest =
       arguments.flag("resume") ? checkpoint::latest_in(arguments.get("checkpoint")) : std::nullopt;
   if (latest) {
-    inputs[2].name += " (" + (*latest / "train.json").string() + ")";
-    inputs[2].mine = read_of(content_of(*latest / "train.json"));
+    inputs[2].name += " (" + checkpoint::commit_of(*latest).string() + ")";
+    inputs[2].mine = read_of(content_of(checkpoint::commit_of(*latest)));
   }
   return inputs;
 }

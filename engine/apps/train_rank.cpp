@@ -14,6 +14,9 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/job_lock.hpp"
+#include "engine/checkpoint/safetensors.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/collectives/all_reduce_choice.hpp"
 #include "engine/gpu/open_gpu.hpp"
@@ -22,6 +25,7 @@
 #include "engine/tensor/symbolic.hpp"
 #include "engine/train/json_log.hpp"
 #include "engine/train/progress.hpp"
+#include "engine/train/save.hpp"
 
 namespace lockstep::apps {
 namespace {
@@ -32,12 +36,6 @@ std::string typed_options(const Arguments& arguments) {
     for (const std::string& word : option.words) line += (line.empty() ? "" : " ") + word;
   }
   return line;
-}
-
-// All that the trainers hold, in whole, on the rank that reports.
-checkpoint::Contents gather_contents(train::Strategy& strategy, std::string_view optimizer) {
-  return train::gather_contents(strategy.trainers(), strategy.position().reporter,
-                                strategy.pieces(), strategy.device(), optimizer);
 }
 
 bool reports(train::Strategy& strategy) {
@@ -108,11 +106,14 @@ std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& grou
 
 // --export: the weights in one file, on the rank that reports. While all ranks train: the servers
 // of an asynchronous run have their parameters no longer than that.
-void write_weights(const Arguments& arguments, train::Strategy& strategy, const nn::ModelSpec& spec,
-                   std::string_view optimizer) {
-  const auto contents = gather_contents(strategy, optimizer);
+void write_weights(const Arguments& arguments, train::Strategy& strategy,
+                   const nn::ModelSpec& spec) {
+  const auto whole = train::gather_whole(strategy.trainers(), strategy.position().reporter,
+                                         strategy.pieces(), strategy.device());
   if (!reports(strategy)) return;
-  checkpoint::write_safetensors(arguments.get("export"), contents.model, nn::metadata_of(spec));
+  checkpoint::write_safetensors(arguments.get("export"),
+                                checkpoint::tensors_of(whole, checkpoint::Of::model),
+                                nn::metadata_of(spec));
 }
 
 // The end of a run, on every trainer: its memory by kind, where its weights are, and what to type
@@ -189,8 +190,7 @@ Trained export_finished(const train::Making& making, train::Strategy& strategy,
   const Arguments& arguments = making.arguments;
   if (strategy.position().role == train::Role::train) {
     strategy.settle();
-    write_weights(arguments, strategy, making.recipe.saved_model(),
-                  name_of(making.recipe.optimizer.kind));
+    write_weights(arguments, strategy, making.recipe.saved_model());
     strategy.end();
     if (reports(strategy)) {
       std::cout << text("the run had taken its ", counted(steps, "step"),
@@ -239,6 +239,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const train::RankPosition position = strategy->position();
   const Checkpoints checkpoints = make_checkpoints(arguments, saved, datasets, options.seed);
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
+  std::optional<checkpoint::JobLock> lock;
+  if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
   std::optional<checkpoint::TrainState> earlier;
   if (arguments.flag("resume")) {
     earlier = resume(checkpoints, *strategy, datasets.train->size());
@@ -264,22 +266,21 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     if (world.told != nullptr) options.told_to_stop = [&] { return world.told->told(); };
     options.save = [&](const train::Position& at) {
       if (at.step == steps && arguments.given("export")) {
-        write_weights(arguments, *strategy, saved, of_kind);
+        write_weights(arguments, *strategy, saved);
       }
       if (checkpoints.folder.empty()) return;
-      const checkpoint::Contents contents = gather_contents(*strategy, of_kind);
-      if (!reports(*strategy)) return;
       checkpoint::Metadata notes = checkpoints.notes;
       notes[global_batch_note] = global_batch;
       notes.merge(settings_of(arguments, rates_at(at.step)));
-      checkpoint::save(checkpoints.folder, contents,
-                       {.step = at.step,
-                        .epoch = at.epoch,
-                        .taken = at.taken,
-                        .seed = options.seed,
-                        .loss_scaler = state_of(strategy->loss_scaler()),
-                        .notes = std::move(notes)},
-                       checkpoints.options);
+      checkpoint::FileStorage storage(checkpoints.folder);
+      train::save(*strategy, checkpoints.form, of_kind, storage,
+                  {.step = at.step,
+                   .epoch = at.epoch,
+                   .taken = at.taken,
+                   .seed = options.seed,
+                   .loss_scaler = state_of(strategy->loss_scaler()),
+                   .notes = std::move(notes)},
+                  checkpoints.options);
     };
   }
 

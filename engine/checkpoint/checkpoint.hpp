@@ -1,29 +1,36 @@
-// Checkpoints of one process: a folder for each, which holds all that a run needs to go on as if it
-// had not stopped, bit for bit.
+// Checkpoints: a folder for each, which holds all that a run needs to go on as if it had not
+// stopped, bit for bit. One process writes it alone, or several write a share each.
 //
 //   runs/a/step_000500/model.safetensors        parameters and buffers; how the model is made is
 //                                               its metadata, so that this file alone can be used
-//   runs/a/step_000500/optimizer.safetensors    its state, under PyTorch's names; metadata: kind
-//   runs/a/step_000500/train.json               where in the data the run is, and the seed
+//   runs/a/step_000500/optimizer.safetensors    its state, under PyTorch's names
+//   runs/a/step_000500/index.json               which tensor lies where, where in the data the run
+//                                               is, and the seed
 //   runs/a/step_000500/…                        what the program adds (a vocabulary)
 //
-// Invariants
-//   1. A folder named step_<number> is whole: it was written under the name step_<number>.tmp,
-//      brought to the disk, and renamed. A crash at any moment leaves all older ones as they were.
-//   2. What is removed is renamed to .tmp first; folders of that name are remains, and the next
-//      save clears them away.
-//   3. One that is replaced changes places with the new one in one call of the system. Where the
-//      file system has no such call (NFS), the old one is renamed away and then the new one put in
-//      its place: a crash between the two loses that step, and no other.
+// Writer 2 of several writes model-rank2.safetensors and optimizer-rank2.safetensors, in which a
+// tensor is a box of a whole one: "0.weight [4, 0]-[8, 6]".
 //
-// Requires one process at a time to write to a folder. Left out: checkpoints of many ranks.
+// Invariants
+//   1. The index is the commit. It is written last, beside its name, and renamed when all files are
+//      on the disk. A folder without one is no checkpoint but the remains of a save, and the next
+//      save clears it away.
+//   2. A save of a step that is there already writes files of other names, such as
+//      model-again1.safetensors, and its index replaces the old one at once. Older files go then.
+//   3. What is removed loses its index first.
+//   So a program may end, and the power fail, at any moment: the last commit is whole, or, while it
+//   is being replaced or made, the one before.
+//
+// Requires one job at a time to write to a storage.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <vector>
 
-#include "engine/checkpoint/safetensors.hpp"
+#include "engine/checkpoint/piece.hpp"
+#include "engine/checkpoint/saved_tensors.hpp"
+#include "engine/checkpoint/storage.hpp"
 #include "engine/nn/module.hpp"
 #include "engine/optim/loss_scaler.hpp"
 #include "engine/optim/optimizer.hpp"
@@ -52,35 +59,67 @@ struct ExtraFile {
 struct SaveOptions {
   Metadata model = {};  // how to make this model again: what it is, its widths, …
   std::vector<ExtraFile> files = {};
-  // Checkpoints to keep: this one, and of the others those of the most steps; 0: all.
+  // Checkpoints to keep: this one, and of the others that are whole those of the most steps; 0:
+  // all.
   int keep_last = 0;
 };
 
-// The contents of a checkpoint, each list in the order in which it is written.
+// The share of one writer in a checkpoint, in the order in which it is written.
 struct Contents {
-  std::vector<NamedTensor> model;      // parameters and buffers
-  std::vector<NamedTensor> optimizer;  // its state
-  std::string optimizer_kind;
+  std::vector<Piece> pieces;
+  std::string optimizer;  // its kind
 };
 Contents contents_of(nn::Module& model, const optim::Optimizer& optimizer);
+// The tensors of a file: pieces of the model, or those of the optimizer, each box a tensor. Views.
+enum class Of : std::uint8_t { model, optimizer };
+std::vector<NamedTensor> tensors_of(const std::vector<Piece>& pieces, Of of);
 
-// Writes the checkpoint of state.step into `folder`, which is made when it is not there. One of the
-// same step is replaced at once, the old for the new, where the file system can (invariant 3).
-//   Returns  the checkpoint's folder
-//   Throws   CheckpointError when the disk refuses: older checkpoints are then as they were, and
+// Saves the checkpoint of state.step, by one writer that holds all of it.
+//   Returns  the name of its folder
+//   Throws   CheckpointError when the storage refuses: older checkpoints are then as they were, and
 //            nothing half written is left
-std::filesystem::path save(const std::filesystem::path& folder, const Contents& contents,
-                           const TrainState& state, const SaveOptions& options = {});
-// The same of a model and its optimizer that are here in whole.
+std::string save(Storage& storage, const Contents& contents, const TrainState& state,
+                 const SaveOptions& options = {});
+// The same of a model and its optimizer that are here in whole, into a folder, which is made when
+// it is not there. Returns the checkpoint's folder.
 std::filesystem::path save(const std::filesystem::path& folder, nn::Module& model,
                            const optim::Optimizer& optimizer, const TrainState& state,
                            const SaveOptions& options = {});
 
-// The checkpoints in `folder`, by step; none when it is not there.
+// A save in its three steps, for writers that each hold a part: one of them begins, all write, and
+// when all have, one of them commits. Whoever calls them orders them so.
+struct Draft {
+  std::string folder;
+  int again = 0;  // how many saves of this step were there before
+};
+struct Writer {
+  int rank = 0, of = 1;
+};
+// Makes the folder, and clears remains of interrupted saves away.
+Draft begin_save(Storage& storage, std::int64_t step);
+// Writes a writer's files, and brings them to the disk.
+//   Returns  what it wrote, as text that commit_save reads
+std::string write_share(Storage& storage, const Draft& draft, Writer writer,
+                        const Contents& contents, const Metadata& model);
+// Commits what the shares say, in their order, and removes what options.keep_last leaves out. Of
+// the older checkpoints those count as kept that are whole.
+//   Throws  CheckpointError, and nothing is committed, when an element was written by nobody or
+//           twice, or when a writer's file is not there: its storage is another one
+void commit_save(Storage& storage, const Draft& draft, const std::vector<std::string>& shares,
+                 const TrainState& state, const SaveOptions& options);
+
+// Clears away what a save that failed has written, as far as that succeeds.
+void abandon_save(Storage& storage, const Draft& draft) noexcept;
+
+// The checkpoints in a storage or folder, by step; none when it is not there.
+std::vector<std::string> checkpoints_in(const Storage& storage);
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& folder);
+std::optional<std::string> latest_in(const Storage& storage);
 std::optional<std::filesystem::path> latest_in(const std::filesystem::path& folder);
-// Says what is wrong with a checkpoint, as far as its headers and sizes tell; empty when it is
-// whole.
+// The file that commits a checkpoint, and says where the run is.
+std::filesystem::path commit_of(const std::filesystem::path& checkpoint);
+// Says what is wrong with a checkpoint, as far as its index and the sizes of its files tell; empty
+// when it is whole.
 std::string damage_of(const std::filesystem::path& checkpoint);
 // The newest one beside `checkpoint` that is older and whole, for a person who has lost this one.
 std::optional<std::filesystem::path> whole_before(const std::filesystem::path& checkpoint);

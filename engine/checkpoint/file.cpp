@@ -65,6 +65,28 @@ void NewFile::commit() {
   sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");
 }
 
+OpenFile::OpenFile(std::filesystem::path path, int flags)
+    : path_(std::move(path)), fd_(::open(path_.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) failed("opening for writing", path_, errno);
+}
+
+OpenFile::~OpenFile() { ::close(fd_); }
+
+void OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto count = ::pwrite(fd_, bytes.data(), std::min(bytes.size(), bytes_a_call),
+                                static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) failed("writing", path_, errno);
+    offset += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void OpenFile::sync() const {
+  if (::fsync(fd_) != 0) failed("writing to the disk", path_, errno);
+}
+
 OldFile::OldFile(std::filesystem::path path) : path_(std::move(path)) {
   // Without waiting: a pipe that nobody writes to would never be open.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

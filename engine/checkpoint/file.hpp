@@ -10,15 +10,9 @@
 #include <span>
 #include <string>
 
-#include "engine/base/error.hpp"
+#include "engine/checkpoint/storage.hpp"
 
 namespace lockstep::checkpoint {
-
-// A file or folder that cannot be read or written, or does not hold what it should. what() names
-// the file, what was expected and what was seen.
-struct CheckpointError : Error {
-  using Error::Error;
-};
 
 class NewFile {
  public:
@@ -37,6 +31,23 @@ class NewFile {
  private:
   [[noreturn]] void fail(const char* what);
   std::filesystem::path target_, temporary_;
+  int fd_;
+};
+
+// A file that is open to be written at places.
+class OpenFile {
+ public:
+  //   flags  of open(2)
+  OpenFile(std::filesystem::path path, int flags);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  void sync() const;
+
+ private:
+  std::filesystem::path path_;
   int fd_;
 };
 

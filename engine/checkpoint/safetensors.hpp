@@ -15,31 +15,15 @@
 // that the engine lacks (BOOL, F8_E4M3, …), which are refused by name. Source: [SAFE].
 #pragma once
 
-#include <map>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/checkpoint/file.hpp"
-#include "engine/tensor/box.hpp"
+#include "engine/checkpoint/saved_tensors.hpp"
 
 namespace lockstep::checkpoint {
-
-using Metadata = std::map<std::string, std::string>;
-
-struct NamedTensor {
-  std::string name;
-  Tensor value;
-};
-
-// One tensor's entry in a header: a view that has no elements yet.
-struct TensorEntry {
-  std::string name;
-  DType dtype;
-  Shape shape;
-  std::uint64_t begin, end;  // bytes, from the first byte after the header
-  bool operator==(const TensorEntry&) const = default;
-};
 
 struct SafetensorsHeader {
   std::vector<TensorEntry> tensors;  // in the order of their bytes
@@ -59,52 +43,47 @@ std::uint64_t header_length(std::span<const std::byte> first, std::uint64_t file
 SafetensorsHeader parse_header(std::span<const std::byte> json, std::uint64_t data_bytes,
                                const std::string& file);
 
+// The bytes that a header is read from: fills a span from an offset on.
+using ReadBytes = std::function<void(std::uint64_t offset, std::span<std::byte> into)>;
+struct OpenedHeader {
+  SafetensorsHeader header;
+  std::uint64_t data_start;  // the first byte after it, in the file
+};
+//   Throws  CheckpointError as header_length and parse_header, and for files of other formats
+OpenedHeader read_header(const ReadBytes& read, std::uint64_t file_bytes, const std::string& file);
+
 // The first bytes of the file that holds `tensors` in the order given: length, JSON, and spaces up
 // to a multiple of 8. Entries and metadata are what parse_header would return.
 std::string header_text(const SafetensorsHeader& header);
 
+// The header of a file with these tensors, in the order in which they are written: widest dtype
+// first (I64, F64, F32, I32, BF16, F16, I8, U8), names in order within a dtype, which keeps every
+// tensor aligned to its elements.
+SafetensorsHeader header_of(std::span<const NamedTensor> tensors, const Metadata& metadata);
+
 // Writes tensors to `file`, whole or not at all (file.hpp). The same tensors and metadata give the
-// same bytes: widest dtype first (I64, F64, F32, I32, BF16, F16, I8, U8), names in order within a
-// dtype, which keeps every tensor aligned to its elements.
+// same bytes.
 //   Throws  ContractError when a name is there twice, is not UTF-8 or is "__metadata__";
 //           CheckpointError when the disk refuses
 void write_safetensors(const std::filesystem::path& file, std::span<const NamedTensor> tensors,
                        const Metadata& metadata = {});
 
-// An open file: its header was read and checked, its elements are read when asked for.
-class SafetensorsFile {
+// An open file: its header was read and checked, its elements are read when asked for. Of boxes it
+// reads their bytes only, a row of a box at a time.
+class SafetensorsFile final : public SavedTensors {
  public:
   //   Throws  CheckpointError as header_length and parse_header
   explicit SafetensorsFile(const std::filesystem::path& file);
 
-  std::string path() const { return file_.path().string(); }
-  std::span<const TensorEntry> tensors() const { return header_.tensors; }
-  const Metadata& metadata() const { return header_.metadata; }
-  // Nothing when no tensor has this name. Lives as long as this object.
-  const TensorEntry* find(const std::string& name) const;
-
-  // The elements of an entry, in a new tensor.
-  Tensor load(const TensorEntry& entry, Device& device,
-              MemoryKind kind = MemoryKind::buffers) const;
-  // The elements of an entry, into one of its dtype and number of elements.
-  //   Throws  ContractError when `into` is another
-  void load_into(const TensorEntry& entry, const Tensor& into) const;
-  // As many elements of an entry as `into` has, from element `begin` on. Reads their bytes only.
-  //   Throws  ContractError when the entry has another dtype, or ends before that
-  void load_range(const TensorEntry& entry, std::int64_t begin, const Tensor& into) const;
-  // The elements of boxes of an entry, one box after the other. Reads their bytes only, a row of a
-  // box at a time.
-  //   Throws  ContractError when the entry has another dtype, or `into` another number of elements
-  void load_boxes(const TensorEntry& entry, const Boxes& boxes, const Tensor& into) const;
+  std::string path() const override { return file_.path().string(); }
+  std::span<const TensorEntry> tensors() const override { return opened_.header.tensors; }
+  const Metadata& metadata() const override { return opened_.header.metadata; }
 
  private:
-  // Elements from `first` on, into memory that this process reads.
-  void read(const TensorEntry& entry, std::int64_t first, std::span<std::byte> into) const;
+  void read(const TensorEntry& entry, const Boxes& boxes, std::span<std::byte> into) const override;
 
   OldFile file_;
-  std::uint64_t data_start_;
-  SafetensorsHeader header_;
-  std::map<std::string, std::size_t> places_;  // name → place in header_.tensors
+  OpenedHeader opened_;
 };
 
 // A name for a message: in quotes, at most 80 characters, control characters as ?.

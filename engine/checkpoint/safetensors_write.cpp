@@ -49,20 +49,21 @@ std::string header_text(const SafetensorsHeader& header) {
   json += json.empty() ? "{}" : "}";
   json.resize((json.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = json.size();
+  LOCKSTEP_CHECK(length <= header_bytes_max, "safetensors: a header of ", length,
+                 " bytes, and no reader takes more than ", header_bytes_max,
+                 "; save fewer tensors or shorter metadata");
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   return bytes + json;
 }
 
-void write_safetensors(const std::filesystem::path& file, std::span<const NamedTensor> tensors,
-                       const Metadata& metadata) {
+SafetensorsHeader header_of(std::span<const NamedTensor> tensors, const Metadata& metadata) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
   std::ranges::sort(order, [](const NamedTensor* a, const NamedTensor* b) {
     const int by_dtype = compare_by_width(a->value.dtype(), b->value.dtype());
     return by_dtype != 0 ? by_dtype < 0 : a->name < b->name;
   });
-
   SafetensorsHeader header{{}, metadata};
   std::uint64_t place = 0;
   for (const NamedTensor* tensor : order) {
@@ -71,13 +72,19 @@ void write_safetensors(const std::filesystem::path& file, std::span<const NamedT
         {tensor->name, tensor->value.dtype(), tensor->value.shape(), place, end});
     place = end;
   }
+  return header;
+}
+
+void write_safetensors(const std::filesystem::path& file, std::span<const NamedTensor> tensors,
+                       const Metadata& metadata) {
+  const SafetensorsHeader header = header_of(tensors, metadata);
   const std::string first = header_text(header);
-  LOCKSTEP_CHECK(first.size() - 8 <= header_bytes_max, "write_safetensors: the header of ", file,
-                 " has ", first.size() - 8, " bytes, and no reader takes more than ",
-                 header_bytes_max, "; save fewer tensors or shorter metadata");
   NewFile out(file);
   out.write(first);
-  for (const NamedTensor* tensor : order) out.write(to_host(tensor->value).raw_bytes());
+  for (const TensorEntry& entry : header.tensors) {
+    const auto tensor = std::ranges::find(tensors, entry.name, &NamedTensor::name);
+    out.write(to_host(tensor->value).raw_bytes());
+  }
   out.commit();
 }
 

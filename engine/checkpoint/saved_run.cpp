@@ -2,38 +2,34 @@
 
 #include <algorithm>
 
-#include "engine/checkpoint/train_state.hpp"
+#include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/read_index.hpp"
 #include "engine/checkpoint/weights.hpp"
 
 namespace lockstep::checkpoint {
-namespace {
-
-constexpr std::uint64_t state_bytes_max = 1 << 20;
-
-TrainState read_state(const std::filesystem::path& path) {
-  const OldFile file(path);
-  if (file.size() > state_bytes_max) {
-    throw CheckpointError(
-        text(file.path(), " has ", file.size(), " bytes; ", state_bytes_max, " at most are read"));
-  }
-  std::string json(static_cast<std::size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(json)));
-  return parse_train_state(json, file.path().string());
+SavedRun::SavedRun(const Storage& storage, const std::string& checkpoint) {
+  open(storage, checkpoint);
 }
 
-}  // namespace
-
 SavedRun::SavedRun(const std::filesystem::path& checkpoint)
-    : state_(read_state(checkpoint / state_file)),
-      weights_(checkpoint / model_file),
-      optimizer_(checkpoint / optimizer_file) {}
+    : own_(std::make_unique<FileStorage>(checkpoint)) {
+  open(*own_, "");
+}
+
+SavedRun::~SavedRun() = default;
+
+void SavedRun::open(const Storage& storage, const std::string& checkpoint) {
+  const auto index = read_index(storage, checkpoint, Reads::all);
+  state_ = index->state;
+  weights_ = std::make_unique<IndexedTensors>(storage, checkpoint, index, Of::model);
+  optimizer_ = std::make_unique<IndexedTensors>(storage, checkpoint, index, Of::optimizer);
+}
 
 void SavedRun::check_optimizer(std::string_view kind) const {
-  const auto saved = optimizer_.metadata().find("kind");
-  const bool named = saved != optimizer_.metadata().end();
-  if (named && saved->second == kind) return;
-  throw CheckpointError(text(optimizer_.path(), " is the state of ",
-                             named ? quoted(saved->second) : "an unnamed optimizer",
+  const std::string& saved = optimizer_->metadata().at("kind");
+  if (saved == kind) return;
+  throw CheckpointError(text(optimizer_->path(), " is the state of ",
+                             saved.empty() ? "an unnamed optimizer" : quoted(saved),
                              ", but this run has \"", kind,
                              "\"; use the optimizer it was saved with"));
 }
@@ -43,27 +39,27 @@ void SavedRun::load_optimizer(optim::Optimizer& optimizer,
   if (optimizer.parameters().empty()) return;
   Device& device = optimizer.parameters().front()->value.device();
   std::vector<optim::StateTensor> state;
-  for (const TensorEntry& entry : optimizer_.tensors()) {
-    if (wanted(entry.name)) state.push_back({entry.name, optimizer_.load(entry, device)});
+  for (const TensorEntry& entry : optimizer_->tensors()) {
+    if (wanted(entry.name)) state.push_back({entry.name, optimizer_->load(entry, device)});
   }
   try {
     optimizer.load_state(state);
   } catch (const UsageError& error) {
-    throw CheckpointError(text(optimizer_.path(), ": ", error.what()));
+    throw CheckpointError(text(optimizer_->path(), ": ", error.what()));
   }
 }
 
 void SavedRun::load(nn::Module& model, optim::Optimizer& optimizer) const {
-  check_same_model(weights_, model);
+  check_same_model(*weights_, model);
   check_optimizer(optimizer.kind());
   LOCKSTEP_CHECK(!model.parameters().empty(),
                  "checkpoint: a model without parameters has nothing to load");
   load_optimizer(optimizer, [](const std::string&) { return true; });
-  read_weights(weights_, model);
+  read_weights(*weights_, model);
 }
 
 void SavedRun::load_part(nn::Module& model, optim::Optimizer& optimizer) const {
-  check_part_of_model(weights_, model);
+  check_part_of_model(*weights_, model);
   check_optimizer(optimizer.kind());
   load_optimizer(optimizer, [&](const std::string& name) {
     return std::ranges::any_of(optimizer.parameters(), [&](const Parameter* parameter) {
@@ -71,7 +67,7 @@ void SavedRun::load_part(nn::Module& model, optim::Optimizer& optimizer) const {
              name.find('.', parameter->name.size() + 1) == std::string::npos;
     });
   });
-  read_weights(weights_, model);
+  read_weights(*weights_, model);
 }
 
 }  // namespace lockstep::checkpoint

@@ -32,7 +32,7 @@ std::string kind_of(DType dtype, const Shape& shape) {
 
 // Finds what stands before the model's names in all names of the file; empty where nothing does, or
 // where the file is of another model.
-std::string prefix_in(const SafetensorsFile& file, const std::vector<Expected>& model) {
+std::string prefix_in(const SavedTensors& file, const std::vector<Expected>& model) {
   if (model.empty()) return "";
   const std::string end = "." + model.front().name;
   for (const TensorEntry& saved : file.tensors()) {
@@ -44,12 +44,12 @@ std::string prefix_in(const SafetensorsFile& file, const std::vector<Expected>& 
   return "";
 }
 
-std::string in_python(const SafetensorsFile& file, const std::string& entry) {
+std::string in_python(const SavedTensors& file, const std::string& entry) {
   return text("in Python, with safetensors.torch: save_file({", entry, " for k, v in load_file(\"",
               file.path(), "\").items()}, \"NEW.safetensors\")");
 }
 
-std::string told_of_prefix(const SafetensorsFile& file, const std::string& prefix) {
+std::string told_of_prefix(const SavedTensors& file, const std::string& prefix) {
   const char* const whose = prefix == "module."      ? ", as in PyTorch's DDP"
                             : prefix == "_orig_mod." ? ", as after torch.compile"
                                                      : "";
@@ -58,7 +58,7 @@ std::string told_of_prefix(const SafetensorsFile& file, const std::string& prefi
 }
 
 // The dtype of the file, if it has this model in another one.
-std::optional<DType> dtype_in(const SafetensorsFile& file, const std::vector<Expected>& model) {
+std::optional<DType> dtype_in(const SavedTensors& file, const std::vector<Expected>& model) {
   std::optional<DType> dtype;
   for (const Expected& mine : model) {
     const TensorEntry* saved = file.find(mine.name);
@@ -69,7 +69,7 @@ std::optional<DType> dtype_in(const SafetensorsFile& file, const std::vector<Exp
   return dtype;
 }
 
-std::string told_of_dtype(const SafetensorsFile& file, DType dtype) {
+std::string told_of_dtype(const SavedTensors& file, DType dtype) {
   if (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16) {
     return text("pass --dtype ", name_of(dtype), ", or convert the file");
   }
@@ -79,7 +79,7 @@ std::string told_of_dtype(const SafetensorsFile& file, DType dtype) {
 
 // Tells what made the model of the file, where the file says it; its first tensors where it does
 // not.
-std::string told_of_model(const SafetensorsFile& file) {
+std::string told_of_model(const SavedTensors& file) {
   std::string list;
   if (file.metadata().contains("model")) {
     for (const auto& [key, value] : file.metadata()) {
@@ -98,15 +98,16 @@ std::string told_of_model(const SafetensorsFile& file) {
 }
 
 // Says what to do about a file that does not fit.
-std::string advice_on(const SafetensorsFile& file, const std::vector<Expected>& model) {
+std::string advice_on(const SavedTensors& file, const std::vector<Expected>& model) {
   if (const std::string prefix = prefix_in(file, model); !prefix.empty()) {
     return told_of_prefix(file, prefix);
   }
-  if (const auto dtype = dtype_in(file, model)) return told_of_dtype(file, *dtype);
+  const auto dtype = dtype_in(file, model);
+  if (dtype && *dtype != model.front().dtype) return told_of_dtype(file, *dtype);
   return told_of_model(file);
 }
 
-[[noreturn]] void refuse(const SafetensorsFile& file, nn::Module& module, const std::string& why) {
+[[noreturn]] void refuse(const SavedTensors& file, nn::Module& module, const std::string& why) {
   const std::vector<Expected> model = expected_of(module);
   throw CheckpointError(
       text(file.path(), " does not fit this model: ", why, "; ", advice_on(file, model)));
@@ -123,7 +124,7 @@ std::vector<NamedTensor> tensors_of(nn::Module& model) {
   return tensors;
 }
 
-void check_part_of_model(const SafetensorsFile& file, nn::Module& part) {
+void check_part_of_model(const SavedTensors& file, nn::Module& part) {
   for (const Expected& mine : expected_of(part)) {
     const TensorEntry* saved = file.find(mine.name);
     const std::string kind = kind_of(mine.dtype, mine.shape);
@@ -137,7 +138,7 @@ void check_part_of_model(const SafetensorsFile& file, nn::Module& part) {
   }
 }
 
-void check_same_model(const SafetensorsFile& file, nn::Module& module) {
+void check_same_model(const SavedTensors& file, nn::Module& module) {
   check_part_of_model(file, module);
   const auto model = expected_of(module);
   for (const TensorEntry& saved : file.tensors()) {
@@ -149,7 +150,7 @@ void check_same_model(const SafetensorsFile& file, nn::Module& module) {
   }
 }
 
-void read_weights(const SafetensorsFile& file, nn::Module& model) {
+void read_weights(const SavedTensors& file, nn::Module& model) {
   for (const NamedTensor& mine : tensors_of(model))
     file.load_into(*file.find(mine.name), mine.value);
 }

@@ -22,8 +22,8 @@ std::vector<NamedTensor> tensors_of(nn::Module& model);
 // The two halves of load_weights, for who has more to check before anything is changed. The file
 // may hold more than a part of a model, and of a parameter that is held in part (Parameter::whole)
 // the whole.
-void check_part_of_model(const SafetensorsFile& file, nn::Module& part);
-void check_same_model(const SafetensorsFile& file, nn::Module& model);
-void read_weights(const SafetensorsFile& file, nn::Module& model);
+void check_part_of_model(const SavedTensors& file, nn::Module& part);
+void check_same_model(const SavedTensors& file, nn::Module& model);
+void read_weights(const SavedTensors& file, nn::Module& model);
 
 }  // namespace lockstep::checkpoint

@@ -1,6 +1,7 @@
 #include "engine/tensor/box.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -94,6 +95,19 @@ Boxes without(const Box& box, const Box& hole) {
     if (after.begin[i] < after.end[i]) rest.push_back(after);
   }
   return rest;
+}
+
+Boxes take(Boxes& missing, const Boxes& held) {
+  Boxes taken;
+  for (const Box& box : held) {
+    Boxes rest;
+    for (const Box& part : missing) {
+      if (const auto common = intersection(part, box)) taken.push_back(*common);
+      for (const Box& left : without(part, box)) rest.push_back(left);
+    }
+    missing = std::move(rest);
+  }
+  return taken;
 }
 
 Boxes range_of(const Boxes& boxes, std::int64_t begin, std::int64_t end) {

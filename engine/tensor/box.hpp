@@ -36,6 +36,8 @@ std::string text_of(const Box& box);  // "[2, 0]-[4, 6]"
 std::optional<Box> intersection(const Box& one, const Box& other);
 // The elements of `box` that are not in `hole`: at most two boxes an axis, which do not overlap.
 Boxes without(const Box& box, const Box& hole);
+// Moves what lies in `held` from `missing` to the result, in the order of `held`.
+Boxes take(Boxes& missing, const Boxes& held);
 // Elements [begin, end) of a list.
 //   Ensures  in their order; at most 2·axes - 1 boxes for each box of the list, none of them empty
 Boxes range_of(const Boxes& boxes, std::int64_t begin, std::int64_t end);

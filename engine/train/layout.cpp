@@ -121,8 +121,7 @@ void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer,
   }
 }
 
-void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout,
-                  nn::Module& model) {
+void read_weights(const checkpoint::SavedTensors& file, const Layout& layout, nn::Module& model) {
   for (const Parameter* parameter : model.parameters()) {
     const Boxes& boxes = layout.of(parameter->name).boxes;
     file.load_boxes(*file.find(parameter->name), boxes, held(parameter->value, boxes));
@@ -142,7 +141,7 @@ void restore(const checkpoint::SavedRun& saved, const Layout& layout, nn::Module
 void restore_state(const checkpoint::SavedRun& saved, const Layout& layout,
                    optim::Optimizer& optimizer) {
   saved.check_optimizer(optimizer.kind());
-  const checkpoint::SafetensorsFile& file = saved.optimizer();
+  const checkpoint::SavedTensors& file = saved.optimizer();
   const std::span<Parameter* const> mine = optimizer.parameters();
   std::vector<optim::StateTensor> state;
   for (const checkpoint::TensorEntry& entry : file.tensors()) {

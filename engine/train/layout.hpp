@@ -68,7 +68,7 @@ void add_parameters(std::vector<Piece>& pieces, std::span<Parameter* const> para
 void add_state(std::vector<Piece>& pieces, const optim::Optimizer& optimizer, const Layout& layout);
 
 // Reads this rank's part of the weights in a file that has been checked (checkpoint/weights.hpp).
-void read_weights(const checkpoint::SafetensorsFile& file, const Layout& layout, nn::Module& model);
+void read_weights(const checkpoint::SavedTensors& file, const Layout& layout, nn::Module& model);
 // Reads this rank's part of a saved run, box by box, and nothing else.
 //   model    has all parameters of the saved one, each in the part that the layout says
 //            (Parameter::whole)

@@ -9,59 +9,10 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/train/held.hpp"
 
 namespace lockstep::train {
 namespace {
-
-std::string list_of(const Shape& sizes) {
-  std::string list;
-  for (const std::int64_t size : sizes) list += text(list.empty() ? "" : ",", size);
-  return list;
-}
-
-Shape sizes_of(const std::string& list) {
-  std::istringstream words(list);
-  Shape sizes;
-  for (std::string size; std::getline(words, size, ',');) sizes.push_back(std::stoll(size));
-  return sizes;
-}
-
-// "0 0.weight 2 64,16 0,0-32,16": a name has no space, as it is a safetensors' one. Of a scalar,
-// the shape and its box are "-".
-std::string line_of(const Piece& piece) {
-  std::string line = text(static_cast<int>(piece.kind), " ", piece.name, " ",
-                          static_cast<int>(piece.value.dtype()), " ",
-                          piece.shape.empty() ? "-" : list_of(piece.shape));
-  for (const Box& box : piece.boxes) line += text(" ", list_of(box.begin), "-", list_of(box.end));
-  return line;
-}
-
-// The contents of a line, without the elements.
-struct Held {
-  PieceKind kind;
-  std::string name;
-  DType dtype;
-  Shape shape;
-  Boxes boxes;
-  int rank;           // who holds it
-  std::size_t place;  // in that rank's list
-};
-
-Held held_of(const std::string& line, int rank, std::size_t place) {
-  std::istringstream words(line);
-  int kind = 0, dtype = 0;
-  std::string shape;
-  Held held{{}, {}, {}, {}, {}, rank, place};
-  words >> kind >> held.name >> dtype >> shape;
-  held.kind = static_cast<PieceKind>(kind);
-  held.dtype = static_cast<DType>(dtype);
-  if (shape != "-") held.shape = sizes_of(shape);
-  for (std::string box; words >> box;) {
-    const std::size_t dash = box.find('-');
-    held.boxes.push_back({sizes_of(box.substr(0, dash)), sizes_of(box.substr(dash + 1))});
-  }
-  return held;
-}
 
 std::uint64_t checksum_of_text(const std::string& words) {
   return checksum_of(std::as_bytes(std::span(words)));
@@ -69,27 +20,6 @@ std::uint64_t checksum_of_text(const std::string& words) {
 
 std::uint64_t checksum_of_list(const std::vector<std::uint64_t>& numbers) {
   return checksum_of(std::as_bytes(std::span(numbers)));
-}
-
-// Gathers each rank's text, by rank, of any length.
-std::vector<std::string> gather_texts(comm::ProcessGroup& group, const std::string& mine) {
-  CpuDevice device;
-  const Tensor length = full({1}, static_cast<double>(mine.size()), DType::int64, device);
-  const Tensor lengths = empty({group.size()}, DType::int64, device);
-  group.all_gather(length, lengths);
-  const auto sizes = lengths.data<std::int64_t>();
-  const Tensor letters = empty({std::ssize(mine)}, DType::uint8, device);
-  std::ranges::copy(mine, letters.data<std::uint8_t>().begin());
-  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  const Tensor all = empty({total}, DType::uint8, device);
-  group.all_gather(letters, all, sizes);
-  std::vector<std::string> by_rank;
-  auto at = all.data<std::uint8_t>().begin();
-  for (const std::int64_t size : sizes) {
-    by_rank.emplace_back(at, at + size);
-    at += size;
-  }
-  return by_rank;
 }
 
 // Two numbers of each rank, in one all-gather of a fixed size.
@@ -111,22 +41,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> gather_pairs(comm::ProcessG
   return pairs;
 }
 
-std::vector<Held> gather_held(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
-  std::string lines;
-  for (const Piece& piece : pieces) lines += line_of(piece) + "\n";
-  std::vector<Held> held;
-  int rank = 0;
-  for (const std::string& brought : gather_texts(group, lines)) {
-    std::istringstream of_rank(brought);
-    std::size_t place = 0;
-    for (std::string line; std::getline(of_rank, line);) {
-      held.push_back(held_of(line, rank, place++));
-    }
-    ++rank;
-  }
-  return held;
-}
-
 // The elements that come from one rank.
 struct Taken {
   const Held* from;
@@ -138,20 +52,6 @@ struct Assembly {
   const Held* like;  // kind, name, dtype and shape
   std::vector<Taken> taken;
 };
-
-// Moves from `missing` to the result what lies in `held`.
-Boxes take(Boxes& missing, const Boxes& held) {
-  Boxes taken;
-  for (const Box& box : held) {
-    Boxes rest;
-    for (const Box& part : missing) {
-      if (const auto common = intersection(part, box)) taken.push_back(*common);
-      for (const Box& left : without(part, box)) rest.push_back(left);
-    }
-    missing = std::move(rest);
-  }
-  return taken;
-}
 
 // The origin of each element of a tensor: `to`'s own first, then those of a rank that holds all.
 std::vector<Taken> plan_of(std::vector<const Held*> holders, int to) {
@@ -165,34 +65,17 @@ std::vector<Taken> plan_of(std::vector<const Held*> holders, int to) {
     Boxes boxes = take(missing, one->boxes);
     if (!boxes.empty()) all.push_back({one, std::move(boxes)});
   }
-  std::int64_t first = numel_of(shape);  // that is missing, of the flat tensor
-  for (const Box& box : missing) {
-    for_runs(shape, box, [&](std::int64_t at, std::int64_t) { first = std::min(first, at); });
-  }
-  if (first == numel_of(shape)) return all;
-  throw Error(text("the state of ", holders.front()->name, " is not whole: no rank holds place ",
-                   first, " of ", numel_of(shape)));
+  check_whole(*holders.front(), missing);
+  return all;
 }
 
 // The same on every rank, since all know all the lists.
 std::vector<Assembly> plan_assembly(const std::vector<Held>& held, int to) {
-  std::vector<std::vector<const Held*>>
-      holders;  // by tensor, in the order of the first that has it
-  std::map<std::pair<PieceKind, std::string>, std::size_t> places;
-  for (const Held& one : held) {
-    const auto [at, is_new] = places.try_emplace({one.kind, one.name}, holders.size());
-    if (is_new) holders.emplace_back();
-    holders[at->second].push_back(&one);
-  }
   std::vector<Assembly> plan;
-  for (const auto& of_tensor : holders) {
+  for (const auto& of_tensor : by_tensor(held)) {
     plan.push_back({of_tensor.front(), plan_of(of_tensor, to)});
   }
   return plan;
-}
-
-Tensor part_of(const Piece& piece, const Boxes& wanted) {
-  return wanted == piece.boxes ? piece.value : cut_of_part(piece.value, piece.boxes, wanted);
 }
 
 // The whole tensor: its name, type and shape.
@@ -256,14 +139,7 @@ int first_that_differs(comm::ProcessGroup& group, const std::vector<Piece>& piec
 }  // namespace
 
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer) {
-  std::vector<Piece> pieces;
-  const auto add = [&](PieceKind kind, const std::string& name, const Tensor& value) {
-    pieces.push_back({kind, name, value.shape(), whole_of(value.shape()), value});
-  };
-  for (const Parameter* p : model.parameters()) add(PieceKind::parameter, p->name, p->value);
-  for (const nn::Buffer* b : model.buffers()) add(PieceKind::buffer, b->name, b->value);
-  for (const auto& [name, value] : optimizer.state()) add(PieceKind::optimizer_state, name, value);
-  return pieces;
+  return checkpoint::contents_of(model, optimizer).pieces;
 }
 
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
@@ -292,8 +168,8 @@ Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   return agreement;
 }
 
-std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
-                                      const std::vector<Piece>& pieces, Device& device) {
+std::vector<Piece> gather_whole(comm::ProcessGroup& group, int to, const std::vector<Piece>& pieces,
+                                Device& device) {
   std::vector<std::uint64_t> keys;
   bool all_whole = true;
   for (const Piece& piece : pieces) {
@@ -301,13 +177,15 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
     all_whole = all_whole && is_whole(piece.boxes, piece.shape);
   }
   const auto pairs = gather_pairs(group, checksum_of_list(keys), all_whole ? 1 : 0);
-  std::vector<WholeTensor> whole;
+  std::vector<Piece> whole;
   if (std::ranges::all_of(pairs, [&](const auto& pair) {
         return pair.second == 1 && pair.first == pairs.front().first;
       })) {
     if (group.rank() != to) return {};
-    for (const Piece& piece : pieces)
-      whole.push_back({piece.kind, piece.name, piece.value.view(piece.shape)});
+    for (const Piece& piece : pieces) {
+      whole.push_back(piece);
+      whole.back().value = piece.value.view(piece.shape);
+    }
     return whole;
   }
 
@@ -329,7 +207,9 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
       if (!held_here) group.recv(part, from->rank);
       place(part, boxes, value);
     }
-    if (mine) whole.push_back({one.like->kind, one.like->name, value});
+    if (!mine) continue;
+    const Shape& shape = one.like->shape;
+    whole.push_back({one.like->kind, one.like->name, shape, whole_of(shape), value});
   }
   return whole;
 }
@@ -337,12 +217,7 @@ std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
 checkpoint::Contents gather_contents(comm::ProcessGroup& group, int to,
                                      const std::vector<Piece>& pieces, Device& device,
                                      std::string_view optimizer) {
-  checkpoint::Contents contents{{}, {}, std::string(optimizer)};
-  for (const WholeTensor& tensor : gather_whole(group, to, pieces, device)) {
-    const bool of_optimizer = tensor.kind == PieceKind::optimizer_state;
-    (of_optimizer ? contents.optimizer : contents.model).push_back({tensor.name, tensor.value});
-  }
-  return contents;
+  return {gather_whole(group, to, pieces, device), std::string(optimizer)};
 }
 
 }  // namespace lockstep::train

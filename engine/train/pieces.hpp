@@ -1,7 +1,5 @@
-// The state of a run in pieces: what each rank holds of which tensor of the whole, in boxes. From
-// these it is said whether replicas are equal, and a checkpoint that any number of ranks can read
-// is put together. Pieces of several ranks may overlap in any way: what counts is who holds an
-// element.
+// The pieces of all ranks (checkpoint/piece.hpp) together: whether replicas are equal, and the
+// whole that is put together of them.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +16,8 @@
 
 namespace lockstep::train {
 
-enum class PieceKind : std::uint8_t { parameter, buffer, optimizer_state };
-
-struct Piece {
-  PieceKind kind = PieceKind::parameter;
-  std::string name;  // of the whole tensor: "h.0.attn.c_attn.weight", "0.bias.exp_avg"
-  Shape shape;       // of the whole tensor
-  Boxes boxes;       // which part of it this is; they do not overlap
-  Tensor value;      // its elements, box after box
-};
+using checkpoint::Piece;
+using checkpoint::PieceKind;
 
 // Those of a rank that holds all of a model, and of what an optimizer over its parameters keeps.
 std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optimizer);
@@ -38,22 +29,15 @@ std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optim
 //         what it has in common with another that is not the same
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces);
 
-// A tensor put together of its pieces.
-struct WholeTensor {
-  PieceKind kind = PieceKind::parameter;
-  std::string name;
-  Tensor value;
-};
-
-// All that the group holds, in whole, on rank `to`; in the order of the first rank that has each.
-// Elsewhere nothing.
+// All that the group holds, in whole tensors, on rank `to`; in the order of the first rank that has
+// each. Elsewhere nothing.
 //   Comm    an all-gather of 16 bytes a rank; nothing more where all hold all of it. Else the list
 //           of pieces to every rank, and each element that `to` lacks once: from the first rank
 //           that holds the whole tensor, or else from the first that holds the element
 //   device  of what is put together
 //   Throws  Error, on every rank, when nobody holds a part of a tensor
-std::vector<WholeTensor> gather_whole(comm::ProcessGroup& group, int to,
-                                      const std::vector<Piece>& pieces, Device& device);
+std::vector<Piece> gather_whole(comm::ProcessGroup& group, int to, const std::vector<Piece>& pieces,
+                                Device& device);
 // The same, as a checkpoint is made of it. `optimizer` is the optimizer's kind.
 checkpoint::Contents gather_contents(comm::ProcessGroup& group, int to,
                                      const std::vector<Piece>& pieces, Device& device,

@@ -180,7 +180,7 @@ TEST_CASE("train gpt: the log tells the hash of its text, which another text cha
 TEST_CASE("train gpt: a place beyond the data is a matter of the file that says it") {
   const Apps apps;
   REQUIRE(apps.train({"--steps", "7", "--checkpoint", "run"}).exit_code == 0);
-  const std::string file = "run/step_000007/train.json";
+  const std::string file = "run/step_000007/index.json";
   std::string state = apps.file(file);
   const auto taken = state.find("28");
   REQUIRE(taken != std::string::npos);

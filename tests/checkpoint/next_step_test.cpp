@@ -2,6 +2,7 @@
 // dtype of a file fit after all, and which older checkpoint is whole.
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/foreign_file.hpp"
+#include "engine/checkpoint/safetensors.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "engine/nn/mlp.hpp"
 #include "engine/optim/optimizer.hpp"
@@ -25,8 +26,7 @@ const std::vector<std::int64_t> widths{4, 3, 2};
 struct Model {
   CpuDevice device;
   std::unique_ptr<nn::Module> module;
-  explicit Model(DType dtype = DType::float32)
-      : module(nn::make_mlp(widths, dtype, device, 1)) {}
+  explicit Model(DType dtype = DType::float32) : module(nn::make_mlp(widths, dtype, device, 1)) {}
 
   // Its tensors under other names, in a file, and why they are refused.
   std::string refused(const std::function<std::string(const std::string&)>& renamed,
@@ -101,17 +101,16 @@ TEST_CASE("next step: names with something in front are told, with the line that
   CHECK_THAT(model.refused([](const std::string& name) { return "module." + name; }),
              contains("as in PyTorch's DDP"));
   // Before one name only, it is another model.
-  const auto other = model.refused([](const std::string& name) {
-    return name == "0.weight" ? "module.0.weight" : name;
-  });
+  const auto other = model.refused(
+      [](const std::string& name) { return name == "0.weight" ? "module.0.weight" : name; });
   CHECK_THAT(other, !contains("stands before") && contains("it has 4 tensors"));
 }
 
 TEST_CASE("next step: a file of another dtype is told with the option that reads it") {
-  for (const auto& [dtype, told] : std::vector<std::pair<DType, std::string>>{
-           {DType::bfloat16, "pass --dtype bfloat16"},
-           {DType::float64, "pass --dtype float64"},
-           {DType::float16, "save_file({k: v.float()"}}) {
+  for (const auto& [dtype, told] :
+       std::vector<std::pair<DType, std::string>>{{DType::bfloat16, "pass --dtype bfloat16"},
+                                                  {DType::float64, "pass --dtype float64"},
+                                                  {DType::float16, "save_file({k: v.float()"}}) {
     const Folder folder;
     Model other(dtype == DType::float16 ? DType::float32 : dtype), model;
     std::vector<NamedTensor> tensors = checkpoint::tensors_of(*other.module);
@@ -140,12 +139,12 @@ TEST_CASE("next step: of damaged checkpoints, the newest older one that is whole
   }
   const auto latest = *checkpoint::latest_in(folder.path());
   CHECK(checkpoint::damage_of(latest) == "");
-  put(latest / "train.json", "");
+  put(latest / "index.json", "");
   std::filesystem::resize_file(folder / "step_000009" / "model.safetensors", 20);
-  CHECK_THAT(checkpoint::damage_of(latest), contains("train.json"));
+  CHECK_THAT(checkpoint::damage_of(latest), contains("index.json"));
   CHECK(checkpoint::whole_before(latest) == folder / "step_000007");
   std::filesystem::remove_all(folder / "step_000007" / "optimizer.safetensors");
-  std::filesystem::remove(folder / "step_000003" / "train.json");
+  std::filesystem::remove(folder / "step_000003" / "index.json");
   CHECK(checkpoint::whole_before(latest) == std::nullopt);
   CHECK(checkpoint::whole_before(folder / "step_000003") == std::nullopt);
 }

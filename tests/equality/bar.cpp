@@ -79,7 +79,7 @@ Course run_rank(comm::ProcessGroup& group, Strands& strands, const MakeWay& make
   options.save = [&](const train::Position&) {
     const auto tensors = train::gather_whole(strategy->trainers(), strategy->position().reporter,
                                              strategy->pieces(), strategy->device());
-    for (const train::WholeTensor& tensor : tensors) {
+    for (const train::Piece& tensor : tensors) {
       if (tensor.kind != train::PieceKind::parameter) continue;
       course.names.push_back(tensor.name);
       std::vector<double>& numbers = course.parameters.emplace_back();

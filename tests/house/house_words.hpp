@@ -35,7 +35,7 @@ inline HouseWords house_words() {
           {"Paper", ""},
           {"Part", ""},
           {"Peers", "engine/comm/peers.hpp"},
-          {"Piece", "engine/train/pieces.hpp"},
+          {"Piece", "engine/checkpoint/piece.hpp"},
           {"Player", "engine/sim/hosts/process_host_state.hpp"},
           {"ProcessGroup", "engine/comm/process_group.hpp"},
           {"Rank", ""},

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/file_storage.hpp"
 #include "engine/comm/group_by_device.hpp"
 #include "engine/data/text.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/save.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
@@ -117,18 +119,15 @@ Left run_with(const Course& course, const std::filesystem::path& folder, const O
     Left mine;
     Watch watch(*device, mine);
     const std::array<train::Observer*, 1> observers{&watch};
-    std::filesystem::path saved;
     options.save = [&](const train::Position& at) {
-      const auto contents = train::gather_contents(*group, 0, strategy->pieces(), *device,
-                                                   name_of(course.recipe.optimizer.kind));
-      if (group->rank() != 0) return;
-      saved = checkpoint::save(folder, contents,
-                               {.step = at.step, .epoch = at.epoch, .taken = at.taken});
+      checkpoint::FileStorage storage(folder);
+      train::save(*strategy, train::SaveForm::dense, name_of(course.recipe.optimizer.kind), storage,
+                  {.step = at.step, .epoch = at.epoch, .taken = at.taken}, {});
     };
     train::train(*strategy, *train_set, *test_set, options, observers);
     if (group->rank() != 0) return;
     left = mine;
-    for (const auto& file : std::filesystem::directory_iterator(saved)) {
+    for (const auto& file : std::filesystem::directory_iterator(*checkpoint::latest_in(folder))) {
       if (file.path().extension() == ".safetensors") left.checkpoint += bytes_of_file(file.path());
     }
   });

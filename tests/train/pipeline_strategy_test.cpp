@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/file_storage.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/save.hpp"
 #include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/pipeline_memory.hpp"
 #include "engine/train/strategies/plain.hpp"
@@ -78,10 +80,9 @@ Seen run(const train::PipelineOptions& of_pipeline, int ranks, std::int64_t batc
         options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
       }
       options.save = [&](const train::Position& at) {
-        const auto contents = train::gather_contents(strategy->trainers(), 0, strategy->pieces(),
-                                                     strategy->device(), "adamw");
-        if (group.rank() > 0) return;
-        checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
+        checkpoint::FileStorage storage(folder);
+        train::save(*strategy, train::SaveForm::dense, "adamw", storage,
+                    {.step = at.step, .epoch = at.epoch, .taken = at.taken}, {});
       };
     }
     Seen mine;

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "engine/base/temporary_folder.hpp"
+#include "engine/checkpoint/file.hpp"
+#include "engine/checkpoint/file_storage.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/save.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/plain.hpp"
 #include "tests/catch.hpp"
@@ -56,15 +59,6 @@ struct Task {
   std::int64_t samples = 100;
 };
 
-// Saves in whole on the rank that reports, and goes on where the last checkpoint ends.
-void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
-               std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.position().reporter,
-                                               strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.position().reporter) return;
-  checkpoint::save(folder, contents, {.step = at.step, .epoch = at.epoch, .taken = at.taken});
-}
-
 // What rank 0 saw.
 Losses run_on(int ranks, const Task& task) {
   Losses seen;
@@ -82,7 +76,9 @@ Losses run_on(int ranks, const Task& task) {
         options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
       }
       options.save = [&](const train::Position& at) {
-        save_into(task.folder, *strategy, name_of(task.optimizer), at);
+        checkpoint::FileStorage storage(task.folder);
+        train::save(*strategy, train::SaveForm::dense, name_of(task.optimizer), storage,
+                    {.step = at.step, .epoch = at.epoch, .taken = at.taken}, {});
       };
     }
     Losses mine;
@@ -156,7 +152,7 @@ TEST_CASE("strategies: a model in two stages, with two micro-batches, has one ra
   CHECK(staged.epochs.back().agreement.differs == -1);
 
   // What is put together of two ranks is what one rank writes.
-  for (const char* file : {"model.safetensors", "optimizer.safetensors", "train.json"}) {
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "index.json"}) {
     CAPTURE(file);
     CHECK(bytes_of(two.path() / "step_000035" / file) ==
           bytes_of(one.path() / "step_000035" / file));
@@ -236,7 +232,7 @@ TEST_CASE("strategies: ranks that stand by change nothing, and are asked for not
       });
     };
     check_same(run_on(2 + waiting, task), without, 0);
-    for (const char* file : {"model.safetensors", "optimizer.safetensors", "train.json"}) {
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "index.json"}) {
       CHECK(bytes_of(*checkpoint::latest_in(beside.path()) / file) ==
             bytes_of(*checkpoint::latest_in(alone.path()) / file));
     }

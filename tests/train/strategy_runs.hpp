@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "engine/checkpoint/file_storage.hpp"
 #include "engine/train/loop.hpp"
+#include "engine/train/save.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::test {
@@ -32,18 +34,16 @@ inline train::Recipe small_recipe(optim::OptimizerKind optimizer, std::uint64_t 
   return recipe;
 }
 
-inline void save_into(const std::filesystem::path& folder, train::Strategy& strategy,
-                      std::string_view optimizer, const train::Position& at) {
-  const auto contents = train::gather_contents(strategy.trainers(), strategy.position().reporter,
-                                               strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() != strategy.position().reporter) return;
+inline void save_into(checkpoint::Storage& storage, train::Strategy& strategy,
+                      std::string_view optimizer, const train::Position& at,
+                      train::SaveForm form = train::SaveForm::dense) {
   const optim::LossScaler* scaler = strategy.loss_scaler();
-  checkpoint::save(
-      folder, contents,
-      {.step = at.step,
-       .epoch = at.epoch,
-       .taken = at.taken,
-       .loss_scaler = scaler != nullptr ? std::optional(scaler->state()) : std::nullopt});
+  train::save(strategy, form, optimizer, storage,
+              {.step = at.step,
+               .epoch = at.epoch,
+               .taken = at.taken,
+               .loss_scaler = scaler != nullptr ? std::optional(scaler->state()) : std::nullopt},
+              {});
 }
 
 // Trains a small_recipe's model on 120 samples. With a folder, goes on from the latest checkpoint
@@ -60,7 +60,10 @@ inline void train_small(comm::ProcessGroup& group, train::Strategy& strategy,
       options.start = {saved.state().step, saved.state().epoch, saved.state().taken};
     }
     group.barrier();  // nobody looks for the latest when there is one of this run
-    options.save = [&](const train::Position& at) { save_into(folder, strategy, optimizer, at); };
+    options.save = [&](const train::Position& at) {
+      checkpoint::FileStorage storage(folder);
+      save_into(storage, strategy, optimizer, at);
+    };
   }
   const std::array<train::Observer*, 1> observers{&observer};
   train::train(strategy, *train_set, *test_set, options, observers);

@@ -277,7 +277,7 @@ class ZeroStrategy final : public Strategy {
            (copies_ ? copies_->traffic().bytes_sent : 0) + ranks_.bytes_sent_in_layers();
   }
 
-  void check_model(const checkpoint::SafetensorsFile& file) const {
+  void check_model(const checkpoint::SavedTensors& file) const {
     SymbolicDevice nowhere;
     const auto model = nn::make_model(recipe_.saved_model(), nowhere, 0);
     checkpoint::check_same_model(file, *model);
@@ -289,7 +289,7 @@ class ZeroStrategy final : public Strategy {
     const std::vector<Parameter*> parameters = model->parameters();
     return spec.layers ? Layout(parameters, *spec.layers) : Layout(parameters);
   }
-  void fill_from(const checkpoint::SafetensorsFile& file) {
+  void fill_from(const checkpoint::SavedTensors& file) {
     units_->fill([&](const std::string& name, std::int64_t begin, const Tensor& into) {
       const Boxes& boxes = layout_.of(name).boxes;
       const std::int64_t held = numel_of(boxes), end = begin + into.numel();

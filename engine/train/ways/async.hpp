@@ -24,6 +24,12 @@ inline Way async_way() {
                  [](const Arguments& arguments) {
                    return !arguments.has("--device cuda") && !arguments.has("--backend nccl");
                  })
+        .only_if({"save"},
+                 "sharded writes a share of each rank's model, but with --async each has another; "
+                 "pass --save dense",
+                 [](const Arguments& arguments) {
+                   return !arguments.flag("async") || !arguments.has("--save sharded");
+                 })
         .only_if({"trace"},
                  "puts the timelines of all ranks together, so that workers would wait for each "
                  "other; with --async, pass --backend sim",

@@ -1,0 +1,84 @@
+#include "engine/checkpoint/file_storage.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/standard_errors.hpp"
+#include "engine/checkpoint/file.hpp"
+
+namespace lockstep::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+// std::filesystem says in its own words what failed; this says it in ours.
+template <typename Act>
+auto with_disk(const Act& act) {
+  try {
+    return act();
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(text("checkpoint: ", told_of_file(error)));
+  }
+}
+
+}  // namespace
+
+void FileStorage::make(const std::string& folder) {
+  with_disk([&] {
+    std::vector<fs::path> changed;  // each gets the name of a new one
+    for (fs::path at = fs::absolute(path_of(folder)); !fs::exists(at); at = at.parent_path()) {
+      changed.push_back(at.parent_path());
+    }
+    fs::create_directories(path_of(folder));
+    for (const fs::path& parent : changed) sync_folder(parent);
+  });
+}
+
+void FileStorage::write(const std::string& file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) {
+  const OpenFile opened(path_of(file), O_WRONLY | O_CREAT);
+  opened.write(offset, bytes);
+}
+
+void FileStorage::sync(const std::string& name) {
+  const fs::path path = path_of(name);
+  std::error_code unseen;
+  if (fs::is_directory(path, unseen)) return sync_folder(path);
+  OpenFile(path, O_WRONLY).sync();
+}
+
+void FileStorage::rename(const std::string& file, const std::string& to) {
+  with_disk([&] { fs::rename(path_of(file), path_of(to)); });
+}
+
+std::vector<Stored> FileStorage::list(const std::string& folder) const {
+  return with_disk([&] {
+    std::vector<Stored> names;
+    if (!fs::is_directory(path_of(folder))) return names;
+    for (const auto& entry : fs::directory_iterator(path_of(folder))) {
+      const bool is_file = entry.is_regular_file();
+      if (!is_file && !entry.is_directory()) continue;
+      names.push_back({entry.path().filename().string(),
+                       is_file ? StoredKind::file : StoredKind::folder,
+                       is_file ? entry.file_size() : 0});
+    }
+    std::ranges::sort(names, {}, &Stored::name);
+    return names;
+  });
+}
+
+void FileStorage::read(const std::string& file, std::uint64_t offset,
+                       std::span<std::byte> into) const {
+  OldFile(path_of(file)).read(offset, into);
+}
+
+void FileStorage::remove(const std::string& name) {
+  with_disk([&] { fs::remove(path_of(name)); });
+}
+
+}  // namespace lockstep::checkpoint

@@ -1,0 +1,143 @@
+// One suite over every storage; and what the one in memory can do besides: stop, and forget.
+#include "engine/checkpoint/storage.hpp"
+
+#include <functional>
+
+#include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/memory_storage.hpp"
+#include "tests/catch.hpp"
+#include "tests/checkpoint/folder.hpp"
+
+using namespace lockstep;
+using checkpoint::CheckpointError;
+using checkpoint::FileStorage;
+using checkpoint::MemoryStorage;
+using checkpoint::PowerCut;
+using checkpoint::Stored;
+using checkpoint::StoredKind;
+using lockstep::test::contains;
+using lockstep::test::Folder;
+
+namespace {
+
+void put_text(checkpoint::Storage& storage, const std::string& file, const std::string& content,
+              std::uint64_t offset = 0) {
+  storage.write(file, offset, std::as_bytes(std::span(content)));
+}
+
+std::string content_in(const checkpoint::Storage& storage, const std::string& file) {
+  return checkpoint::read_text(storage, file, 1000);
+}
+
+std::vector<std::string> names_in(const checkpoint::Storage& storage, const std::string& folder) {
+  std::vector<std::string> names;
+  for (const Stored& one : storage.list(folder)) names.push_back(one.name);
+  return names;
+}
+
+void on_each(const std::function<void(checkpoint::Storage&)>& act) {
+  const Folder folder;
+  FileStorage files(folder / "deep/er");
+  files.make("");
+  MemoryStorage memory;
+  for (checkpoint::Storage* storage :
+       {static_cast<checkpoint::Storage*>(&files), static_cast<checkpoint::Storage*>(&memory)}) {
+    CAPTURE(storage->told("name"));
+    act(*storage);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("storage: what was written is read, from any place") {
+  on_each([](checkpoint::Storage& storage) {
+    storage.make("a/b");
+    storage.make("a/b");  // is there
+    put_text(storage, "a/b/file", "0123456789");
+    put_text(storage, "a/b/file", "xyz", 8);
+    put_text(storage, "a/b/file", "-", 2);
+    CHECK(content_in(storage, "a/b/file") == "01-34567xyz");
+    std::string part(3, ' ');
+    storage.read("a/b/file", 7, std::as_writable_bytes(std::span(part)));
+    CHECK(part == "7xy");
+    const auto stored = storage.list("a/b");
+    REQUIRE(stored.size() == 1);
+    CHECK(stored[0].bytes == 11);
+    CHECK(storage.list("a").front().kind == StoredKind::folder);
+    storage.sync("a/b/file");
+    storage.sync("a/b");
+    storage.sync("");
+  });
+}
+
+TEST_CASE("storage: names are listed in order, renamed over others, and removed") {
+  on_each([](checkpoint::Storage& storage) {
+    storage.make("f");
+    for (const char* name : {"f/b", "f/c", "f/a"}) put_text(storage, name, name);
+    CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b", "c"});
+    CHECK(storage.list("nowhere").empty());
+    storage.rename("f/c", "f/a");
+    CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b"});
+    CHECK(content_in(storage, "f/a") == "f/c");
+    CHECK_THROWS_AS(storage.remove("f"), CheckpointError);  // something is in it
+    checkpoint::write_text(storage, "f/a", "new");
+    CHECK(content_in(storage, "f/a") == "new");
+    checkpoint::remove_all(storage, "f");
+    CHECK(names_in(storage, "").empty());
+  });
+}
+
+TEST_CASE("storage: what cannot be done is refused with the name") {
+  on_each([](checkpoint::Storage& storage) {
+    storage.make("f");
+    put_text(storage, "f/short", "abc");
+    std::string part(3, ' ');
+    const auto into = std::as_writable_bytes(std::span(part));
+    CHECK_THROWS_WITH(storage.read("f/short", 1, into), contains("f/short"));
+    CHECK_THROWS_WITH(storage.read("f/none", 0, into), contains("f/none"));
+    CHECK_THROWS_WITH(put_text(storage, "g/file", "x"), contains("g"));
+    CHECK_THROWS_WITH(storage.sync("f/none"), contains("f/none"));
+    CHECK_THROWS_WITH(storage.rename("f/none", "f/a"), contains("f/none"));
+    CHECK_THROWS_WITH(checkpoint::read_text(storage, "f/short", 2), contains("2 at most are read"));
+    CHECK_THROWS_WITH(checkpoint::read_text(storage, "f/none", 2), contains("is not there"));
+  });
+}
+
+TEST_CASE("memory storage: it stops at any call, and a write that stops is half written") {
+  MemoryStorage storage;
+  storage.make("f");
+  CHECK(storage.calls() == 1);
+  storage.stop_after(1);
+  put_text(storage, "f/a", "1234");
+  CHECK_THROWS_WITH(put_text(storage, "f/b", "1234"), contains("f/b: the storage has stopped"));
+  CHECK_THROWS_AS(put_text(storage, "f/c", "1234"), CheckpointError);
+  CHECK_THROWS_AS(storage.list("f"), CheckpointError);
+  storage.start_again();
+  CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b"});
+  CHECK(content_in(storage, "f/a") == "1234");
+  CHECK(content_in(storage, "f/b") == "12");
+}
+
+TEST_CASE("memory storage: a power cut takes what was not synced, names or bytes") {
+  for (const PowerCut cut : {PowerCut::loses_names_and_bytes, PowerCut::loses_bytes}) {
+    MemoryStorage storage;
+    storage.make("f");
+    storage.sync("");
+    put_text(storage, "f/a", "old");
+    storage.sync("f/a");
+    storage.sync("f");
+    put_text(storage, "f/a", "new");
+    put_text(storage, "f/b", "b");
+    storage.sync("f/b");
+    put_text(storage, "f/c", "c");
+    storage.rename("f/b", "f/d");
+    storage.start_again(cut);
+    const bool keeps_names = cut == PowerCut::loses_bytes;
+    CHECK(content_in(storage, "f/a") == "old");
+    CHECK(names_in(storage, "f") ==
+          (keeps_names ? std::vector<std::string>{"a", "c", "d"} : std::vector<std::string>{"a"}));
+    if (!keeps_names) continue;
+    CHECK(content_in(storage, "f/c").empty());
+    CHECK(content_in(storage, "f/d") == "b");
+  }
+}
