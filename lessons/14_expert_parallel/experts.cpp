@@ -1,10 +1,9 @@
 // What a layer of experts has, decides and sends:
-//   build/release/bin/experts sizes     parameters, and those of a token, of a model of Mixtral's
-//   shape build/release/bin/experts six       six tokens, three experts, two slots each: who gets
-//   them build/release/bin/experts value     the same tokens as numbers, from dispatch to result
-//   build/release/bin/experts balance   two ranks whose tokens differ: one loss, and one for each
-//   rank build/release/bin/experts bytes     what eight simulated ranks send for a layer, in four
-//   ways
+//   build/release/bin/experts sizes     parameters of models of Mixtral's shape, and of a token
+//   build/release/bin/experts six       six tokens, three experts with two slots: who gets them
+//   build/release/bin/experts value     the same tokens as numbers, from dispatch to result
+//   build/release/bin/experts balance   two ranks with other tokens: one loss, and each rank's own
+//   build/release/bin/experts bytes     what eight simulated ranks send for a layer, in four ways
 #include <array>
 #include <cmath>
 #include <functional>
@@ -41,7 +40,7 @@ void on_ranks(int ranks, const std::function<void(comm::ProcessGroup&, Device&)>
   }
 }
 
-// Layers, widths and vocabulary of Mixtral 8x7B [JSR24, table 1]. An expert has three matrices.
+// Layers, widths and vocabulary of Mixtral 8x7B [JSR24] table 1. An expert has three matrices.
 void sizes() {
   constexpr double layers = 32, width = 4096, hidden = 14336, vocabulary = 32000;
   constexpr double expert = 3 * width * hidden;
