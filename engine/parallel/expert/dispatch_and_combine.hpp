@@ -7,7 +7,7 @@
 //   tokens   →  rows by expert  →  all-to-all  →  rows by expert of this rank  →  experts
 //   result   ←  weigh, add up   ←  all-to-all  ←  rows by rank                 ←
 //
-// Source: [LLX20] §3.2, algorithm 2
+// Source: [LLX20] §3.1, algorithm 2
 #pragma once
 
 #include <cstdint>
