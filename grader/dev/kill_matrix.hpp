@@ -10,7 +10,8 @@
 
 namespace lockstep::grader {
 
-// What a check says of a part. not_asked: it is one of costs, and the values are wrong.
+// A mark tells what a check says of a part. not_asked: it is one of costs, and the values are
+// wrong; or a check before it ran out of time.
 enum class Mark : unsigned char { holds, fails, not_asked };
 
 struct MutantRow {
@@ -44,7 +45,7 @@ struct ExerciseKills {
   std::vector<std::string> checks;  // sentences; a quiz's questions
   std::vector<MutantRow> mutants;
   std::vector<std::string> alternatives;  // names of those that passed
-  // Of the part that returns at once, by check; empty if that does not compile.
+  // The marks of the part that returns at once; there are none if that does not compile.
   std::vector<Mark> nothing_done;
   // A quiz has neither.
   std::vector<SituationRow> situations{};

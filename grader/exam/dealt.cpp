@@ -42,6 +42,7 @@ class WrongPiece {
               "it is the sum of all ranks' pieces; these are other elements of the whole, and no "
               "terms of a sum, so nothing is reduced here"};
     }
+    if (auto exchanged = axes_exchanged()) return *exchanged;
     if (auto elsewhere = elements_of_other_places()) return *elsewhere;
     return expected_.otherwise;
   }
@@ -146,6 +147,37 @@ class WrongPiece {
       for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += piece[e];
     }
     return deal_.ranks() > 1 ? sum : Numbers();
+  }
+
+  // The ranks' parts of each row stand side by side, [rows, ranks, length], or one rank's rows
+  // behind another's, [ranks, rows, length]; and one was taken for the other.
+  std::optional<Cause> axes_exchanged() const {
+    const Numbers right = deal_.piece(rank_, expected_.whole);
+    const auto ranks = static_cast<std::size_t>(deal_.ranks()), of_rank = right.size() / ranks;
+    if (expected_.dtype != DType::float64 || ranks < 2 || of_rank * ranks != right.size()) {
+      return std::nullopt;
+    }
+    const auto exchanged = [&](std::size_t first, std::size_t second) {
+      const std::size_t length = right.size() / (first * second);
+      Numbers other;
+      for (std::size_t j = 0; j < second; ++j) {
+        for (std::size_t i = 0; i < first; ++i) {
+          const auto at = right.begin() + static_cast<std::ptrdiff_t>((i * second + j) * length);
+          other.insert(other.end(), at, at + static_cast<std::ptrdiff_t>(length));
+        }
+      }
+      return is(other);
+    };
+    for (std::size_t rows = 2; rows <= of_rank; ++rows) {
+      if (of_rank % rows != 0) continue;
+      if (!exchanged(rows, ranks) && !exchanged(ranks, rows)) continue;
+      return Cause{
+          "axes_exchanged",
+          "all of it is right, but rows and ranks are exchanged: all rows of rank 0 and then "
+          "those of rank 1, as a collective brings them, are not the parts of the ranks "
+          "side by side in each row"};
+    }
+    return std::nullopt;
   }
 
   // Each wrong element is right at another place. Numbers that are drawn from a few say nothing.

@@ -143,7 +143,7 @@ class Judgement {
   // Why check i says nothing after what was found; empty when it is to be run.
   std::string why_not(std::size_t i) const {
     const bool kills = options_.battery == Battery::kills && checks_[i].asks == Asks::values;
-    if (kills || options_.battery == Battery::whole) return {};
+    if ((kills && !stopped_) || options_.battery == Battery::whole) return {};
     if (stopped_) return text("not run: ", *stopped_);
     if (options_.world == PlayerWorld::processes && checks_[i].asks == Asks::cost) {
       return "not run: the traffic of real processes is not measured";

@@ -61,9 +61,9 @@ Tally tally_of(const Report& report);
 
 // graded: what builds on a failed check is skipped, and a failing case is made smaller. brief: as
 // graded, but a failing case stays as it was drawn. whole: every check is run. kills: every check
-// of values is run, so that the kill matrix shows what each sees; of costs, those that a graded
-// battery runs, too. What a wrong answer costs proves nothing of a check. Verdict and points are
-// the same in all of them.
+// of values is run, until a case runs out of time, so that the kill matrix shows what each sees; of
+// costs, those that a graded battery runs, too. What a wrong answer costs proves nothing of a
+// check. Verdict and points are the same in all of them.
 enum class Battery : unsigned char { graded, whole, brief, kills };
 
 // The world in which the ranks communicate. `judges` is the judge's world, which measures.

@@ -115,18 +115,28 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
 TEST_CASE("an exam: for a kill matrix, costs are asked of right values only, and values always") {
   JudgeOptions kills;
   kills.battery = Battery::kills;
-  Check cost = right, waste = right;
-  cost.asks = waste.asks = Asks::cost;
-  waste.run = [](CaseRunner& runner) {
-    const auto played = runner.ask("waste", ByteWriter().put(1).put(0).put(runner.draw()).take());
-    if (!played) return;
-    played->results->of(0).get<int>();
-    runner.fail(*played, {.verdict = Verdict::efficiency, .cause = "x", .message = "x"});
+  const auto fails_with = [](Verdict verdict, Asks asks) {
+    Check check = right;
+    check.asks = asks;
+    check.run = [verdict](CaseRunner& runner) {
+      const auto played = runner.ask("fails", ByteWriter().put(1).put(0).put(runner.draw()).take());
+      if (!played) return;
+      played->results->of(0).get<int>();
+      runner.fail(*played, {.verdict = verdict, .cause = "x", .message = "x"});
+    };
+    return check;
   };
+  const Check waste = fails_with(Verdict::efficiency, Asks::cost);
+  const Check late = fails_with(Verdict::time, Asks::values);
+  Check cost = right;
+  cost.asks = Asks::cost;
   const Report report = judged({wrong, cost, wrong, right}, {3, 3, 3, 3}, kills);
   CHECK(report.checks[1].skipped);
   CHECK(report.checks[2].verdict == Verdict::wrong_answer);
   CHECK(report.checks[3].cases == 3);
+  const Report slow = judged({late, right}, {1, 3}, kills);
+  CHECK(slow.verdict == Verdict::time);
+  CHECK(slow.checks[1].skipped);
   const Report costly = judged({right, waste, cost}, {3, 1, 3}, kills);
   CHECK(costly.verdict == Verdict::efficiency);
   CHECK(costly.checks[2].cases == 3);

@@ -12,10 +12,9 @@ using Numbers = std::vector<double>;
 
 const Numbers whole{0.3, -1.1, 0.7, 2.9};
 
-// Two ranks have two of the four elements each; the first one's are `seen`.
-Cause told_of(const Numbers& seen,
+// The first rank's piece is `seen`, and the second one's is right.
+Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
               std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
-  const Dealt deal({{"x", 4}}, {{0, 1}, {2, 3}});
   CaseRunner runner("made_up", "", {});
   const auto bytes = [](const Numbers& numbers) {
     const auto raw = std::as_bytes(std::span(numbers));
@@ -24,14 +23,20 @@ Cause told_of(const Numbers& seen,
   try {
     check_pieces(runner, Played{}, deal,
                  {.name = "the sum",
-                  .whole = whole,
-                  .tolerance = Numbers(4, 1e-12),
+                  .whole = all,
+                  .tolerance = Numbers(all.size(), 1e-12),
                   .mistakes = std::move(mistakes)},
-                 {bytes(seen), bytes({whole[2], whole[3]})});
+                 {bytes(seen), bytes(deal.piece(1, all))});
   } catch (const Failure& failure) {
     return {failure.cause, failure.message};
   }
   return {};
+}
+
+// Two ranks have two of four elements each.
+Cause told_of(const Numbers& seen,
+              std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
+  return told_of(Dealt({{"x", 4}}, {{0, 1}, {2, 3}}), whole, seen, std::move(mistakes));
 }
 
 }  // namespace
@@ -76,4 +81,13 @@ TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than 
   CHECK(told_of({0.2, -1.3}, without).name == "no_bias");
   CHECK_THAT(told_of({0.4, -0.9}, without).sentence, test::contains("the bias is in it twice"));
   CHECK_THAT(told_of({0.1, -1.5}, without).sentence, test::contains("the bias is subtracted"));
+}
+
+TEST_CASE("a wrong piece: rows of ranks that lie one behind the other are told from those beside") {
+  const Dealt deal({{"x", 8}}, {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}});
+  const Numbers beside{0.1, 0.2, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4};  // two rows, of two from each rank
+  CHECK(told_of(deal, beside, {0.1, 0.2, 0.3, 0.4, 1.1, 1.2, 1.3, 1.4}).name == "axes_exchanged");
+  const Numbers behind{0.1, 0.2, 0.3, 1.1, 1.2, 1.3, 0.7, 0.9};
+  CHECK(told_of(deal, behind, {0.1, 1.2, 0.2, 1.3, 0.3, 0.7, 1.1, 0.9}).name == "axes_exchanged");
+  CHECK(told_of(deal, beside, {0.2, 0.1, 1.1, 1.2, 0.3, 0.4, 1.3, 1.4}).name == "other_places");
 }

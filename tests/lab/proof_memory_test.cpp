@@ -112,9 +112,9 @@ TEST_CASE("a proof that held: is told again with its digest, and only with that"
   CHECK_FALSE(remembered_proof(small.lab, small.ring, "1"));
   const ExerciseKills kills{.handle = "ring",
                             .checks = {"sums"},
-                            .mutants = {{"tail_lost", "wrong answer", "tail_lost", {true}}},
+                            .mutants = {{"tail_lost", "wrong answer", "tail_lost", {Mark::fails}}},
                             .alternatives = {"leftwards"},
-                            .fails_nothing_done = {}};
+                            .nothing_done = {}};
   remember_proof(small.lab, small.ring, "1", {"ring: it holds", kills});
   const auto known = remembered_proof(small.lab, small.ring, "1");
   REQUIRE(known);

@@ -138,7 +138,7 @@ class Layer {
                                    std::span<const std::int64_t> of_experts) {
       return computed(on, rows, of_experts, experts);
     };
-    const Value mixed =
+    Value mixed =
         ranks_.experts != nullptr
             ? options_.parts.dispatch(tape, *ranks_.experts, plan.slots, tokens, weights, mine)
             : combined_here(tape, plan.slots, tokens, weights, mine);

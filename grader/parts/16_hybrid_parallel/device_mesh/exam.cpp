@@ -154,10 +154,13 @@ std::optional<Fault> fault_of_cover(const std::string& axis, const Groups& seen,
                                            ", and they count from 0")}};
       }
       if (++times[static_cast<std::size_t>(rank)] < 2) continue;
-      return Fault{text(where, " was in a group of ", axis, " before"),
-                   {},
-                   listed(seen[g]),
-                   {"in_two_groups", "on each axis, a rank is in one group"}};
+      return Fault{
+          text(where, " was in a group of ", axis, " before"),
+          {},
+          listed(seen[g]),
+          {"in_two_groups",
+           "on each axis, a rank is in one group: neighbours in it are as far apart as the "
+           "product of the sizes of all faster axes"}};
     }
   }
   const auto missing = std::ranges::find(times, 0);
