@@ -218,8 +218,16 @@ TEST_CASE("equality: experts on several ranks, clipped runs of AdamW and runs of
   check_run(World::sim, {.ep = 2, .tp = 2}, adamw, balanced);
   check_run(World::sim, {.ep = 2, .pp = 2}, adamw, balanced);
   check_run(World::sim, {.ep = 2, .dp = 2, .state = sharded}, adamw, balanced);
-  check_run(World::shm, {.ep = 2}, adamw, dropping);
-  check_run(World::tcp, {.ep = 2, .dp = 2}, adamw, balanced);
+  check_run(World::sim, {.ep = 4}, adamw, choosing);
+  check_run(World::sim, {.ep = 2, .tp = 2}, sgd, dropping);
+  check_run(World::sim, {.ep = 2, .cp = 2}, adamw, balanced);
+  check_run(World::sim, {.ep = 2, .dp = 2, .pp = 2}, adamw, dropping);
+  check_run(World::sim, {.ep = 2, .dp = 2, .reduction = Setting::Reduction::plain}, sgd, dropping);
+  for (const World processes : {World::shm, World::tcp}) {
+    check_run(processes, {.ep = 2}, adamw, dropping);
+    check_run(processes, {.ep = 2, .dp = 2}, adamw, balanced);
+    check_run(processes, {.ep = 2, .pp = 2}, sgd, choosing);
+  }
 }
 
 TEST_CASE("equality: the bar finds what goes wrong between the ranks of experts") {
