@@ -104,13 +104,15 @@ void remove_checkpoint(Storage& storage, const std::string& folder) {
   remove_all(storage, folder);
 }
 
+bool is_used(const Index& index, const std::string& file) {
+  return std::ranges::find(index.files, file, &IndexedFile::name) != index.files.end();
+}
+
 // Removes files that the commit has replaced.
 void remove_replaced(Storage& storage, const std::string& folder, const Index& index) {
   for (const Stored& one : storage.list(folder)) {
     const bool is_data = has_tensors(one.name) || one.name == state_file;
-    const bool is_used =
-        std::ranges::find(index.files, one.name, &IndexedFile::name) != index.files.end();
-    if (is_data && !is_used) storage.remove(within(folder, one.name));
+    if (is_data && !is_used(index, one.name)) storage.remove(within(folder, one.name));
   }
 }
 
@@ -238,10 +240,13 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
 void abandon_save(Storage& storage, const Draft& draft) noexcept {
   try {
     if (!is_committed(storage, draft.folder)) return remove_all(storage, draft.folder);
+    // The commit that is there may be an earlier one, or this one, which failed behind it.
+    const auto index = read_index(storage, draft.folder, Reads::all);
     for (const Stored& one : storage.list(draft.folder)) {
-      const bool is_new = has_tensors(one.name) && draft.again > 0 &&
-                          number_after(one.name, again_mark) == draft.again;
-      if (is_new || one.name.ends_with(".tmp")) storage.remove(within(draft.folder, one.name));
+      const bool is_remains = has_tensors(one.name) && !is_used(*index, one.name);
+      if (is_remains || one.name.ends_with(".tmp")) {
+        storage.remove(within(draft.folder, one.name));
+      }
     }
   } catch (const CheckpointError&) {  // the next save clears it away
   }

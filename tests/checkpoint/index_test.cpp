@@ -209,6 +209,42 @@ TEST_CASE("index: shares that overlap, leave a hole, or lie in another storage c
   CHECK_NOTHROW(commit({{0, 0}, {1, 1}, {2, 2}}, storage));
 }
 
+TEST_CASE("index: what cannot be removed behind a commit fails the save, and leaves the commit") {
+  struct Refusing final : checkpoint::Storage {
+    MemoryStorage memory;
+    bool refuses = false;
+    std::string told(const std::string& name) const override { return memory.told(name); }
+    void make(const std::string& folder) override { memory.make(folder); }
+    void write(const std::string& file, std::uint64_t at, std::span<const std::byte> in) override {
+      memory.write(file, at, in);
+    }
+    void sync(const std::string& name) override { memory.sync(name); }
+    void rename(const std::string& file, const std::string& to) override {
+      memory.rename(file, to);
+    }
+    std::vector<checkpoint::Stored> list(const std::string& folder) const override {
+      return memory.list(folder);
+    }
+    void read(const std::string& file, std::uint64_t at, std::span<std::byte> into) const override {
+      memory.read(file, at, into);
+    }
+    void remove(const std::string& name) override {
+      if (refuses && name.starts_with("step_000003/")) throw CheckpointError(name + " is kept");
+      memory.remove(name);
+    }
+  };
+  CpuDevice device;
+  Refusing storage;
+  const Contents contents = contents_of(0, 1, {4, 2}, device);
+  for (const std::int64_t step : {3, 5}) checkpoint::save(storage, contents, {.step = step});
+  storage.refuses = true;
+  CHECK_THROWS_WITH(checkpoint::save(storage, contents, {.step = 5, .taken = 9}, {.keep_last = 1}),
+                    contains("is kept"));
+  const SavedRun saved(storage, "step_000005");
+  CHECK(saved.state().taken == 9);
+  CHECK_NOTHROW(saved.weights().load(*saved.weights().find("w"), device));
+}
+
 TEST_CASE("index: a text that no save writes is refused with what was expected") {
   MemoryStorage storage;
   save(storage, 2, {2, 3});
