@@ -243,7 +243,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.input = rows_of_ranks("the tokens", rows, {p.width});
   layer.output = rows_of_ranks("the output", p.tokens, {p.width});
   layer.output_gradient = rows_of_ranks("the gradient that arrives", p.tokens, {p.width});
-  layer.input_gradient = rows_of_ranks("the gradient of the tokens", p.tokens, {p.width});
+  layer.input_gradient = rows_of_ranks("the tokens", p.tokens, {p.width});
   layer.parameters.push_back(rows_of_ranks("the weights of the places", places, {}));
   for (std::int64_t e = 0; e < p.own(); ++e) {
     layer.parameters.push_back(
