@@ -291,8 +291,10 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   if (calls[call].sums) {
     for (std::size_t other = 0; other < calls[call].ranks.size(); ++other) {
       if (buffer >= calls[call].ranks[other].size()) continue;
-      const std::vector<double>& its = calls[call].ranks[other][buffer].after;
-      if (other == rank || its == held.after || !std::ranges::equal(seen, its)) continue;
+      const Holding& its = calls[call].ranks[other][buffer];
+      const bool is_a_result = its.after != its.before;  // a rank that is no root keeps its input
+      if (other == rank || !is_a_result || its.after == held.after) continue;
+      if (!std::ranges::equal(seen, its.after)) continue;
       return {"result_of_another",
               text("all of `", held.name, "` is right for rank ", other,
                    ": the block with which a rank ends is another one, or has another start")};
