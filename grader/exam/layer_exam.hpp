@@ -29,7 +29,7 @@ struct LayerPart {
   std::vector<Axes> shapes{};  // by rank
   std::int64_t count = 0;      // numbers of the whole
   Axes fill{};                 // as LayerTensor
-  // By rank: why it may be without a gradient, where an exam can tell; or empty.
+  // By rank: a likely cause of a missing gradient, if an exam can tell one; or empty.
   std::vector<std::string> unused{};
 };
 // Every rank has all of it.

@@ -52,11 +52,12 @@ Value exchange_rows(Tape& tape, comm::ProcessGroup& group, const Value& x,
                     std::span<const std::int64_t> to_ranks,
                     std::span<const std::int64_t> from_ranks) {
   const auto rows = std::accumulate(to_ranks.begin(), to_ranks.end(), std::int64_t{0});
-  LOCKSTEP_CHECK(std::ssize(to_ranks) == group.size() && std::ssize(from_ranks) == group.size() &&
-                     x.tensor.shape().size() == 2 && x.tensor.size(0) == rows,
-                 "exchange_rows: x has shape ", text_of(x.tensor.shape()), ", and ", rows,
-                 " rows go to ", to_ranks.size(), " ranks and come from ", from_ranks.size(),
-                 " on ", group.own_name());
+  LOCKSTEP_CHECK(std::ssize(to_ranks) == group.size() && std::ssize(from_ranks) == group.size(),
+                 "exchange_rows: to_ranks has ", to_ranks.size(), " counts, and from_ranks ",
+                 from_ranks.size(), ", in a group of ", group.size());
+  LOCKSTEP_CHECK(x.tensor.shape().size() == 2 && x.tensor.size(0) == rows,
+                 "exchange_rows: the counts of to_ranks add up to ", rows, " rows, and x is ",
+                 text_of(x.tensor.shape()), " on ", group.own_name());
   const Counts to(to_ranks.begin(), to_ranks.end()), from(from_ranks.begin(), from_ranks.end());
   return tape.record(exchanged(group, x.tensor, to, from), {x},
                      [&group, to, from](const Tensor& grad) {

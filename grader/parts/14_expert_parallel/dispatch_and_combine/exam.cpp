@@ -26,7 +26,13 @@ LayerContract<Problem> contract_of(CaseRunner& runner) {
     return one;
   };
   contract.explain = [](Failure& found, const Problem&, const LayerService&) {
-    if (found.message.find("exchange_rows: x has") == std::string::npos) return;
+    if (found.cause == "returned_early") {
+      found = because({"returned_early",
+                       "a rank without tokens or rows left before the others; it joins all "
+                       "exchanges, and calls `mine` also without rows"},
+                      std::move(found));
+    }
+    if (found.message.find("exchange_rows: the counts of to_ranks") == std::string::npos) return;
     found =
         because({"wrong_counts",
                  "the counts of an exchange are not those of its rows; on the way back, rows go "

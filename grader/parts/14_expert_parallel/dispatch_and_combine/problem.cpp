@@ -58,6 +58,8 @@ struct Ways {
     not_by_expert,    // rows are given to the experts in the order of ranks
     not_put_back,     // results go back in the order of experts
     sorted_again,     // results are put in the order of experts once more
+    lists_exchanged,  // both lists are in each other's place
+    inverse_twice,    // the list for the way back is the one for both ways
     not_exchanged,    // each rank computes its own rows with its own experts
     experts_in_turn,  // expert e is rank e % N's
     counted_in_turn   // the same, and rows stay in the order of experts
@@ -75,15 +77,22 @@ void misplace_on(std::int64_t rank, const Problem& p, Ways::Rows rows, std::vect
   }
   std::vector<std::size_t> by_expert = by_rank;
   std::ranges::stable_sort(by_expert, {}, [&](std::size_t i) { return all[i].expert; });
-  const auto number_of = [&](std::size_t i) {
-    return at(std::ranges::lower_bound(by_rank, i) - by_rank.begin());
-  };
-  for (std::size_t i = 0; i < by_rank.size(); ++i) {
-    const bool again = rows == Ways::Rows::sorted_again;
-    const std::size_t from = again ? by_expert[number_of(by_expert[i])] : by_expert[i];
+  std::vector<std::size_t> same(by_rank.size()), sorts(same), inverse(same);
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    same[i] = i;
+    sorts[i] = at(std::ranges::lower_bound(by_rank, by_expert[i]) - by_rank.begin());
+    inverse[sorts[i]] = i;
+  }
+  using enum Ways::Rows;
+  const bool inverted = rows == lists_exchanged || rows == inverse_twice;
+  const auto& there = rows == not_by_expert ? same : inverted ? inverse : sorts;
+  const auto& back = rows == inverse_twice                             ? inverse
+                     : rows == sorted_again || rows == lists_exchanged ? sorts
+                                                                       : same;
+  for (std::size_t i = 0; i < same.size(); ++i) {
     Place& one = all[by_rank[i]];
-    one.computed_by = all[from].expert;
-    if (rows != Ways::Rows::not_by_expert) one.comes_from = from;
+    one.comes_from = by_rank[there[back[i]]];
+    one.computed_by = all[by_expert[back[i]]].expert;
   }
 }
 
@@ -219,6 +228,12 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       "results were sorted by expert once more, with `take_rows` and the list that sorted the "
       "rows; the way back needs the inverse list, or `add_rows` with that one",
       {.rows = sorted_again});
+  for (const Ways::Rows rows : {lists_exchanged, inverse_twice}) {
+    add("not_by_expert",
+        "rows were put in the order of experts with the inverse list; `take_rows` wants to know of "
+        "each row that it makes where that comes from, not where a row goes",
+        {.rows = rows});
+  }
   for (const Ways::Rows rows : {experts_in_turn, counted_in_turn}) {
     add("experts_in_turn",
         "expert e was looked for on rank e % N; rank r has the experts from r·E/N up to (r+1)·E/N",
