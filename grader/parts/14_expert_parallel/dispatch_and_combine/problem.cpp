@@ -119,7 +119,7 @@ void misplace(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
   for (std::int64_t rank = 0; rank < p.ranks(); ++rank) misplace_on(rank, p, rows, all);
 }
 
-// What an expert makes of a product with its matrix, weighed.
+// The result of an expert, which adds 1 to a product with its matrix; weighed.
 double weighed(double product, double weight, Ways::Weighed when) {
   using enum Ways::Weighed;
   const double result = 1 + (when == before || when == twice ? weight * product : product);
