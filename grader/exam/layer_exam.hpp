@@ -29,6 +29,8 @@ struct LayerPart {
   std::vector<Axes> shapes{};  // by rank
   std::int64_t count = 0;      // numbers of the whole
   Axes fill{};                 // as LayerTensor
+  // By rank: why it may be without a gradient, where an exam can tell; or empty.
+  std::vector<std::string> unused{};
 };
 // Every rank has all of it.
 LayerPart held_by_all(const std::string& name, const Axes& shape, int ranks);

@@ -125,12 +125,16 @@ class LayerComparison {
               : text("no operation on the tape has ", part.name,
                      " among its inputs: it was not used, or what was made of it is a tensor and "
                      "no Value")};
+      const auto index = static_cast<std::size_t>(rank);
+      const std::string why = index < part.unused.size() ? part.unused[index] : std::string();
       const Cause late{"no_gradient",
                        "the derivative gives it only in the second half, for which weights may "
                        "wait; what goes on to the inputs comes in the first one"};
       runner_.fail(
           played_,
-          because(first_half ? late : unrecorded,
+          because(first_half    ? late
+                  : why.empty() ? unrecorded
+                                : Cause{"no_gradient", why},
                   {.message = text("after ", first_half ? "the first half of backward" : "backward",
                                    ", there is no ", name.substr(4), " on rank ", rank),
                    .expected = text_of(wanted),

@@ -83,11 +83,13 @@ struct Fault {
 
 Fault fault_of(const SlotPlan& seen, const SlotPlan& right) {
   if (seen.capacity != right.capacity) {
-    return {
-        text("the capacity is ", seen.capacity, ", and should be ", right.capacity),
-        text(right.capacity),
-        text(seen.capacity),
-        {"other_capacity", "it is ⌈T·K/E·F⌉, where T·K is the number of routes, and at most T"}};
+    const Cause other{"other_capacity",
+                      "it is ⌈T·K/E·F⌉, where T·K is the number of routes, and at most T"};
+    const Cause beyond{"beyond_integers",
+                       "with a large factor, T·K/E·F is beyond every std::int64_t, and is not "
+                       "defined as one; compare it with T first, and convert only what is less"};
+    return {text("the capacity is ", seen.capacity, ", and should be ", right.capacity),
+            text(right.capacity), text(seen.capacity), seen.capacity < 0 ? beyond : other};
   }
   if (seen.tokens != right.tokens || seen.experts != right.experts) {
     const auto sizes = [](const SlotPlan& plan) {

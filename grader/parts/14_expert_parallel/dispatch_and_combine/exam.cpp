@@ -25,6 +25,14 @@ LayerContract<Problem> contract_of(CaseRunner& runner) {
     one.options = options_of(plan_of(p, salt, rank));
     return one;
   };
+  contract.explain = [](Failure& found, const Problem&, const LayerService&) {
+    if (found.message.find("exchange_rows: x has") == std::string::npos) return;
+    found =
+        because({"wrong_counts",
+                 "the counts of an exchange are not those of its rows; on the way back, rows go "
+                 "where they came from, so from_ranks and to_ranks change places"},
+                std::move(found));
+  };
   return contract;
 }
 

@@ -55,39 +55,66 @@ std::vector<Place> places_of(const Problem& p, std::uint64_t salt) {
 struct Ways {
   enum class Rows : std::uint8_t {
     right,
-    not_by_expert,   // rows are given to the experts in the order of ranks
-    not_put_back,    // results go back in the order of experts
-    not_exchanged,   // each rank computes its own rows with its own experts
-    experts_in_turn  // expert e is rank e % N's
+    not_by_expert,    // rows are given to the experts in the order of ranks
+    not_put_back,     // results go back in the order of experts
+    sorted_again,     // results are put in the order of experts once more
+    not_exchanged,    // each rank computes its own rows with its own experts
+    experts_in_turn,  // expert e is rank e % N's
+    counted_in_turn   // the same, and rows stay in the order of experts
   } rows = Rows::right;
-  bool weighed = true;
+  enum class Weighed : std::uint8_t { after, before, twice, never } weighed = Weighed::after;
   enum class Sum : std::uint8_t { sum, last, mean } sum = Sum::sum;
   bool dropped_pass_through = false;
 };
 
 // The rows that a rank's experts get: by rank, and wanted by expert.
-void misplace(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
-  const std::int64_t own = p.own();
+void misplace_on(std::int64_t rank, const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
+  std::vector<std::size_t> by_rank;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].expert / p.own() == rank) by_rank.push_back(i);
+  }
+  std::vector<std::size_t> by_expert = by_rank;
+  std::ranges::stable_sort(by_expert, {}, [&](std::size_t i) { return all[i].expert; });
+  const auto number_of = [&](std::size_t i) {
+    return at(std::ranges::lower_bound(by_rank, i) - by_rank.begin());
+  };
+  for (std::size_t i = 0; i < by_rank.size(); ++i) {
+    const bool again = rows == Ways::Rows::sorted_again;
+    const std::size_t from = again ? by_expert[number_of(by_expert[i])] : by_expert[i];
+    Place& one = all[by_rank[i]];
+    one.computed_by = all[from].expert;
+    if (rows != Ways::Rows::not_by_expert) one.comes_from = from;
+  }
+}
+
+// As if expert e were rank e % N's: by rank, the counts are of other experts than the rows.
+void misplace_in_turn(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
   for (Place& one : all) {
-    if (rows == Ways::Rows::not_exchanged) one.computed_by = one.rank * own + one.expert % own;
-    if (rows == Ways::Rows::experts_in_turn) {
-      one.computed_by = one.expert % p.ranks() * own + one.expert / p.ranks();
-    }
+    one.computed_by = one.expert % p.ranks() * p.own() + one.expert / p.ranks();
   }
-  const bool moved = rows == Ways::Rows::not_by_expert || rows == Ways::Rows::not_put_back;
-  for (std::int64_t rank = 0; rank < p.ranks() && moved; ++rank) {
-    std::vector<std::size_t> by_rank;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].expert / own == rank) by_rank.push_back(i);
-    }
-    std::vector<std::size_t> by_expert = by_rank;
-    std::ranges::stable_sort(by_expert, {}, [&](std::size_t i) { return all[i].expert; });
-    for (std::size_t i = 0; i < by_rank.size(); ++i) {
-      Place& one = all[by_rank[i]];
-      one.computed_by = all[by_expert[i]].expert;
-      if (rows == Ways::Rows::not_put_back) one.comes_from = by_expert[i];
-    }
+  if (rows != Ways::Rows::counted_in_turn) return;
+  std::vector<std::pair<std::int64_t, std::int64_t>> counted;  // by rank
+  for (const Place& one : all) counted.emplace_back(one.rank, one.computed_by);
+  std::ranges::stable_sort(counted);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].computed_by = counted[i].second;
+}
+
+void misplace(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
+  using enum Ways::Rows;
+  if (rows == right) return;
+  if (rows == experts_in_turn || rows == counted_in_turn) return misplace_in_turn(p, rows, all);
+  if (rows == not_exchanged) {
+    for (Place& one : all) one.computed_by = one.rank * p.own() + one.expert % p.own();
+    return;
   }
+  for (std::int64_t rank = 0; rank < p.ranks(); ++rank) misplace_on(rank, p, rows, all);
+}
+
+// What an expert makes of a product with its matrix, weighed.
+double weighed(double product, double weight, Ways::Weighed when) {
+  using enum Ways::Weighed;
+  const double result = 1 + (when == before || when == twice ? weight * product : product);
+  return when == after || when == twice ? weight * result : result;
 }
 
 struct Made {
@@ -112,14 +139,14 @@ Made computed(const Problem& p, const Layer& layer, const std::vector<Place>& ri
     const Numbers& matrix = layer.values[1 + expert % own];  // of all ranks, one after the other
     const std::size_t first = expert / own * h * h;
     for (std::size_t o = 0; o < h; ++o) {
-      double y = 0;
-      for (std::size_t c = 0; c < h; ++c) y += matrix[first + o * h + c] * x[from + c];
-      const double weighed = w.weighed ? weights[i] * y : y;
+      double product = 0;
+      for (std::size_t c = 0; c < h; ++c) product += matrix[first + o * h + c] * x[from + c];
+      const double result = weighed(product, weights[i], w.weighed);
       double& sum = made.output[row + o];
-      if (w.sum == Ways::Sum::sum) sum += weighed;
-      if (w.sum == Ways::Sum::last) sum = weighed;
-      if (w.sum == Ways::Sum::mean) sum += weighed / times[at(all[i].row)];
-      made.to_weights[i] += g[row + o] * y;
+      if (w.sum == Ways::Sum::sum) sum += result;
+      if (w.sum == Ways::Sum::last) sum = result;
+      if (w.sum == Ways::Sum::mean) sum += result / times[at(all[i].row)];
+      made.to_weights[i] += g[row + o] * (product + 1);
       for (std::size_t c = 0; c < h; ++c) {
         made.to_tokens[row + c] += weights[i] * g[row + o] * matrix[first + o * h + c];
         made.to_experts[expert][o * h + c] += weights[i] * g[row + o] * x[from + c];
@@ -159,6 +186,7 @@ LayerNumbers numbers_of(const Problem& p, const Layer& layer, const std::vector<
 std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer,
                                                const std::vector<Place>& places) {
   using enum Ways::Rows;
+  using Weighed = Ways::Weighed;
   std::vector<Mistake<LayerNumbers>> all;
   const auto add = [&](const std::string& name, const std::string& sentence, const Ways& ways) {
     all.push_back({{name, sentence}, numbers_of(p, layer, places, ways)});
@@ -166,7 +194,15 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
   add("weights_forgotten",
       "the results of a token's experts are added up unweighed; multiply each row that comes back "
       "by its weight",
-      {.weighed = false});
+      {.weighed = Weighed::never});
+  add("weighed_before",
+      "rows were weighed before the experts computed; weigh the results, since an expert is not "
+      "linear",
+      {.weighed = Weighed::before});
+  add("weighed_twice",
+      "rows were weighed before the experts, and their results once more; weigh a row once, when "
+      "it is back",
+      {.weighed = Weighed::twice});
   add("not_exchanged",
       "each rank computed its own tokens with its own experts; a row has to go to the rank of the "
       "expert that it chose",
@@ -179,9 +215,15 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       "results went back in the order of experts; the way back needs the order in which rows came, "
       "rank by rank",
       {.rows = not_put_back});
-  add("experts_in_turn",
-      "expert e was looked for on rank e % N; rank r has the experts from r·E/N up to (r+1)·E/N",
-      {.rows = experts_in_turn});
+  add("sorted_again",
+      "results were sorted by expert once more, with `take_rows` and the list that sorted the "
+      "rows; the way back needs the inverse list, or `add_rows` with that one",
+      {.rows = sorted_again});
+  for (const Ways::Rows rows : {experts_in_turn, counted_in_turn}) {
+    add("experts_in_turn",
+        "expert e was looked for on rank e % N; rank r has the experts from r·E/N up to (r+1)·E/N",
+        {.rows = rows});
+  }
   add("last_choice_alone",
       "a token has the result of its last place alone; results of one token are added up",
       {.sum = Ways::Sum::last});
@@ -252,6 +294,16 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::nothing) return layer;
   const std::vector<Place> right = places_of(p, salt);
+  for (std::int64_t rank = 0; rank < p.ranks(); ++rank) {
+    const bool idle =
+        std::ranges::none_of(right, [&](const Place& one) { return one.expert / p.own() == rank; });
+    for (std::size_t i = 1; i < layer.parameters.size(); ++i) {
+      layer.parameters[i].unused.push_back(
+          idle ? text("no row goes to the experts of rank ", rank,
+                      ", and `mine` was not called there; call `mine` also without rows")
+               : std::string());
+    }
+  }
   layer.right = numbers_of(p, layer, right, {});
   layer.mistakes = [p, copy = layer, right](int) { return mistakes_of(p, copy, right); };
   return layer;

@@ -19,6 +19,7 @@ struct Ways {
   enum class Score : std::uint8_t {
     softmax,
     over_tokens,
+    sums_over_tokens,  // each token's e^(logit - maximum), divided by an expert's sum of them
     logit,
     no_maximum
   } score = Score::softmax;
@@ -40,7 +41,7 @@ struct Ways {
     by_token,
     choice_counts_slots
   } listed = Listed::by_slot;
-  bool weights_are_one = false;
+  enum class Weight : std::uint8_t { score, one, doubled, over_tokens } weight = Weight::score;
 };
 
 inline std::vector<double> softmax(std::vector<double> logits, Ways::Score score) {
@@ -60,7 +61,16 @@ inline std::vector<std::vector<double>> scores_of(const RouterLogits& logits, Wa
     for (std::int64_t e = 0; e < logits.experts(); ++e) row.push_back(logits.of(t, e));
     const bool along_rows = score == Ways::Score::softmax || score == Ways::Score::no_maximum;
     if (along_rows) row = softmax(std::move(row), score);
+    if (score == Ways::Score::sums_over_tokens) {
+      const double most = std::ranges::max(row);
+      for (double& one : row) one = std::exp(one - most);
+    }
     for (std::size_t e = 0; e < row.size(); ++e) columns[e].push_back(row[e]);
+  }
+  for (auto& column : columns) {
+    if (score != Ways::Score::sums_over_tokens) break;
+    const double sum = std::accumulate(column.begin(), column.end(), 0.0);
+    for (double& one : column) one /= sum;
   }
   if (score != Ways::Score::over_tokens) return columns;
   for (auto& column : columns) column = softmax(std::move(column), score);
@@ -85,7 +95,10 @@ inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {
   const auto scores = scores_of(q.logits, w.score);
   // Logits are compared, and probabilities are the weights.
   const bool by_logit = w.score == Ways::Score::logit;
-  const auto weights = by_logit ? scores_of(q.logits, Ways::Score::softmax) : scores;
+  const bool other_axis = w.weight == Ways::Weight::over_tokens;
+  const auto weights = by_logit     ? scores_of(q.logits, Ways::Score::softmax)
+                       : other_axis ? scores_of(q.logits, Ways::Score::over_tokens)
+                                    : scores;
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     const auto score = [&](std::int64_t t) {
       return scores[static_cast<std::size_t>(expert)][static_cast<std::size_t>(t)];
@@ -100,7 +113,10 @@ inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {
     }
     const auto weight_of = [&](std::int64_t t) {
       const auto& column = weights[static_cast<std::size_t>(expert)];
-      return w.weights_are_one ? 1 : column[static_cast<std::size_t>(t)];
+      const double weight = column[static_cast<std::size_t>(t)];
+      return w.weight == Ways::Weight::one       ? 1
+             : w.weight == Ways::Weight::doubled ? 2 * weight
+                                                 : weight;
     };
     std::vector<Route> places;
     for (const std::int64_t t : order) {
@@ -133,6 +149,10 @@ inline const std::vector<KnownChoice>& wrong_ways() {
   using enum Ways::Room;
   using Score = Ways::Score;
   using Listed = Ways::Listed;
+  using Weight = Ways::Weight;
+  const std::string other_axis =
+      "the softmax was taken over the tokens of an expert; a score is the token's probability "
+      "among its experts";
   static const std::vector<KnownChoice> all{
       {{"without_factor",
         "the capacity is ⌈T/E⌉, without the factor; with F, an expert has ⌈T·F/E⌉ slots"},
@@ -150,10 +170,9 @@ inline const std::vector<KnownChoice>& wrong_ways() {
         "a token that an expert has taken was passed over by the others; a token may have several "
         "experts, or none"},
        {.chosen = one_expert_each}},
-      {{"over_tokens",
-        "the softmax was taken over the tokens of an expert; a score is the token's probability "
-        "among its experts"},
-       {.score = Score::over_tokens}},
+      {{"over_tokens", other_axis}, {.score = Score::over_tokens}},
+      {{"over_tokens", other_axis}, {.score = Score::sums_over_tokens}},
+      {{"over_tokens", other_axis}, {.weight = Weight::over_tokens}},
       {{"by_logits",
         "tokens were compared by their logits; a logit says how an expert compares with other "
         "experts of the same token, so take the softmax first"},
@@ -172,7 +191,9 @@ inline const std::vector<KnownChoice>& wrong_ways() {
       {{"choice_is_not_0", "`choice` counts the slots; here it is 0, since no token chooses"},
        {.listed = Listed::choice_counts_slots}},
       {{"weights_are_one", "every weight is 1; it is the token's probability"},
-       {.weights_are_one = true}},
+       {.weight = Weight::one}},
+      {{"weights_doubled", "every weight is twice the token's probability; it is the probability"},
+       {.weight = Weight::doubled}},
   };
   return all;
 }

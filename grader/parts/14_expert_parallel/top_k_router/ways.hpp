@@ -19,7 +19,7 @@ struct Ways {
     largest,
     smallest,
     later_of_equal,  // of equal logits, the expert with the larger number
-    by_probability,  // where e^(logit - maximum) underflows, all are equal
+    by_probability,  // of other logits, e^(logit - maximum) may be equal
     over_tokens,     // by the softmax of an expert's logits
     only_the_best,   // K times
     not_the_last     // a choice only differs from the one before it
@@ -36,6 +36,7 @@ struct Ways {
   bool by_number = false;   // a token's choices by the number of the expert
   bool transposed = false;  // logits read as [E, T]
   bool by_choice = false;   // all first choices before all second ones
+  bool choice_is_0 = false;
   std::int64_t choices_max = INT64_MAX;
 };
 
@@ -93,7 +94,7 @@ inline Routes routed(const RouteQuestion& q, const Ways& w = {}) {
         }
         weight = std::exp(of(e)) / below;
       }
-      routes.push_back({token, e, c, weight});
+      routes.push_back({token, e, w.choice_is_0 ? 0 : c, weight});
     }
   }
   if (w.by_choice) std::ranges::stable_sort(routes, {}, &Route::choice);
@@ -139,14 +140,17 @@ inline const std::vector<KnownRouting>& wrong_ways() {
         "come first"},
        {.chosen = later_of_equal}},
       {{"chosen_by_probability",
-        "e^(logit - maximum) is 0 for many experts here, so their probabilities say nothing any "
-        "more; choose by the logits"},
+        "logits differ here whose e^(logit - maximum) are equal, so the probabilities do not say "
+        "which is larger; choose by the logits"},
        {.chosen = by_probability}},
       {{"over_tokens",
         "the softmax was taken over the tokens of an expert; take it over the experts of a token"},
        {.chosen = over_tokens}},
       {{"by_number", "a token's choices are sorted by expert; choice 0 has the largest logit"},
        {.by_number = true}},
+      {{"choice_always_0",
+        "`choice` is 0 in every route; it numbers a token's choices, from 0 to K - 1"},
+       {.choice_is_0 = true}},
       {{"transposed",
         "logits are read as [experts, tokens]: the logit of token t for expert e is at t·E + e"},
        {.transposed = true}},
