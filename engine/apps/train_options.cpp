@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/edition.hpp"
@@ -135,11 +136,11 @@ nn::MixtureOptions mixture_of(const Arguments& arguments) {
                           mixture.experts, " or less"));
   }
   if (arguments.has("--capacity")) {
-    mixture.capacity = arguments.number("capacity", 0);
-    if (mixture.capacity == 0) {
-      throw UsageError(
-          "--capacity 0 leaves no expert a slot; pass a number above 0, such as 1.25, "
-          "or none");
+    mixture.capacity = arguments.number("capacity", -std::numeric_limits<double>::infinity());
+    if (mixture.capacity <= 0) {
+      throw UsageError(text("--capacity ", arguments.get("capacity"),
+                            " leaves no expert a slot; pass a number above 0, such as 1.25, or "
+                            "none"));
     }
   }
   mixture.router = arguments.has("--router experts") ? nn::Router::experts : nn::Router::tokens;

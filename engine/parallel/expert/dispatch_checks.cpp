@@ -6,9 +6,10 @@ namespace lockstep::expert_parallel {
 
 void check_dispatch(const comm::ProcessGroup& group, const SlotPlan& plan, const Value& tokens,
                     const Value& weights) {
-  LOCKSTEP_CHECK(plan.experts >= 1 && plan.experts % group.size() == 0,
-                 "dispatch_and_combine: ", plan.experts, " experts do not divide among ",
-                 group.size(), " ranks; each rank has as many of them");
+  const std::int64_t ranks = group.size();
+  LOCKSTEP_CHECK(plan.experts >= 1 && plan.experts % ranks == 0,
+                 "dispatch_and_combine: ", plan.experts, " experts do not divide among ", ranks,
+                 " ranks; all ranks have the same number of them");
   LOCKSTEP_CHECK(tokens.tensor.shape().size() == 2 && tokens.tensor.size(0) == plan.tokens,
                  "dispatch_and_combine: tokens of shape ", text_of(tokens.tensor.shape()),
                  " and a plan of ", plan.tokens, "; expected [", plan.tokens, ", width]");

@@ -12,6 +12,12 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
+// True of a matrix with so many rows.
+bool has_rows(const Value& x, std::int64_t rows) {
+  const Shape& shape = x.tensor.shape();
+  return shape.size() == 2 && shape.front() == rows;
+}
+
 Tensor indices_of(std::span<const std::int64_t> numbers, Device& device) {
   return written_by_host(
       {std::ssize(numbers)}, DType::int64, device, MemoryKind::buffers,
@@ -39,9 +45,8 @@ Value take_rows(Tape& tape, const Value& x, std::span<const std::int64_t> number
 
 Value add_rows(Tape& tape, const Value& x, std::span<const std::int64_t> numbers,
                std::int64_t rows) {
-  LOCKSTEP_CHECK(x.tensor.shape().size() == 2 && x.tensor.size(0) == std::ssize(numbers),
-                 "add_rows: x has shape ", text_of(x.tensor.shape()), ", and there are ",
-                 numbers.size(), " numbers of rows");
+  LOCKSTEP_CHECK(has_rows(x, std::ssize(numbers)), "add_rows: x has shape ",
+                 text_of(x.tensor.shape()), ", and there are ", numbers.size(), " numbers of rows");
   const Tensor indices = indices_of(numbers, x.tensor.device());
   return tape.record(
       ops::embedding_backward(x.tensor, indices, rows), {x},
@@ -52,12 +57,12 @@ Value exchange_rows(Tape& tape, comm::ProcessGroup& group, const Value& x,
                     std::span<const std::int64_t> to_ranks,
                     std::span<const std::int64_t> from_ranks) {
   const auto rows = std::accumulate(to_ranks.begin(), to_ranks.end(), std::int64_t{0});
-  LOCKSTEP_CHECK(std::ssize(to_ranks) == group.size() && std::ssize(from_ranks) == group.size(),
+  const std::ptrdiff_t ranks = group.size();
+  LOCKSTEP_CHECK(std::ssize(to_ranks) == ranks && std::ssize(from_ranks) == ranks,
                  "exchange_rows: to_ranks has ", to_ranks.size(), " counts, and from_ranks ",
-                 from_ranks.size(), ", in a group of ", group.size());
-  LOCKSTEP_CHECK(x.tensor.shape().size() == 2 && x.tensor.size(0) == rows,
-                 "exchange_rows: the counts of to_ranks add up to ", rows, " rows, and x is ",
-                 text_of(x.tensor.shape()), " on ", group.own_name());
+                 from_ranks.size(), ", in a group of ", ranks);
+  LOCKSTEP_CHECK(has_rows(x, rows), "exchange_rows: the counts of to_ranks add up to ", rows,
+                 " rows, and x is ", text_of(x.tensor.shape()), " on ", group.own_name());
   const Counts to(to_ranks.begin(), to_ranks.end()), from(from_ranks.begin(), from_ranks.end());
   return tape.record(exchanged(group, x.tensor, to, from), {x},
                      [&group, to, from](const Tensor& grad) {

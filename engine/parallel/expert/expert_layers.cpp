@@ -40,7 +40,8 @@ std::unique_ptr<nn::Module> ExpertLayers::mixture(const std::string& name, std::
   LOCKSTEP_CHECK(options.experts == model_.experts, name, " of ", options.experts,
                  " experts, by a maker for ", model_.experts);
   LOCKSTEP_CHECK(options.experts % ranks == 0, name, ": ", options.experts,
-                 " experts do not divide among ", ranks, " ranks; each rank has as many of them");
+                 " experts do not divide among ", ranks,
+                 " ranks; all have the same number of them");
   const std::int64_t own = options.experts / ranks;
   std::vector<std::unique_ptr<nn::Module>> experts;
   for (std::int64_t e = rank * own; e < (rank + 1) * own; ++e) {

@@ -23,8 +23,8 @@ void check_sizes(std::int64_t experts, std::int64_t ranks) {
   std::int64_t below = std::min(ranks, experts);
   while (experts % below != 0) --below;
   throw UsageError(text("--ep ", ranks, " does not divide --experts ", experts,
-                        ": each rank has as many experts; pass --ep ", below, ", or --experts ",
-                        (experts + ranks - 1) / ranks * ranks));
+                        ": all ranks have the same number of experts; pass --ep ", below,
+                        ", or --experts ", (experts + ranks - 1) / ranks * ranks));
 }
 
 class ExpertMaker final : public WayMaker {

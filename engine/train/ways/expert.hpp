@@ -31,7 +31,11 @@ inline Way expert_way() {
         .only_with({"top-k", "capacity", "router", "aux-loss", "ep", "hot"}, "--experts")
         .only_if({"experts"}, "are those of a transformer; pass --model gpt, or leave it out",
                  is_gpt)
-        .only_if({"top-k", "aux-loss"},
+        .only_if({"top-k"},
+                 "belongs to --router tokens: experts that choose give a token as many of them as "
+                 "want it, on average --capacity; leave it out",
+                 by_tokens)
+        .only_if({"aux-loss"},
                  "belongs to --router tokens: experts that choose are equally busy; leave it out",
                  by_tokens)
         .only_if({"router"},
