@@ -4,8 +4,8 @@
 
 namespace lockstep::grader {
 
-// Each of this rank's experts multiplies its rows by its matrix, and adds 1 to each element:
-// without that, a weight could as well be multiplied into the rows before.
+// Each of this rank's experts multiplies its rows by its matrix, and makes 1 + y + max(y, 0) of
+// each element: were it linear, weights could as well be multiplied into the rows before.
 static Value computed(Tape& tape, std::deque<Parameter>& parameters, const Value& rows,
                       std::span<const std::int64_t> of_experts) {
   const std::int64_t width = rows.tensor.size(1);
@@ -14,7 +14,9 @@ static Value computed(Tape& tape, std::deque<Parameter>& parameters, const Value
   std::vector<Value> parts;
   for (std::size_t e = 0; e + 1 < parameters.size() && e < of_experts.size(); ++e) {
     const Value mine = autograd::narrow(tape, rows, 0, first, of_experts[e]);
-    parts.push_back(autograd::linear(tape, mine, tape.leaf(parameters[e + 1]), ones));
+    const Value y = autograd::linear(tape, mine, tape.leaf(parameters[e + 1]));
+    const Value bent = autograd::add(tape, y, autograd::relu(tape, y));
+    parts.push_back(autograd::add(tape, bent, ones));
     first += of_experts[e];
   }
   if (first != rows.tensor.size(0) || of_experts.size() + 1 != parameters.size()) {

@@ -119,10 +119,14 @@ void misplace(const Problem& p, Ways::Rows rows, std::vector<Place>& all) {
   for (std::int64_t rank = 0; rank < p.ranks(); ++rank) misplace_on(rank, p, rows, all);
 }
 
-// The result of an expert, which adds 1 to a product with its matrix; weighed.
+// An expert makes 1 + y + max(y, 0) of a product with its matrix, as the adapter does. A slope is
+// also that of a NaN.
+double slope_at(double product) { return product <= 0 ? 1 : 2; }
+double result_of(double product) { return 1 + slope_at(product) * product; }
+
 double weighed(double product, double weight, Ways::Weighed when) {
   using enum Ways::Weighed;
-  const double result = 1 + (when == before || when == twice ? weight * product : product);
+  const double result = result_of(when == before || when == twice ? weight * product : product);
   return when == after || when == twice ? weight * result : result;
 }
 
@@ -155,10 +159,11 @@ Made computed(const Problem& p, const Layer& layer, const std::vector<Place>& ri
       if (w.sum == Ways::Sum::sum) sum += result;
       if (w.sum == Ways::Sum::last) sum = result;
       if (w.sum == Ways::Sum::mean) sum += result / times[at(all[i].row)];
-      made.to_weights[i] += g[row + o] * (product + 1);
+      made.to_weights[i] += g[row + o] * result_of(product);
+      const double back = weights[i] * g[row + o] * slope_at(product);
       for (std::size_t c = 0; c < h; ++c) {
-        made.to_tokens[row + c] += weights[i] * g[row + o] * matrix[first + o * h + c];
-        made.to_experts[expert][o * h + c] += weights[i] * g[row + o] * x[from + c];
+        made.to_tokens[row + c] += back * matrix[first + o * h + c];
+        made.to_experts[expert][o * h + c] += back * x[from + c];
       }
     }
   }
