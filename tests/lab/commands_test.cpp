@@ -98,8 +98,9 @@ TEST_CASE("lab check: what the engine throws names the line that called it, and 
   };
   CHECK_THAT(says("  Tensor mine;\n  data.reduce_(mine, op);\n  (void)peers;\n"),
              test::contains("; thrown from " + ring + ":5; likely cause: a handle is used before"));
-  CHECK_THAT(says("  peers.send(data, peers.rank());\n"),
-             test::contains(ring + ":4") && test::contains("likely cause: where source and destination"));
+  CHECK_THAT(
+      says("  peers.send(data, peers.rank());\n"),
+      test::contains(ring + ":4") && test::contains("likely cause: where source and destination"));
   CHECK_THAT(says("  std::vector<int> none;\n  data.fill_(none.at(peers.size()));\n"),
              test::contains("; thrown from " + ring + ":5; likely cause: an index of at()"));
 }
