@@ -33,7 +33,8 @@ namespace lockstep::sequence_parallel {
 //   Returns      output [B, S_r, C] and log-sums [B, H, S_r] over all keys that are no later than
 //                the query; bits may differ from one device's, numbers by rounding only
 //   Ensures      the next block is on its way while this one is computed with. A block of which no
-//                query of this rank sees anything is passed on, and costs no computation
+//                query of this rank sees anything is passed on, and costs no FLOPs: ops::attention
+//                skips it by itself
 //   Requires     every rank calls this with the same heads, positions and sizes but its own S_r,
 //                which is 1 or more
 //   Comm         N-1 messages to the right and N-1 from the left, each a whole block: with equal

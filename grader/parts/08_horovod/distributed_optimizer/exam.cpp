@@ -141,15 +141,19 @@ void clipped(CaseRunner& runner) {
 }
 
 void reduced_again(CaseRunner& runner) {
-  judge(runner, contract_of_results(),
-        usual(runner, 2,
-              {{.begins = Begins::synchronized,
-                .makes = Makes::some_absent,
-                .ends = Ends::clipped,
-                .tries = Tries::skipped_step}}));
+  for (const int passes_per_step : {1, 2}) {
+    OptimizerProblem p = usual(runner, 2,
+                               {{.begins = Begins::synchronized,
+                                 .makes = Makes::some_absent,
+                                 .ends = Ends::clipped,
+                                 .tries = Tries::skipped_step}});
+    p.training.passes_per_step = passes_per_step;
+    judge(runner, contract_of_results(), p);
+  }
   OptimizerProblem left =
       usual(runner, 2,
-            {{},
+            {{.ends = Ends::clipped},
+             {.passes = 0, .begins = Begins::as_left},
              {.passes = 0, .begins = Begins::as_left},
              {.passes = 0, .begins = Begins::as_left, .ends = Ends::under_guard}});
   left.training.combine = Combine::sum;

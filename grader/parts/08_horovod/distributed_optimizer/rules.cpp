@@ -291,6 +291,21 @@ bool is_refusal(const Failure& found) {
          found.message.find("thrown from", check) == std::string::npos;
 }
 
+// The reason why a refused step that follows another without a backward pass is no misuse.
+const char* why_no_misuse(Kind before, Kind last) {
+  if (last == Kind::skipped_step) {
+    return "; here a step() under skip_synchronize() follows another step() without a new backward "
+           "pass, which is allowed: nothing is in flight, and it updates with the gradients as "
+           "they are";
+  }
+  if (before == Kind::skipped_step) {
+    return "; here a step() follows one under skip_synchronize(), which is no misuse: that one "
+           "sets synchronized_ to false, too, and this one reduces the same gradients once more";
+  }
+  return "; here a step() follows another without a backward pass, which is no misuse: it reduces "
+         "the same gradients once more";
+}
+
 // Says of a call that the part refused why it is no misuse.
 void explain(Failure& found, const OptimizerProblem& p, const TrainingService& events) {
   if (!is_refusal(found) || found.ranks.size() != 1) return;
@@ -311,15 +326,12 @@ void explain(Failure& found, const OptimizerProblem& p, const TrainingService& e
     found.message +=
         "; here a backward pass came after the last synchronize(), so this is no misuse: its hook "
         "sets synchronized_ to false, and its gradients are reduced in turn";
+    if (p.training.passes_per_step > 1) {
+      found.message += ". The hook of every pass does, not only of number backward_passes_per_step";
+    }
   }
   const bool follows_a_step = before == Kind::step || before == Kind::skipped_step;
-  if (!follows_a_step || passed || !is_step) return;
-  found.message += last == Kind::skipped_step
-                       ? "; here a step() under skip_synchronize() follows another step() without "
-                         "a new backward pass, which is allowed: nothing is in flight, and it "
-                         "updates with the gradients as they are"
-                       : "; here a step() follows another without a backward pass, which is no "
-                         "misuse: it reduces the same gradients once more";
+  if (follows_a_step && !passed && is_step) found.message += why_no_misuse(before, last);
 }
 
 OptimizerContract contract_with(decltype(OptimizerContract::compare) compare) {

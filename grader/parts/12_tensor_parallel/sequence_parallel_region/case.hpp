@@ -15,17 +15,32 @@ enum class SequenceAsked : std::int64_t { gather, scatter, region };
 // The parameters of a region, in this order.
 enum class RegionParameter : std::uint8_t { gain, shift, factors, bias };
 
+// The ones that every rank has whole, in the order in which their gradients are summed.
+constexpr RegionParameter summed_parameters[] = {RegionParameter::gain, RegionParameter::shift,
+                                                 RegionParameter::bias};
+
+// The parameters without a grad on odd ranks when gradients are summed: the first of the list, the
+// last, or all.
+enum class Forgotten : std::int64_t { nothing, gain, bias, all };
+
 struct SequenceOptions {
   SequenceAsked asked = SequenceAsked::region;
   bool keeps_slice = false;  // of the gathered tensor
-  // On odd ranks, the bias has no grad when gradients are summed.
-  bool forgets = false;
+  Forgotten forgotten = Forgotten::nothing;
+
+  bool forgets(RegionParameter one, int rank) const {
+    if (rank % 2 == 0 || forgotten == Forgotten::nothing) return false;
+    return forgotten == Forgotten::all ||
+           one == (forgotten == Forgotten::gain ? RegionParameter::gain : RegionParameter::bias);
+  }
 
   std::vector<std::int64_t> listed() const {
-    return {static_cast<std::int64_t>(asked), keeps_slice ? 1 : 0, forgets ? 1 : 0};
+    return {static_cast<std::int64_t>(asked), keeps_slice ? 1 : 0,
+            static_cast<std::int64_t>(forgotten)};
   }
   static SequenceOptions of(const std::vector<std::int64_t>& list) {
-    return {static_cast<SequenceAsked>(list.at(0)), list.at(1) != 0, list.at(2) != 0};
+    return {static_cast<SequenceAsked>(list.at(0)), list.at(1) != 0,
+            static_cast<Forgotten>(list.at(2))};
   }
 };
 

@@ -30,9 +30,11 @@ class Region {
 
   void sum_gradients() const {
     if (options_.asked != SequenceAsked::region) return;
-    if (options_.forgets && group_.rank() % 2 == 1) of(RegionParameter::bias).grad = {};
-    const std::vector<Parameter*> shared{&of(RegionParameter::gain), &of(RegionParameter::shift),
-                                         &of(RegionParameter::bias)};
+    std::vector<Parameter*> shared;
+    for (const RegionParameter one : summed_parameters) {
+      shared.push_back(&of(one));
+      if (options_.forgets(one, group_.rank())) of(one).grad = {};
+    }
     tensor_parallel::sum_slice_gradients(group_, shared);
     tensor_parallel::sum_slice_gradients(group_, {});  // nothing to do, and nothing to send
   }

@@ -21,6 +21,7 @@ struct Ways {
   Joined scatter_gathers = Joined::by_sample;  // backward
   double scatter_factor = 1;
   Added gradients = Added::all;
+  bool closes_gaps = false;  // where a grad is missing, those behind it take its place
 };
 
 class Sequences {
@@ -47,10 +48,9 @@ class Sequences {
       all.outputs.push_back(whole_of(layer_.output, y, rank));
       all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, rank));
     }
+    if (p_.is_region()) sum_gradients(ways, of_parameters);
     for (std::size_t i = 0; i < layer_.parameters.size(); ++i) {
-      const bool own = i == at(static_cast<std::int64_t>(RegionParameter::factors));
-      all.parameter_gradients.push_back(whole_of(
-          layer_.parameters[i], own ? of_parameters[i] : summed(ways, i, of_parameters[i]), rank));
+      all.parameter_gradients.push_back(whole_of(layer_.parameters[i], of_parameters[i], rank));
     }
     return all;
   }
@@ -132,17 +132,32 @@ class Sequences {
     }
     return all;
   }
-  // The grads of a parameter that all ranks have.
-  OfRanks summed(const Ways& ways, std::size_t parameter, OfRanks grads) const {
-    const bool forgets = p_.options.forgets && parameter == index(RegionParameter::bias);
-    for (std::size_t r = 1; forgets && r < grads.size(); r += 2) {
-      grads[r].assign(grads[r].size(), 0);
+  // The terms that a rank adds to the sums of summed_parameters, in their order.
+  std::vector<Numbers> added_by(const Ways& ways, const std::vector<OfRanks>& grads,
+                                int rank) const {
+    std::vector<Numbers> all;
+    for (const RegionParameter one : summed_parameters) {
+      if (!p_.options.forgets(one, rank)) {
+        all.push_back(grads[index(one)][at(rank)]);
+      } else if (!ways.closes_gaps) {
+        all.emplace_back(at(p_.width));
+      }
     }
-    if (ways.gradients == Added::own) return grads;
-    Numbers sum;
-    for (const Numbers& one : grads) add_numbers(sum, one);
-    if (ways.gradients == Added::mean) sum = scaled_numbers(sum, 1.0 / p_.ranks());
-    return OfRanks(grads.size(), sum);
+    all.resize(std::size(summed_parameters), Numbers(at(p_.width)));
+    return all;
+  }
+  void sum_gradients(const Ways& ways, std::vector<OfRanks>& grads) const {
+    std::vector<std::vector<Numbers>> added;
+    for (int rank = 0; rank < p_.ranks(); ++rank) added.push_back(added_by(ways, grads, rank));
+    for (std::size_t k = 0; k < std::size(summed_parameters); ++k) {
+      OfRanks& of_ranks = grads[index(summed_parameters[k])];
+      Numbers sum;
+      for (const auto& one : added) add_numbers(sum, one[k]);
+      if (ways.gradients == Added::mean) sum = scaled_numbers(sum, 1.0 / p_.ranks());
+      for (std::size_t r = 0; r < of_ranks.size(); ++r) {
+        of_ranks[r] = ways.gradients == Added::own ? added[r][k] : sum;
+      }
+    }
   }
 
   const Problem& p_;
@@ -163,6 +178,10 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
       "the gradients of the slices are averaged; the tokens are those of one loss, and their "
       "gradients are summed",
       {.gradients = Added::mean});
+  add("grads_moved",
+      "a parameter without a grad has its place among the sums, too; where it is left out, the "
+      "grads behind it are added to those of other parameters",
+      {.closes_gaps = true});
   const std::string by_rank =
       "slices lie rank after rank, as an all-gather brings them and a reduce-scatter wants them; "
       "in a batch, the slices of one sample stand together";
@@ -203,12 +222,15 @@ std::int64_t Problem::whole_bytes() const {
 }
 
 std::string Problem::description() const {
+  static const char* const forgotten[] = {"", ", the gain has no grad on odd ranks",
+                                          ", the bias has no grad on odd ranks",
+                                          ", no parameter of odd ranks has a grad"};
   const std::string what = options.asked == SequenceAsked::gather    ? "gather_sequence"
                            : options.asked == SequenceAsked::scatter ? "scatter_sum_sequence"
                                                                      : "a region";
   return text(what, ", ", in_words(), ", ", counted(batch, "sample"), " of ", tokens(),
               " tokens, width ", width * fill, options.keeps_slice ? ", the slice is kept" : "",
-              options.forgets ? ", the bias has no grad on odd ranks" : "",
+              forgotten[at(static_cast<std::int64_t>(options.forgotten))],
               dimensions == 2 ? ", without an axis of samples" : "");
 }
 
@@ -230,6 +252,15 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   if (p.is_region()) {
     layer.parameters = {held_by_all("the gain", row, n), held_by_all("the shift", row, n),
                         own_of_each("the factors", row, n), held_by_all("the bias", row, n)};
+    for (const RegionParameter one : summed_parameters) {
+      auto& unused = layer.parameters[at(static_cast<std::int64_t>(one))].unused;
+      for (int rank = 0; rank < n; ++rank) {
+        unused.emplace_back(p.options.forgets(one, rank)
+                                ? "it had none before, and sum_slice_gradients made none; such a "
+                                  "parameter adds zeros, and its grad becomes the sum"
+                                : "");
+      }
+    }
   }
   if (p.dimensions == 2) layer.input = held_by_all("x", {p.slice, p.width}, n);
   if (p.fill > 1) {
