@@ -2,7 +2,7 @@
 // "step_000500/index.json"; "" is the outermost folder. Whoever saves and loads knows no more of a
 // medium than these calls. Each of them may fail, and a program may end between any two of them.
 //
-// What every storage keeps
+// Invariants of every storage
 //   1. A rename puts a file in the place of another at once: a reader finds the old one or the new.
 //   2. What was written outlives the program. It outlives the machine, whose power may fail, once
 //      it is synced: of a file the bytes, of a folder the names in it.

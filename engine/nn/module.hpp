@@ -30,7 +30,7 @@ struct Occasion {
   // The share of these samples in the loss of the step, with which a loss inside the model enters
   // the gradient.
   double weight = 1;
-  // With which the whole gradient is scaled (optim/loss_scaler.hpp).
+  // The factor of the whole gradient (optim/loss_scaler.hpp).
   double loss_scale = 1;
   // Set for passes that extend one sample, token by token: each is over the tokens behind those
   // that the cache holds. It must live until prepare() is called with another.
