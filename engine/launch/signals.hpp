@@ -67,6 +67,9 @@ class Signals : public BlockedSignals {
 class StopSignals : public BlockedSignals {
  public:
   StopSignals() : BlockedSignals(set_of(numbers)) {}
+  // The ranks of a run are told one after the other, and the first may make all of them stop: a
+  // SIGUSR1 that reaches a rank after its work would kill it, and the saved run would have failed.
+  ~StopSignals() { signal(SIGUSR1, SIG_IGN); }
   // The first of them that has come; 0 before. Later ones change nothing.
   int told() {
     if (first_ == 0) first_ = take().value_or(0);

@@ -27,6 +27,14 @@ class CaseWorld {
 
 std::unique_ptr<CaseWorld> make_case_world(const sim::PlayerCase& played);
 
+// Ends the groups of a case, the part's and the world's. One of GPUs holds the tensors of a call
+// until its watchdog has seen the call end, so what a part has kept is counted after this.
+inline void end_groups(std::unique_ptr<comm::ProcessGroup>& group,
+                       std::unique_ptr<comm::ProcessGroup>& world) {
+  group.reset();
+  world.reset();
+}
+
 // A part gives back all of its tensors before the device ends that they lie on. One that lives on,
 // in a static variable, gives its memory to a device that is gone: a crash at the end of training.
 //   held_bytes  of the adapter's own tensors

@@ -18,7 +18,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
   Device& device = c.elements == Elements::given ? numbers->device() : sizes;
   LostPeer lost(played);
   std::unique_ptr<comm::ProcessGroup> world;
-  const auto group = make_group(*numbers, lost.watched(), c.group, world);
+  auto group = make_group(*numbers, lost.watched(), c.group, world);
   ByteWriter out;
   if (!group) return out.take();
   for (const CollectiveCall& call : c.calls) {
@@ -40,6 +40,7 @@ Bytes play_collective(sim::PlayerCase& played, Part part) {
       out.put_bytes(device.has_numbers() ? copy_of(buffer) : Bytes{});
     }
   }
+  end_groups(group, world);
   numbers->require_intact();
   if (c.peer == Peer::stays) require_released(device, 0);
   return out.take();

@@ -17,7 +17,7 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     const auto held = make_case_world(here);
     Device& device = held->device();
     std::unique_ptr<comm::ProcessGroup> world;
-    const auto group = make_group(*held, here, c.group, world);
+    auto group = make_group(*held, here, c.group, world);
     if (!group) return {};
     Bytes report;
     if constexpr (requires { part(*group, c, device, here.port); }) {
@@ -27,6 +27,7 @@ Bytes play_in_group(sim::PlayerCase& played, const auto& part) {
     } else {
       report = fields_to_bytes(part(*group, c, device));
     }
+    end_groups(group, world);
     held->require_intact();
     require_released(device, 0);
     return report;
