@@ -109,6 +109,10 @@ TEST_CASE("save: a run saved in any layout goes on in any other, and each rank r
   check_matrix(placements());
 }
 
+TEST_CASE("save: a run with experts, saved in any layout, goes on in any other") {
+  check_matrix(placements_of_experts());
+}
+
 TEST_CASE("save: a rank reads blocks of what it holds, and of no other rank's part") {
   // Too large for a training run: pieces of ranks that have rows or flat ranges of one matrix.
   constexpr std::int64_t rows = 512, columns = 1000;  // 4 MB of float64

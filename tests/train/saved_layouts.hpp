@@ -12,6 +12,7 @@
 #include "engine/checkpoint/memory_storage.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/data/text.hpp"
+#include "engine/parallel/expert/expert_layers.hpp"
 #include "engine/parallel/sequence/context_layers.hpp"
 #include "engine/parallel/tensor/tensor_layers.hpp"
 #include "engine/train/loop.hpp"
@@ -38,6 +39,7 @@ struct Placement {
   train::ZeroOptions zero{};
   train::StageState state = train::StageState::whole;
   std::int64_t layers = 2;
+  std::int64_t experts = 0;  // of each block; 0: none
   int ranks() const { return sizes.tp * sizes.cp * sizes.ep * sizes.dp * sizes.pp; }
 };
 
@@ -60,6 +62,21 @@ inline std::vector<Placement> placements() {
           {"tp 2 × pp 2 × dp 2", {.tp = 2, .dp = 2, .pp = 2}, Engine::stages},
           {"pp 2 with ZeRO 1", {.dp = 3, .pp = 2}, Engine::stages, {}, train::StageState::sharded},
           {"cp 2 × dp 2", {.cp = 2, .dp = 2}}};
+}
+
+// Layouts of a model with experts. They are few: replicas, shards and stages are the same as above.
+inline std::vector<Placement> placements_of_experts() {
+  std::vector<Placement> all{
+      {"one rank", {}},
+      {"ep 2", {.ep = 2}},
+      {"ep 4", {.ep = 4}},
+      {"ep 2 × dp 2", {.ep = 2, .dp = 2}},
+      {"tp 2 × ep 2", {.tp = 2, .ep = 2}},
+      {"ep 2 × pp 2", {.ep = 2, .pp = 2}, Engine::stages},
+      {"ep 2 with ZeRO 1", {.ep = 2, .dp = 2}, Engine::stages, {}, train::StageState::sharded},
+      {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}}};
+  for (Placement& one : all) one.experts = 4;
+  return all;
 }
 
 // One block each, where it is not for two stages.
@@ -87,6 +104,14 @@ inline train::Recipe recipe_for(const train::TrainingRanks& ranks, const Placeme
     layers = std::make_shared<sequence_parallel::ContextLayers>(
         *ranks.sequence(), sequence_parallel::ContextKind::ring, tokens,
         std::make_shared<nn::LayerMaker>());
+  }
+  if (placement.experts > 0) {
+    // Without a balancing loss, which each micro-batch would take for itself.
+    recipe.model.gpt.mixture = {.experts = placement.experts, .top_k = 2, .aux_loss = 0};
+    layers = std::make_shared<expert_parallel::ExpertLayers>(
+        expert_parallel::ExpertRanks{.experts = ranks.experts(), .tokens = &ranks.replicas()},
+        layers ? layers : std::make_shared<nn::LayerMaker>(),
+        expert_parallel::ExpertModel{.blocks = placement.layers, .experts = placement.experts});
   }
   recipe.model.layers = layers;
   return recipe;
