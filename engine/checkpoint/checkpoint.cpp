@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engine/checkpoint/file_storage.hpp"
-#include "engine/checkpoint/folder_name.hpp"
 #include "engine/checkpoint/read_index.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/checkpoint/weights.hpp"

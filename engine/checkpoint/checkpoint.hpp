@@ -111,6 +111,10 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
 // Clears away what a save that failed has written, as far as that succeeds.
 void abandon_save(Storage& storage, const Draft& draft) noexcept;
 
+// The name of a step's folder: "step_000500".
+std::string folder_name(std::int64_t step);
+// The step of a name that folder_name could have given.
+std::optional<std::int64_t> step_of(const std::string& name);
 // The checkpoints in a storage or folder, by step; none when it is not there.
 std::vector<std::string> checkpoints_in(const Storage& storage);
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& folder);

@@ -13,13 +13,13 @@ struct Placed {
   Stretch from;
 };
 
-// The first elements of the rows of `part` among those of `box`, row-major; part lies in box.
+// The first elements of the rows of `part` among those of `box`, row-major; part lies in box. A row
+// is what lies together: a range of the last axis.
 std::vector<std::int64_t> rows_of(const Box& part, const Box& box) {
-  Shape back = box.begin;
   Box inside = part;
-  for (std::size_t i = 0; i < back.size(); ++i) {
-    inside.begin[i] -= back[i];
-    inside.end[i] -= back[i];
+  for (std::size_t i = 0; i < box.begin.size(); ++i) {
+    inside.begin[i] -= box.begin[i];
+    inside.end[i] -= box.begin[i];
   }
   const std::int64_t row = part.begin.empty() ? 1 : part.end.back() - part.begin.back();
   std::vector<std::int64_t> rows;
@@ -29,8 +29,25 @@ std::vector<std::int64_t> rows_of(const Box& part, const Box& box) {
   return rows;
 }
 
-// Adds the elements that a box of the rank, whose own come from `at` on, takes from one box of a
-// source.
+// Makes one stretch of stretches that follow each other in their source.
+std::vector<Stretch> joined(std::vector<Placed> placed) {
+  std::ranges::sort(placed, {}, &Placed::at);
+  std::vector<Stretch> stretches;
+  for (const Placed& one : placed) {
+    const Stretch& next = one.from;
+    Stretch* const last = stretches.empty() ? nullptr : &stretches.back();
+    if (last != nullptr && last->source == next.source &&
+        last->offset + last->length == next.offset) {
+      last->length += next.length;
+    } else {
+      stretches.push_back(next);
+    }
+  }
+  return stretches;
+}
+
+// Adds what a box of the rank, whose elements come from `at` on, takes from one box of a source,
+// whose elements begin at first.offset; `common` lies in both.
 void add_common(std::vector<Placed>& all, const Box& wanted, std::int64_t at, const Box& saved,
                 const Stretch& first, const Box& common) {
   const std::int64_t row = common.begin.empty() ? 1 : common.end.back() - common.begin.back();
@@ -40,7 +57,7 @@ void add_common(std::vector<Placed>& all, const Box& wanted, std::int64_t at, co
   }
 }
 
-// The plan of one box, whose elements come from `at` on.
+// Adds the plan of one box of the rank, whose elements come from `at` on.
 void add_box(std::vector<Placed>& all, const ShardPlan& saved, const Box& wanted, std::int64_t at) {
   Boxes missing{wanted};
   for (std::size_t source = 0; source < saved.size() && !missing.empty(); ++source) {
@@ -59,25 +76,15 @@ void add_box(std::vector<Placed>& all, const ShardPlan& saved, const Box& wanted
 }  // namespace
 
 std::vector<Stretch> reshard(const ShardPlan& saved, const ShardPlan& wanted, int rank) {
+  LOCKSTEP_CHECK(rank >= 0 && static_cast<std::size_t>(rank) < wanted.size(), "reshard: rank ",
+                 rank, " of ", wanted.size(), "; ranks count from 0");
   std::vector<Placed> placed;
   std::int64_t at = 0;
-  for (const Box& box : wanted.at(static_cast<std::size_t>(rank))) {
+  for (const Box& box : wanted[static_cast<std::size_t>(rank)]) {
     add_box(placed, saved, box, at);
     at += numel_of(box);
   }
-  std::ranges::sort(placed, {}, &Placed::at);
-  std::vector<Stretch> stretches;
-  for (const Placed& one : placed) {
-    const Stretch& next = one.from;
-    Stretch* const last = stretches.empty() ? nullptr : &stretches.back();
-    if (last != nullptr && last->source == next.source &&
-        last->offset + last->length == next.offset) {
-      last->length += next.length;
-    } else {
-      stretches.push_back(next);
-    }
-  }
-  return stretches;
+  return joined(std::move(placed));
 }
 
 }  // namespace lockstep::checkpoint

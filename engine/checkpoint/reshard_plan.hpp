@@ -36,7 +36,8 @@ struct Stretch {
 //   Returns  what is read, one after the other in the order in which the rank holds its elements
 //   Ensures  each element that the rank holds is read once, from the first source that has it, and
 //            no other is; stretches that follow each other in one source are one
-//   Throws   CheckpointError when no source has an element that the rank holds
+//   Throws   CheckpointError when no source has an element that the rank holds; ContractError when
+//            there is no such rank
 std::vector<Stretch> reshard(const ShardPlan& saved, const ShardPlan& wanted, int rank);
 
 }  // namespace lockstep::checkpoint

@@ -4,10 +4,11 @@
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file_storage.hpp"
-#include "engine/checkpoint/folder_name.hpp"
 #include "engine/checkpoint/index.hpp"
+#include "engine/checkpoint/rank0_checkpoint.hpp"
 #include "engine/checkpoint/read_index.hpp"
 #include "engine/checkpoint/safetensors.hpp"
+#include "engine/comm/solo_group.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
@@ -222,7 +223,7 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
   Index index = joined(parsed, storage.told(file));
   index.state = state;
   for (const ExtraFile& extra : options.files) {
-    write_text(storage, within(draft.folder, extra.name), extra.content);
+    write_whole(storage, within(draft.folder, extra.name), extra.content);
   }
   try {
     check_files(storage, draft.folder, storage.list(draft.folder), index);
@@ -232,7 +233,7 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
                                "as a folder that all nodes share"));
   }
   storage.sync(draft.folder);
-  write_text(storage, file, index_text(index));
+  write_whole(storage, file, index_text(index));
   remove_replaced(storage, draft.folder, index);
   if (options.keep_last > 0) keep_last(storage, draft.folder, options.keep_last);
 }
@@ -255,15 +256,9 @@ void abandon_save(Storage& storage, const Draft& draft) noexcept {
 std::string save(Storage& storage, const Contents& contents, const TrainState& state,
                  const SaveOptions& options) {
   check(options);
-  const Draft draft = begin_save(storage, state.step);
-  try {
-    const std::string share = write_share(storage, draft, {}, contents, options.model);
-    commit_save(storage, draft, {share}, state, options);
-  } catch (...) {
-    abandon_save(storage, draft);
-    throw;
-  }
-  return draft.folder;
+  const auto alone = comm::make_solo_group();
+  save_from_one(*alone, 0, storage, contents, state, options);
+  return folder_name(state.step);
 }
 
 std::filesystem::path save(const std::filesystem::path& folder, nn::Module& model,

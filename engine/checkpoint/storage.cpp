@@ -20,18 +20,6 @@ std::string read_text(const Storage& storage, const std::string& file, std::uint
   return content;
 }
 
-void write_text(Storage& storage, const std::string& file, const std::string& content) {
-  const std::string temporary = file + ".tmp";
-  // One that was left by a save that ended here may be longer.
-  for (const Stored& one : storage.list(folder_of(file))) {
-    if (within(folder_of(file), one.name) == temporary) storage.remove(temporary);
-  }
-  storage.write(temporary, 0, std::as_bytes(std::span(content)));
-  storage.sync(temporary);
-  storage.rename(temporary, file);
-  storage.sync(folder_of(file));
-}
-
 void remove_all(Storage& storage, const std::string& folder) {
   for (const Stored& one : storage.list(folder)) {
     const std::string name = within(folder, one.name);

@@ -59,8 +59,6 @@ class Storage {
 // Reads a file of text.
 //   Throws  CheckpointError when it has more than `bytes_max`
 std::string read_text(const Storage& storage, const std::string& file, std::uint64_t bytes_max);
-// Writes a file whole or not at all: beside its name, synced, and then renamed.
-void write_text(Storage& storage, const std::string& file, const std::string& content);
 // A folder with all that is in it.
 void remove_all(Storage& storage, const std::string& folder);
 

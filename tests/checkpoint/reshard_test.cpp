@@ -147,4 +147,8 @@ TEST_CASE(
   holed[2].clear();
   CHECK(reshard(holed, along(0, shape, 4), 1) == std::vector<Stretch>{{1, 0, 6}});
   CHECK_THROWS_WITH(reshard(holed, flat(shape, 2), 1), contains("no source holds [2, 0]-[3, 6]"));
+  for (const int rank : {-1, 2}) {
+    CHECK_THROWS_WITH(reshard(copies, flat(shape, 2), rank),
+                      contains(text("rank ", rank, " of 2")));
+  }
 }

@@ -5,6 +5,7 @@
 
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/memory_storage.hpp"
+#include "engine/checkpoint/rank0_checkpoint.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
 
@@ -80,7 +81,7 @@ TEST_CASE("storage: names are listed in order, renamed over others, and removed"
     CHECK(names_in(storage, "f") == std::vector<std::string>{"a", "b"});
     CHECK(content_in(storage, "f/a") == "f/c");
     CHECK_THROWS_AS(storage.remove("f"), CheckpointError);  // something is in it
-    checkpoint::write_text(storage, "f/a", "new");
+    checkpoint::write_whole(storage, "f/a", "new");
     CHECK(content_in(storage, "f/a") == "new");
     checkpoint::remove_all(storage, "f");
     CHECK(names_in(storage, "").empty());
