@@ -30,12 +30,14 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
-// Decides what rank `rank` of the new run reads.
-//   saved    who wrote what; sources may hold the same element
+// Decides what rank `rank` of the new run reads. A part: defined in
+// solutions/17_fault_tolerance.
+//   saved    who wrote what; sources may hold the same element, and a source may have no box
 //   wanted   what each rank of the new run is to hold, on as many ranks as it likes
 //   Returns  what is read, one after the other in the order in which the rank holds its elements
 //   Ensures  each element that the rank holds is read once, from the first source that has it, and
 //            no other is; stretches that follow each other in one source are one
+//   Time     of the rows that boxes have in common, not of their elements, which may be billions
 //   Throws   CheckpointError when no source has an element that the rank holds; ContractError when
 //            there is no such rank
 std::vector<Stretch> reshard(const ShardPlan& saved, const ShardPlan& wanted, int rank);

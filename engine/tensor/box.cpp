@@ -18,6 +18,13 @@ Box moved(const Box& box, const Shape& by) {
   return there;
 }
 
+// The move that brings a box to the origin.
+Shape to_origin(const Box& box) {
+  Shape by = box.begin;
+  for (std::int64_t& axis : by) axis = -axis;
+  return by;
+}
+
 // Appends elements [begin, end) of the axes from `axis` on; on those before it, `box` is one place.
 void add_range(Boxes& all, const Shape& shape, Box box, std::size_t axis, std::int64_t begin,
                std::int64_t end) {
@@ -110,6 +117,15 @@ Boxes take(Boxes& missing, const Boxes& held) {
   return taken;
 }
 
+std::vector<std::int64_t> rows_of(const Box& part, const Box& box) {
+  const std::int64_t row = part.begin.empty() ? 1 : part.end.back() - part.begin.back();
+  std::vector<std::int64_t> rows;
+  for_runs(shape_of(box), moved(part, to_origin(box)), [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t at = 0; at < count; at += row) rows.push_back(first + at);
+  });
+  return rows;
+}
+
 Boxes range_of(const Boxes& boxes, std::int64_t begin, std::int64_t end) {
   LOCKSTEP_CHECK(0 <= begin && begin <= end && end <= numel_of(boxes), "range_of: elements ", begin,
                  " to ", end, " of a list of ", numel_of(boxes));
@@ -191,11 +207,9 @@ Tensor cut_of_part(const Tensor& part, const Boxes& boxes, const Boxes& wanted) 
       return false;
     });
     LOCKSTEP_CHECK(holder != boxes.end(), "cut_of_part: no box holds ", text_of(want));
-    Shape back = holder->begin;
-    for (std::int64_t& by : back) by = -by;
     const std::int64_t count = numel_of(want);
     const Tensor held = all.narrow(first, numel_of(*holder)).view(shape_of(*holder));
-    found.narrow(at, count).copy_(cut(held, {moved(want, back)}));
+    found.narrow(at, count).copy_(cut(held, {moved(want, to_origin(*holder))}));
     at += count;
   }
   return found;

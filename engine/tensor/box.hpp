@@ -38,6 +38,10 @@ std::optional<Box> intersection(const Box& one, const Box& other);
 Boxes without(const Box& box, const Box& hole);
 // Moves what lies in `held` from `missing` to the result, in the order of `held`.
 Boxes take(Boxes& missing, const Boxes& held);
+// The places of the rows of `part` among the elements of `box`: that of the first element of each,
+// in order. A row is a range of the last axis; a scalar is one.
+//   Requires  part lies in box
+std::vector<std::int64_t> rows_of(const Box& part, const Box& box);
 // Elements [begin, end) of a list.
 //   Ensures  in their order; at most 2·axes - 1 boxes for each box of the list, none of them empty
 Boxes range_of(const Boxes& boxes, std::int64_t begin, std::int64_t end);

@@ -74,8 +74,8 @@ class PaperRun {
 
   // The tensors with what they hold at first, or for a life that has to load them.
   enum class Gives : std::uint8_t { values, names };
-  std::vector<HeldTensor> held(Gives gives) const {
-    std::vector<HeldTensor> all;
+  std::vector<RunTensor> held(Gives gives) const {
+    std::vector<RunTensor> all;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const PaperTensor& one = tensors_[i];
       all.push_back({one.kind, one.name, one.shape,

@@ -32,7 +32,7 @@ struct LivesProblem {
   }
 };
 
-// What the services of each life have seen.
+// The services of all lives, and what they have seen.
 class SeenLives {
  public:
   explicit SeenLives(std::size_t lives, StoragePrice price = {}) : storage(price) {
@@ -44,7 +44,7 @@ class SeenLives {
     reports_.emplace_back(SaveReports::Caps{.steps = ~std::uint32_t{0}, .reports = 4});
     return {&steps_.back(), &reports_.back()};
   }
-  // What a rank of a life told of its save of this step: that it calls, and how that ended.
+  // The reports of a rank of a life on its save of this step: that it calls, and how that ended.
   const std::vector<SaveReports::Note>& told(std::size_t life, std::int64_t step, int rank) const {
     return reports_.at(life).told(static_cast<std::uint32_t>(step), rank);
   }

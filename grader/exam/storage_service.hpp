@@ -34,7 +34,7 @@ struct StorageEvent {
 };
 bool changes(StorageCall::Kind kind);  // make, write, sync, rename, remove
 
-// What the storage does to a life.
+// The end of a life, and what the storage refuses until then.
 struct LifeEnd {
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   // So many calls are served. The next one ends the life; if it is a write, half of it is done.

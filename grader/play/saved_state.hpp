@@ -32,14 +32,14 @@ void fields(Archive& archive, TrainState& state) {
 namespace lockstep::grader {
 
 // One tensor of the run, of float64. A life that has to load it is given no bytes.
-struct HeldTensor {
+struct RunTensor {
   checkpoint::PieceKind kind = checkpoint::PieceKind::parameter;
   std::string name{};
   Shape shape{};
   Bytes bytes{};
 };
 template <typename Archive>
-void fields(Archive& archive, HeldTensor& held) {
+void fields(Archive& archive, RunTensor& held) {
   archive(held.kind, held.name, held.shape, held.bytes);
 }
 
@@ -47,7 +47,7 @@ void fields(Archive& archive, HeldTensor& held) {
 enum class LifeAct : std::uint8_t { step, save, load, wait };
 
 struct LifeCase {
-  std::vector<HeldTensor> tensors{};
+  std::vector<RunTensor> tensors{};
   checkpoint::TrainState state{};  // at first; a life that loads has none
   std::vector<LifeAct> acts{};
   int writer = 0;
@@ -91,7 +91,7 @@ inline void advance(checkpoint::TrainState& state) {
   if (state.loss_scaler) ++state.loss_scaler->clean_updates;
 }
 
-// What a rank tells of its saves, when it happens.
+// A rank tells of its saves, when something happens.
 struct SaveReport {
   static constexpr const char* service = "saves";
   enum class Kind : std::uint8_t {
@@ -112,7 +112,7 @@ void fields(Archive& archive, SaveReport& report) {
 }
 inline void check_fields(SaveReport& report) { check_report(report, SaveReport::Kind::ended); }
 
-// What a rank ends with.
+// The result of a rank.
 struct LifeReport {
   std::vector<Bytes> values{};  // of each tensor
   checkpoint::TrainState state{};
@@ -131,7 +131,7 @@ class HeldState {
   HeldState(const LifeCase& c, Device& device) {
     report_.state = c.state;
     contents_.optimizer = "adamw";
-    for (const HeldTensor& held : c.tensors) {
+    for (const RunTensor& held : c.tensors) {
       const Tensor value = full(held.shape, 0, DType::float64, device);
       write_bytes(value, held.bytes);
       contents_.pieces.push_back({held.kind, held.name, held.shape, whole_of(held.shape), value});
@@ -162,7 +162,7 @@ class HeldState {
       }
     }
   }
-  // What a load has returned.
+  // Takes what a load has returned.
   void go_on_from(const std::optional<checkpoint::TrainState>& state) {
     report_.found = state.has_value();
     if (state) report_.state = *state;

@@ -8,6 +8,8 @@ using namespace lockstep::test;
 
 namespace {
 
+namespace world_ends {
+
 // Blows at its third call.
 struct Fuse final : Service {
   std::string_view name() const override { return "fuse"; }
@@ -50,17 +52,20 @@ Bytes input(const std::string& what) {
   return out.take();
 }
 
+}  // namespace world_ends
+
 }  // namespace
 
 TEST_CASE("the world ends: nobody is answered any more, and nothing is found") {
-  Fuse fuse;
+  world_ends::Fuse fuse;
   const std::uint64_t seed = GENERATE(0, 1, 2, 3);
-  Core core(with(fuse, 5, seed));
-  const Request ask = ask_fuse();
+  Core core(world_ends::with(fuse, 5, seed));
+  const Request ask = world_ends::ask_fuse();
   // Rank 3 leaves a message behind that nobody receives; rank 4 is over before the end.
-  const auto replies = run(core, {list({collective(Collective::barrier, {})}), list({busy(100)}),
-                                  list({ask, ask, ask, ask}),
-                                  list({message(Op::isend, 0, 1), busy(50)}), list({busy(1)})});
+  const auto replies =
+      run(core, {list({collective(Collective::barrier, {})}), list({world_ends::busy(100)}),
+                 list({ask, ask, ask, ask}), list({message(Op::isend, 0, 1), world_ends::busy(50)}),
+                 list({world_ends::busy(1)})});
   CHECK(core.finished());
   if (core.finding()) FAIL(core.finding()->message);
   CHECK(fuse.calls == 3);
@@ -74,9 +79,9 @@ TEST_CASE("the world ends: nobody is answered any more, and nothing is found") {
 }
 
 TEST_CASE("the world ends at a deadline") {
-  SlowFuse fuse;
-  Core core(with(fuse, 2));
-  run(core, {list({ask_fuse()}), list({busy(3), busy(1)})});
+  world_ends::SlowFuse fuse;
+  Core core(world_ends::with(fuse, 2));
+  run(core, {list({world_ends::ask_fuse()}), list({world_ends::busy(3), world_ends::busy(1)})});
   CHECK(core.finished());
   CHECK_FALSE(core.finding());
   CHECK(core.counters().ranks[0].clock_s == Approx(2));
@@ -89,16 +94,18 @@ TEST_CASE("the world ends: ranks that are not over are gone, and new players pla
   const auto processes = [&] {
     Core core(world(4));
     std::vector<std::int64_t> all;
-    for (const Bytes& result : host.run(core, std::vector<Bytes>(4, input("who"))).results) {
+    for (const Bytes& result :
+         host.run(core, std::vector<Bytes>(4, world_ends::input("who"))).results) {
       all.push_back(ByteReader(result).get<std::int64_t>());
     }
     return all;
   };
   const auto before = processes();
   for (int repeat = 0; repeat < 2; ++repeat) {
-    Fuse fuse;
-    Core core(with(fuse, 4));
-    const auto result = host.run(core, std::vector<Bytes>(4, input("waits for the end")));
+    world_ends::Fuse fuse;
+    Core core(world_ends::with(fuse, 4));
+    const auto result =
+        host.run(core, std::vector<Bytes>(4, world_ends::input("waits for the end")));
     if (result.finding) FAIL(result.finding->message);
     CHECK(fuse.calls == 3);
     CHECK(result.killed == std::vector<int>{0, 1, 2});

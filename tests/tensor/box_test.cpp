@@ -60,6 +60,16 @@ TEST_CASE("box: every range of every list is its elements, in order") {
   }
 }
 
+TEST_CASE("box: the rows of a part lie where the box that it is in has them") {
+  using Places = std::vector<std::int64_t>;
+  CHECK(rows_of({{2, 1}, {4, 3}}, {{1, 0}, {5, 4}}) == Places{5, 9});
+  CHECK(rows_of({{1, 0}, {3, 4}}, {{1, 0}, {5, 4}}) == Places{0, 4});  // whole rows are rows, too
+  CHECK(rows_of({{0, 1, 2}, {2, 2, 4}}, {{0, 0, 1}, {2, 2, 4}}) == Places{4, 10});
+  CHECK(rows_of({{3}, {7}}, {{2}, {9}}) == Places{1});
+  CHECK(rows_of({{}, {}}, {{}, {}}) == Places{0});
+  CHECK(rows_of({{2}, {2}}, {{0}, {4}}).empty());
+}
+
 TEST_CASE("box: query, key and value of a head, and a flat range of a column, can be said") {
   CpuDevice device;
   // [3·C, C] with C = 4 and two heads of two rows: the second head's.

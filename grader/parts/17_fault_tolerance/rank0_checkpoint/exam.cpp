@@ -55,7 +55,7 @@ void contents_of_files(CaseRunner& runner) {
 
 void ends_of_files(CaseRunner& runner) {
   const std::string old = text("old ", runner.draw()), now = text("new ", runner.draw());
-  for (std::int64_t k = 0; k < 8; ++k) {
+  for (std::int64_t k = 0; k < 7; ++k) {
     const std::string at = text("call ", k + 1);
     judge(runner, {old, now, {.after_calls = k}, text("killed at ", at)});
     judge(runner, {old, now, {.refused = {k}}, text(at, " is refused")});
@@ -142,7 +142,7 @@ void goes_on(CaseRunner& runner) {
     if (played) compare(runner, *played, run, p, {10}, when);
   };
   five_and_five(run_of(runner), 1, 0);
-  five_and_five(run_of(runner), 4, 2);
+  five_and_five(run_of(runner), 3, 2);
   five_and_five(run_at(runner, (1 << 24) + 2 * runner.draw_between(0, 9)), 2, 1);
   // A run that has taken no step.
   const PaperRun run = run_at(runner, 0);
@@ -170,7 +170,7 @@ void saves_again(CaseRunner& runner) {
                                 .seen = text(left.size())}));
 }
 
-// Where in the calls of life 2 its save lies, if nothing ends it.
+// The calls of life 2 that are of its save, if nothing ends it.
 struct SaveCalls {
   std::int64_t first = 0, last = 0;  // from 0; the first is the first change
 };
