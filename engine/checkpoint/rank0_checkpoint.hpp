@@ -21,14 +21,16 @@
 
 namespace lockstep::checkpoint {
 
-// Writes a file whole or not at all.
+// Writes a file whole or not at all. A part: defined in solutions/17_fault_tolerance, as are the
+// other two.
 //   file     in a folder that is there; an older file of this name may be there
 //   Ensures  whenever the program ends or the power fails, and also while this runs, `file` is the
 //            older one or the new one, or is not there if it never was. When this returns, the new
 //            one outlives a power failure. Beside it, one file may be left of a call that ended
 //            early: `file` with ".tmp" behind it, which the next call overwrites, however long it
 //            is
-//   Throws   CheckpointError when the storage refuses; `file` is then the older one
+//   Throws   CheckpointError when the storage refuses; `file` is then the older one, or the new one
+//            where the last call was refused
 void write_whole(Storage& storage, const std::string& file, const std::string& content);
 
 // Saves the checkpoint of state.step. Called by every rank.

@@ -20,6 +20,12 @@ std::string read_text(const Storage& storage, const std::string& file, std::uint
   return content;
 }
 
+bool is_there(const Storage& storage, const std::string& name) {
+  const auto names = storage.list(folder_of(name));
+  return std::ranges::any_of(
+      names, [&](const Stored& one) { return within(folder_of(name), one.name) == name; });
+}
+
 void remove_all(Storage& storage, const std::string& folder) {
   for (const Stored& one : storage.list(folder)) {
     const std::string name = within(folder, one.name);

@@ -59,6 +59,8 @@ class Storage {
 // Reads a file of text.
 //   Throws  CheckpointError when it has more than `bytes_max`
 std::string read_text(const Storage& storage, const std::string& file, std::uint64_t bytes_max);
+// True if the folder of this name has it.
+bool is_there(const Storage& storage, const std::string& name);
 // A folder with all that is in it.
 void remove_all(Storage& storage, const std::string& folder);
 

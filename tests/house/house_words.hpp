@@ -30,6 +30,7 @@ inline HouseWords house_words() {
           {"Judge", ""},
           {"Leader", ""},
           {"Lesson", "grader/course/manifest.hpp"},
+          {"Life", "grader/exam/lives.hpp"},
           {"Monitor", "engine/strand/monitor.hpp"},
           {"Mutant", "grader/course/mutants.hpp"},
           {"Paper", ""},

@@ -224,9 +224,28 @@ void be_looked_at(Port& port) {
   port.call(look);
 }
 
+// Rank 0 waits in a barrier, rank 1 computes for long, rank 2 asks a service over and over, and the
+// others are over at once.
+void wait_for_the_end(PlayerCase& given) {
+  Request request = message(Op::collective, 0, 0);
+  request.collective = Collective::barrier;
+  if (given.rank == 0) given.port.call(request);
+  request.op = Op::compute;
+  request.seconds = 100;
+  if (given.rank == 1) given.port.call(request);
+  request.op = Op::service;
+  request.name = "fuse";
+  while (given.rank == 2) given.port.call(request);
+}
+
 Bytes part(PlayerCase& given) {
   const std::string what = given.input.get_text();
   ByteWriter out;
+  if (what == "waits for the end" || what == "who") {
+    if (what != "who") wait_for_the_end(given);
+    out.put(static_cast<std::int64_t>(getpid()));
+    return out.take();
+  }
   if (what == "ring") {
     const auto mine = given.input.get_list<float>();
     out.put_list<float>(ring(given, mine, given.input.get<int>()));

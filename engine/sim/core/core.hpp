@@ -61,6 +61,12 @@ struct Timeline;
 
 namespace lockstep::sim {
 
+// The exception by which a service ends the run here, for all ranks: nobody is answered any more,
+// and nothing is found. Ranks that were not over have no result, as if each had been killed.
+struct WorldEnds {
+  std::string why;
+};
+
 // A service of the trusted side for ranks (a store, data items, scripted events).
 class Service {
  public:
@@ -70,8 +76,8 @@ class Service {
     Payload data;
     double at = 0;  // the asking strand's clock moves to max(now, at)
   };
-  // nullopt: not yet; asked again when anything else has happened, and `now` is that moment then. A
-  // throw fails the request.
+  // nullopt: not yet; asked again when anything else has happened, and `now` is that moment then.
+  // Throwing Error fails the request, WorldEnds ends the run.
   virtual std::optional<Answer> serve(const Actor& who, const Request& request, double now) = 0;
 
   // How long a request that was asked at `asked_s` waits for its answer, and what is done at that

@@ -135,6 +135,7 @@ struct Core::State {
   void release_joiners(Actor ended);
   void drop(int rank, const std::string& why);  // its strands are no more
   void fail_waiters_of_lost();
+  void end_world(const std::string& why);
   bool earlier(const Ready& a, const Ready& b) const;
   void found(Finding finding) {
     if (faults_ && !finding_) finding = faults_->explained(std::move(finding));

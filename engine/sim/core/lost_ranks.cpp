@@ -1,4 +1,4 @@
-// A rank that is gone: whoever waits for it is told why.
+// A rank that is gone: whoever waits for it is told why. And all of them gone at once.
 #include <algorithm>
 
 #include "engine/sim/core/core_state.hpp"
@@ -19,6 +19,19 @@ void Core::give_up(int rank, const std::string& why) {
   state_->counters_.makespan_s = std::max(state_->counters_.makespan_s, counters.clock_s);
   if (state_->faults_) state_->faults_->has_died(rank, now_s);
   state_->drop(rank, why.empty() ? text("rank ", rank, " gave up") : why);
+}
+
+// Services are asked when every strand is blocked, so no rank that is dropped is running; and when
+// all are dropped, nobody is left who waits for one.
+void Core::State::end_world(const std::string& why) {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    auto& counters = counters_.ranks[static_cast<std::size_t>(rank)];
+    for (const auto& [id, strand] : strands_[static_cast<std::size_t>(rank)]) {
+      if (strand.live) counters.clock_s = std::max(counters.clock_s, strand.clock_s);
+    }
+    counters_.makespan_s = std::max(counters_.makespan_s, counters.clock_s);
+    if (alive(rank)) drop(rank, why.empty() ? "the world ended" : why);
+  }
 }
 
 void Core::State::drop(int rank, const std::string& why) {

@@ -41,9 +41,9 @@ bool Core::State::serve_earliest(double before_s) {
   return false;
 }
 
-// Returns true if the strand's request was answered, or failed. Requests are answered in the order
-// of time but for those that wait; of these, one is answered at the moment of what it waited for,
-// which is the last thing that happened.
+// Returns true if the strand's request was answered, or failed, or ended the run. Requests are
+// answered in the order of time but for those that wait; of these, one is answered at the moment of
+// what it waited for, which is the last thing that happened.
 bool Core::State::answer(Actor actor, const Answering& answering) {
   StrandState& strand = strand_of(actor);
   const double asked_s = strand.clock_s;
@@ -54,6 +54,10 @@ bool Core::State::answer(Actor actor, const Answering& answering) {
     if (!answer) return false;
     strand.clock_s = std::max(now, answer->at);
     reply.data = std::move(answer->data);
+  } catch (const WorldEnds& end) {
+    strand.clock_s = now;
+    end_world(end.why);
+    return true;
   } catch (const Error& error) {
     strand.clock_s = now;
     reply.status = Status::failed;

@@ -1,3 +1,7 @@
+// Task: a checkpoint by one writer. Write a file so that it is whole or not there; let one rank
+// save the run while the others wait until it counts; and let all ranks go on from the same
+// checkpoint. The contract is in engine/checkpoint/rank0_checkpoint.hpp; begin_save, write_share
+// and commit_save of engine/checkpoint/checkpoint.hpp are the three steps of a save.
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 
 #include <algorithm>
@@ -8,12 +12,7 @@
 namespace lockstep::checkpoint {
 namespace {
 
-bool is_there(const Storage& storage, const std::string& file) {
-  const auto names = storage.list(folder_of(file));
-  return std::ranges::any_of(
-      names, [&](const Stored& one) { return within(folder_of(file), one.name) == file; });
-}
-
+// >>> your code
 // All of a save, on the rank that has everything.
 void write_and_commit(Storage& storage, const Contents& contents, const TrainState& state,
                       const SaveOptions& options) {
@@ -26,10 +25,12 @@ void write_and_commit(Storage& storage, const Contents& contents, const TrainSta
     throw;
   }
 }
+// <<< your code
 
 }  // namespace
 
 void write_whole(Storage& storage, const std::string& file, const std::string& content) {
+  // >>> your code
   const std::string temporary = file + ".tmp";
   // One that was left by a save that ended here may be longer.
   if (is_there(storage, temporary)) storage.remove(temporary);
@@ -37,10 +38,12 @@ void write_whole(Storage& storage, const std::string& file, const std::string& c
   storage.sync(temporary);
   storage.rename(temporary, file);
   storage.sync(folder_of(file));
+  // <<< your code
 }
 
 void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
                    const Contents& contents, const TrainState& state, const SaveOptions& options) {
+  // >>> your code
   CpuDevice device;
   const Tensor saved = full({1}, 1, DType::int64, device);
   std::exception_ptr failure;
@@ -58,10 +61,12 @@ void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
     throw CheckpointError(text("nothing was saved: ", group.names().name(writer),
                                " could not write the checkpoint; its own message says why"));
   }
+  // <<< your code
 }
 
 std::optional<TrainState> load_for_all(comm::ProcessGroup& group, const Storage& storage,
                                        const Restore& restore) {
+  // >>> your code
   CpuDevice device;
   const Tensor step = full({1}, -1, DType::int64, device);
   if (group.rank() == 0) {
@@ -75,6 +80,7 @@ std::optional<TrainState> load_for_all(comm::ProcessGroup& group, const Storage&
   const SavedRun saved(storage, folder_name(last));
   restore(saved);
   return saved.state();
+  // <<< your code
 }
 
 }  // namespace lockstep::checkpoint

@@ -1,0 +1,375 @@
+// The exam of rank0_checkpoint. Storage is the judge's: a life ends between any two of its calls,
+// and new players go on with what is there. What a run must be then, the judge computes on paper.
+#include <algorithm>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/lost_peer_rules.hpp"
+#include "grader/exam/saved_lives.hpp"
+#include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
+#include "grader/parts/17_fault_tolerance/rank0_checkpoint/whole_files.hpp"
+
+namespace lockstep::grader::rank0_checkpoint {
+namespace {
+
+using checkpoint::PieceKind;
+using checkpoint::PowerCut;
+
+// A matrix, its bias, a buffer, and Adam's state of them, all small.
+std::vector<PaperTensor> tensors() {
+  return {{PieceKind::parameter, "0.weight", {3, 5}},
+          {PieceKind::parameter, "0.bias", {3}},
+          {PieceKind::buffer, "0.mean", {5}},
+          {PieceKind::optimizer_state, "0.weight.exp_avg", {3, 5}},
+          {PieceKind::optimizer_state, "0.weight.exp_avg_sq", {3, 5}},
+          {PieceKind::optimizer_state, "0.bias.exp_avg", {3}}};
+}
+
+PaperRun run_at(CaseRunner& runner, std::int64_t step) {
+  checkpoint::TrainState first{.step = step,
+                               .epoch = runner.draw_between(1, 3),
+                               .taken = places_of_a_step * runner.draw_between(0, 3),
+                               .seed = runner.draw()};
+  first.loss_scaler = {1024, runner.draw_between(1, 9)};
+  first.notes = {{"dropout", text(runner.draw_between(1, 99))}};
+  return {tensors(), first, runner.draw()};
+}
+PaperRun run_of(CaseRunner& runner) { return run_at(runner, runner.draw_between(1, 50)); }
+
+LivesProblem problem(std::vector<std::string> lives, int ranks, int writer) {
+  LivesProblem p{.lives = std::move(lives), .ranks = ranks, .writer = writer};
+  p.input_of = [](const LifeCase& life) {
+    Rank0Case c;
+    c.life = life;
+    return fields_to_bytes(c);
+  };
+  return p;
+}
+
+void contents_of_files(CaseRunner& runner) {
+  const std::string some = text("step ", runner.draw()), more = some + some + some;
+  judge(runner, {"", some});
+  judge(runner, {more, some});
+  judge(runner, {some, more});
+  judge(runner, {more, ""});
+}
+
+void ends_of_files(CaseRunner& runner) {
+  const std::string old = text("old ", runner.draw()), now = text("new ", runner.draw());
+  for (std::int64_t k = 0; k < 7; ++k) {
+    const std::string at = text("call ", k + 1);
+    judge(runner, {old, now, {.after_calls = k}, text("killed at ", at)});
+    judge(runner, {old, now, {.refused = {k}}, text(at, " is refused")});
+    judge(runner, {old, now, {k, PowerCut::loses_bytes}, text("no power at ", at)});
+    judge(runner, {old, now, {k, PowerCut::loses_names_and_bytes}, text("no power at ", at)});
+  }
+}
+
+// In the one life of the case, the writer alone calls the storage, and no rank returns before the
+// rename of the index.
+void check_writer(CaseRunner& runner, const Played& played, const LivesProblem& p,
+                  const SeenLives& seen, std::int64_t step) {
+  double committed_s = sim::Service::forever;
+  for (const StorageEvent& event : seen.storage.log()) {
+    if (event.who.rank != p.writer) {
+      runner.fail(played,
+                  because({"several_writers", "one rank writes, and the others wait for it"},
+                          {.message = text("rank ", event.who.rank, " called the storage (",
+                                           event.name, "), and the writer is rank ", p.writer),
+                           .where = text("rank ", event.who.rank)}));
+    }
+    const bool commits = event.kind == StorageCall::Kind::rename;
+    if (commits && event.to.ends_with("/index.json")) committed_s = event.until_s;
+  }
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const auto& told = seen.told(0, step, rank);
+    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
+    const SaveReport& report = told[1].report;
+    if (report.kind != SaveReport::Kind::saved) {
+      runner.fail(played, {.cause = "save_threw",
+                           .message = text("rank ", rank, "'s save threw, though the storage ",
+                                           "refused nothing: ", report.what),
+                           .where = text("rank ", rank)});
+    }
+    if (told[1].at_s >= committed_s) continue;
+    runner.fail(played,
+                because({"not_waited",
+                         "all ranks, the writer too, meet in a collective behind the "
+                         "commit, which no rank leaves before the last has come"},
+                        {.message = text("rank ", rank, " returned at ", seconds_text(told[1].at_s),
+                                         ", before the index was renamed"),
+                         .where = text("rank ", rank)}));
+  }
+}
+
+void check_traffic(CaseRunner& runner, const Played& played, const LivesProblem& p) {
+  std::int64_t bytes = 0;
+  for (const auto& one : played.counters.collectives) bytes += one.bytes;
+  const bool few = std::ssize(played.counters.collectives) <= 2 && bytes <= 16 * p.ranks;
+  if (few && played.counters.messages.empty()) return;
+  runner.fail(played,
+              {.verdict = Verdict::efficiency,
+               .cause = "other_traffic",
+               .message = text("what was saved is right, but it took ",
+                               counted(std::ssize(played.counters.collectives), "collective"),
+                               " of ", bytes, " bytes together and ",
+                               counted(std::ssize(played.counters.messages), "message"),
+                               "; one broadcast of 8 bytes tells all ranks that the "
+                               "writer is done"),
+               .expected = "a broadcast of 8 bytes"});
+}
+
+void one_writer(CaseRunner& runner) {
+  for (const int ranks : rank_counts) {
+    const PaperRun run = run_of(runner);
+    const LivesProblem p = problem({"ts"}, ranks, ranks == 5 ? 0 : ranks / 2);
+    SeenLives seen(1, {.call_s = 0.125});
+    std::vector<Situation> asked;
+    if (ranks == 13) asked.push_back(Situation::rank_counts);
+    const auto played = play(runner, run, p, seen, {}, asked);
+    if (!played) continue;
+    check_writer(runner, *played, p, seen, run.state(1).step);
+    compare(runner, *played, run, p, {1}, "behind its save");
+    check_traffic(runner, *played, p);
+  }
+}
+
+void goes_on(CaseRunner& runner) {
+  const std::string when = "after 5 steps, a save, and 5 more in new processes";
+  const auto five_and_five = [&](const PaperRun& run, int ranks, int writer) {
+    const LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    SeenLives seen(2);
+    const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
+    if (played) compare(runner, *played, run, p, {10}, when);
+  };
+  five_and_five(run_of(runner), 1, 0);
+  five_and_five(run_of(runner), 3, 2);
+  five_and_five(run_at(runner, (1 << 24) + 2 * runner.draw_between(0, 9)), 2, 1);
+  // A run that has taken no step.
+  const PaperRun run = run_at(runner, 0);
+  const LivesProblem p = problem({"s", "lt"}, 2, 0);
+  SeenLives seen(2);
+  const auto played = play(runner, run, p, seen, {});
+  if (played) compare(runner, *played, run, p, {1}, "after a save at step 0, and a step more");
+}
+
+// The same step is saved again, and of an older checkpoint nothing is left.
+void saves_again(CaseRunner& runner) {
+  const PaperRun run = run_of(runner);
+  LivesProblem p = problem({"tstss", "l"}, 2, 1);
+  p.keep_last = 1;
+  SeenLives seen(2);
+  const auto played = play(runner, run, p, seen, {}, {Situation::same_call_twice});
+  if (!played) return;
+  compare(runner, *played, run, p, {2}, "after it was saved twice at one step");
+  const auto left = seen.storage.files().list("");
+  if (left.size() == 1) return;
+  runner.fail(*played, because({"options_lost", "hand `options` on to all that asks for them"},
+                               {.message = text(counted(std::ssize(left), "checkpoint"),
+                                                " are left, where keep_last is 1"),
+                                .expected = "1",
+                                .seen = text(left.size())}));
+}
+
+// The calls of life 2 that are of its save, if nothing ends it.
+struct SaveCalls {
+  std::int64_t first = 0, last = 0;  // from 0; the first is the first change
+};
+SaveCalls calls_of_save(CaseRunner& runner, const PaperRun& run, const LivesProblem& p) {
+  SeenLives seen(2);
+  for (const std::size_t number : {0, 1}) {
+    CaseSetup setup;
+    setup.description = p.description();
+    setup.inputs = life_of(run, p, number, {}).inputs;
+    setup.players = Players::fresh;
+    setup.services = seen.begin_life(run);
+    setup.services.push_back(&seen.storage);
+    seen.storage.begin({});
+    runner.rehearse(setup);
+  }
+  const auto log = seen.storage.log_of(1);
+  const auto first =
+      std::ranges::find_if(log, [](const StorageEvent& event) { return changes(event.kind); });
+  return {first - log.begin(), std::ssize(log) - 1};
+}
+
+// Life 2, which saves after 4 steps, ends at calls of its save; life 3 loads. It finds the commit
+// of life 1, after 2 steps, or that of life 2.
+void cut_off(CaseRunner& runner, int ranks, int most, std::optional<PowerCut> power) {
+  const PaperRun run = run_of(runner);
+  const LivesProblem p = problem({"tts", "ltts", "l"}, ranks, ranks - 1);
+  std::optional<SaveCalls> save;
+  for (int number = 0; number < most; ++number) {
+    if (!save && runner.plays_next()) save = calls_of_save(runner, run, p);
+    const SaveCalls calls = save.value_or(SaveCalls{});
+    const auto chosen =
+        requests_to_die_at(std::max<std::int64_t>(calls.last - calls.first + 1, 1), most);
+    const std::int64_t at =
+        calls.first + chosen[static_cast<std::size_t>(number) % chosen.size()] - 1;
+    SeenLives seen(3);
+    const auto played = play(runner, run, p, seen, {{}, {.after_calls = at, .power = power}, {}});
+    if (!played) continue;
+    std::vector<std::int64_t> allowed{4, 2};
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (seen.has_returned(1, run.state(4).step, rank)) allowed = {4};
+    }
+    compare(runner, *played, run, p, allowed,
+            text("after ", power ? "the power failed" : "all were killed", " at call ", at + 1,
+                 " of life 2, in its save"));
+  }
+}
+
+// In life 2 the disk is full after so many changes.
+void full_disk(CaseRunner& runner, std::int64_t changes) {
+  const PaperRun run = run_of(runner);
+  const LivesProblem p = problem({"tts", "ltts", "l"}, 2, 1);
+  SeenLives seen(3);
+  const auto played = play(runner, run, p, seen, {{}, {.full_after = changes}, {}});
+  if (!played) return;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const auto& told = seen.told(1, run.state(4).step, rank);
+    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
+    const SaveReport& report = told[1].report;
+    if (report.kind == SaveReport::Kind::refused) continue;
+    runner.fail(*played,
+                because({"not_told",
+                         "no rank may take a save that failed for one that worked: the writer "
+                         "tells the others also when it fails, and every rank throws "
+                         "CheckpointError"},
+                        {.message = text("the disk was full, and on rank ", rank, " the save ",
+                                         report.kind == SaveReport::Kind::saved
+                                             ? std::string("returned")
+                                             : "ended otherwise: " + report.what),
+                         .where = text("rank ", rank)}));
+  }
+  compare(runner, *played, run, p, {2}, "after a save that failed");
+  auto& files = seen.storage.files();
+  for (const checkpoint::Stored& one : files.list("")) {
+    const auto names = files.list(one.name);
+    if (std::ranges::find(names, "index.json", &checkpoint::Stored::name) != names.end()) continue;
+    runner.fail(*played,
+                because({"remains", "a step that fails is followed by abandon_save"},
+                        {.message = text("of the save that failed, ", one.name, " is left with ",
+                                         counted(std::ssize(names), "file"))}));
+  }
+}
+
+// Two checkpoints are there; the last one counts from the moment at which a rank reads the other.
+void one_for_all(CaseRunner& runner) {
+  const PaperRun run = run_of(runner);
+  LivesProblem p = problem({"tstts", "l"}, 3, 0);
+  p.stagger_s = 10;
+  SeenLives seen(2);
+  std::string index;  // of the last one
+  bool hidden = false, seen_reading = false;
+  auto& files = seen.storage.files();
+  seen.storage.watch([&](const StorageEvent& event) {
+    if (event.life == 0 && event.kind == StorageCall::Kind::rename) index = event.to;
+    if (event.life == 0 || index.empty() || seen_reading) return;
+    if (!hidden) files.rename(index, index + ".later");
+    hidden = true;
+    if (event.kind != StorageCall::Kind::read) return;
+    files.rename(index + ".later", index);
+    seen_reading = true;
+  });
+  const auto played = play(runner, run, p, seen, {});
+  if (!played) return;
+  compare(runner, *played, run, p, {1}, "when another checkpoint was saved while ranks loaded",
+          Cause{"other_checkpoint",
+                "ranks that look at different moments see different checkpoints: rank 0 looks, and "
+                "tells the others which one it is"});
+}
+
+void none_there(CaseRunner& runner) {
+  const PaperRun run = run_of(runner);
+  const LivesProblem p = problem({"l"}, 2, 0);
+  SeenLives seen(1);
+  const auto played = play(runner, run, p, seen, {});
+  if (!played) return;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const auto report = read_fields<LifeReport>(played->results->of(rank));
+    if (report.values.size() != run.tensors().size()) throw MalformedMessage("no values");
+    if (!report.found && report.restored == 0) continue;
+    runner.fail(*played, {.cause = "found_nothing_there",
+                          .message = text("rank ", rank, " was given a checkpoint of step ",
+                                          report.state.step, " from a storage without any"),
+                          .where = text("rank ", rank)});
+  }
+}
+
+// A rank dies in a save, or in a load.
+void lost_peers(CaseRunner& runner) {
+  const PaperRun run = run_of(runner);
+  const std::vector<std::pair<std::string, int>> dead{{"ts", 1}, {"ts", 2}, {"l", 0}};
+  const auto setup_of = [&](const std::pair<std::string, int>& one, SeenLives& seen) {
+    LivesProblem p = problem({"ts", one.first}, 3, 1);
+    CaseSetup setup;
+    setup.description = p.description();
+    setup.situations = {Situation::lost_at_each_request};
+    const auto prepare = [&](std::size_t number) {
+      setup.inputs = life_of(run, p, number, {}).inputs;
+      setup.services = seen.begin_life(run);
+      setup.services.push_back(&seen.storage);
+      seen.storage.begin({});
+    };
+    if (one.first == "l") {
+      prepare(0);
+      runner.rehearse(setup);
+    }
+    p.input_of = [](const LifeCase& life) {
+      Rank0Case c{.peer = Peer::lost};
+      c.life = life;
+      return fields_to_bytes(c);
+    };
+    prepare(1);
+    return setup;
+  };
+  at_each_request(runner,
+                  {.cases = 15,
+                   .requests_max = 4,
+                   .problems = static_cast<int>(dead.size()),
+                   .requests_of =
+                       [&](int number) {
+                         const auto& one = dead[static_cast<std::size_t>(number)];
+                         SeenLives seen(2);
+                         return runner.rehearse(setup_of(one, seen))
+                             .ranks[static_cast<std::size_t>(one.second)]
+                             .requests;
+                       },
+                   .judge =
+                       [&](int number, std::int64_t request) {
+                         const auto& one = dead[static_cast<std::size_t>(number)];
+                         SeenLives seen(2);
+                         check_lost_peer(runner, setup_of(one, seen), {one.second, request});
+                       }});
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"a file that is written whole has its content, whatever was there", contents_of_files},
+      {"it is the older file or the new one, wherever the program or the power ends",
+       ends_of_files},
+      {"one rank writes, and none returns before the commit", one_writer},
+      {"ten steps are five, a save, a load by new processes, and five more", goes_on},
+      {"a step that is saved again is the later save, and `options` count", saves_again},
+      {"a save that is cut off at any call leaves the last checkpoint or the one before",
+       [](CaseRunner& runner) {
+         cut_off(runner, 2, 6, std::nullopt);
+         cut_off(runner, 1, 3, PowerCut::loses_bytes);
+         cut_off(runner, 1, 3, PowerCut::loses_names_and_bytes);
+       }},
+      {"when the disk is full, every rank throws, and the older checkpoint is as it was",
+       [](CaseRunner& runner) {
+         for (const std::int64_t changes : {0, 5, 15}) full_disk(runner, changes);
+       }},
+      {"all ranks load the same checkpoint, or none",
+       [](CaseRunner& runner) {
+         one_for_all(runner);
+         none_there(runner);
+       }},
+      {"when a peer is lost, a rank throws CommError", lost_peers},
+  };
+}
+
+}  // namespace lockstep::grader::rank0_checkpoint
