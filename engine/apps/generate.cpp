@@ -11,6 +11,8 @@
 #include "engine/base/options.hpp"
 #include "engine/base/shell_word.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/load_for_inference.hpp"
 #include "engine/data/tokenizer.hpp"
 #include "engine/nn/generate.hpp"
 #include "engine/nn/model_spec.hpp"
@@ -108,8 +110,11 @@ int run(int argc, const char* const* argv) {
   const auto tokenizer = tokenizer_of(folder);
   if (spec.gpt.mixture.experts > 0) complete_mixture(spec, folder);
   const apps::Computing computing(arguments);
-  const auto model = nn::make_model(spec, computing.device(), 0);
-  read_checkpoint(folder, [&] { checkpoint::load_model(folder, *model); });
+  std::unique_ptr<nn::Module> model;
+  read_checkpoint(folder, [&] {
+    const checkpoint::FileStorage storage(folder);
+    model = checkpoint::load_for_inference(storage, "", spec, computing.device());
+  });
   wanted.sequence = spec.gpt.sequence;
   std::cout << prompt << std::flush;
   nn::generate(*model, tokenizer->encode(prompt), wanted, [&](std::int64_t token) {

@@ -1,15 +1,46 @@
 #include "engine/apps/run_checkpoints.hpp"
 
+#include <filesystem>
 #include <span>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
-#include "engine/checkpoint/saved_run.hpp"
+#include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/rank0_checkpoint.hpp"
 
 namespace lockstep::apps {
 namespace {
 
 constexpr const char* tokenizer_file = "tokenizer.txt";
+
+void check_same_run(const checkpoint::SavedRun& saved, const Checkpoints& checkpoints,
+                    std::int64_t samples) {
+  const checkpoint::TrainState& state = saved.state();
+  const std::filesystem::path path =
+      std::filesystem::path(checkpoints.folder) / checkpoint::folder_name(state.step);
+  for (const auto& [name, mine] : checkpoints.options.model) {
+    const checkpoint::Metadata& theirs = saved.weights().metadata();
+    const auto found = theirs.find(name);
+    if (found != theirs.end() && found->second == mine) continue;
+    throw UsageError(text("--resume: the model in ", path.string(), " has ", name, " ",
+                          found == theirs.end() ? "(none)" : found->second, ", but this one has ",
+                          mine, "; pass the values of the first run"));
+  }
+  for (const auto& [name, mine] : checkpoints.notes) {
+    const auto found = state.notes.find(name);
+    if (found != state.notes.end() && found->second == mine) continue;
+    throw UsageError(text("--resume: the run in ", path.string(), " has ", name, " ",
+                          found == state.notes.end() ? "(none)" : found->second,
+                          ", but this one has ", mine,
+                          "; the samples would differ from those of an uninterrupted run"));
+  }
+  if (state.taken >= samples) {
+    throw UsageError(text("--resume: ", checkpoint::commit_of(path).string(), " says that ",
+                          state.taken, " samples of epoch ", state.epoch + 1,
+                          " are taken, but the data has ", samples,
+                          "; the file was changed: go on from an older checkpoint"));
+  }
+}
 
 }  // namespace
 
@@ -31,36 +62,16 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
   return checkpoints;
 }
 
-checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
-                              std::int64_t samples) {
-  const auto latest = checkpoint::latest_in(checkpoints.folder);
-  if (!latest) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
-  const checkpoint::SavedRun saved(*latest);
-  for (const auto& [name, mine] : checkpoints.options.model) {
-    const checkpoint::Metadata& theirs = saved.weights().metadata();
-    const auto found = theirs.find(name);
-    if (found != theirs.end() && found->second == mine) continue;
-    throw UsageError(text("--resume: the model in ", latest->string(), " has ", name, " ",
-                          found == theirs.end() ? "(none)" : found->second, ", but this one has ",
-                          mine, "; pass the values of the first run"));
-  }
-  const checkpoint::TrainState& state = saved.state();
-  for (const auto& [name, mine] : checkpoints.notes) {
-    const auto found = state.notes.find(name);
-    if (found != state.notes.end() && found->second == mine) continue;
-    throw UsageError(text("--resume: the run in ", latest->string(), " has ", name, " ",
-                          found == state.notes.end() ? "(none)" : found->second,
-                          ", but this one has ", mine,
-                          "; the samples would differ from those of an uninterrupted run"));
-  }
-  if (state.taken >= samples) {
-    throw UsageError(text("--resume: ", checkpoint::commit_of(*latest).string(), " says that ",
-                          state.taken, " samples of epoch ", state.epoch + 1,
-                          " are taken, but the data has ", samples,
-                          "; the file was changed: go on from an older checkpoint"));
-  }
-  if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
-  return state;
+checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
+                              train::Strategy& strategy, std::int64_t samples) {
+  const checkpoint::FileStorage storage(checkpoints.folder);
+  const auto state =
+      checkpoint::load_for_all(world, storage, [&](const checkpoint::SavedRun& saved) {
+        check_same_run(saved, checkpoints, samples);
+        if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
+      });
+  if (!state) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
+  return *state;
 }
 
 std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,

@@ -6,6 +6,7 @@
 
 #include "engine/apps/train_options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/comm/process_group.hpp"
 #include "engine/train/save.hpp"
 #include "engine/train/strategy.hpp"
 
@@ -25,11 +26,14 @@ struct Checkpoints {
 Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
                              const Datasets& datasets, std::uint64_t seed);
 
-// Goes on from the latest checkpoint, and returns what it says. Every rank reads it itself.
+// Goes on from the latest checkpoint, and returns what it says. Every rank of the world calls it:
+// rank 0 says which that is, and each rank reads it itself, as far as it trains or serves.
+//   world    of all ranks
 //   samples  of the training data
+//   Comm     as load_for_all (checkpoint/rank0_checkpoint.hpp), and as Strategy::restore
 //   Throws   UsageError when the checkpoint is of another model, or of another order of samples
-checkpoint::TrainState resume(const Checkpoints& checkpoints, train::Strategy& strategy,
-                              std::int64_t samples);
+checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
+                              train::Strategy& strategy, std::int64_t samples);
 
 // "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
 std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,

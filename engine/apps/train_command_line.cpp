@@ -151,8 +151,10 @@ void files(Options& options) {
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")
       .choice("save", {"dense", "sharded"}, "dense",
               "who writes a checkpoint: rank 0, which gathers it; or each rank a share of it")
+      .flag("save-async", "write checkpoints while training goes on, from a copy in memory")
       .flag("resume", "continue from the latest checkpoint in --checkpoint")
-      .only_if({"resume", "save-every", "save"}, "needs --checkpoint FOLDER", has_folder)
+      .only_if({"resume", "save-every", "save", "save-async"}, "needs --checkpoint FOLDER",
+               has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")
       .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
       .option("export", "", "write the final weights to a .safetensors file")

@@ -79,6 +79,17 @@ void tell_memory(std::string_view whose, const Device& device) {
   std::cout << "\n";
 }
 
+// Says what the copies of --save-async take on this rank, beside the steps.
+void tell_snapshot(const train::Saver& saver) {
+  const auto& [parameters, buffers, optimizer_state] = saver.snapshot_bytes();
+  const std::int64_t all = parameters + buffers + optimizer_state;
+  if (all == 0) return;
+  std::cout << text("a snapshot for --save-async took ", megabytes(all),
+                    " of the host beside a step: parameters ", megabytes(parameters), ", buffers ",
+                    megabytes(buffers), ", optimizer state ", megabytes(optimizer_state), "\n")
+            << std::flush;
+}
+
 // Says what memory NCCL keeps for messages, besides the tensors. A rank knows its own pairs, and
 // the source of each pair reports it. Empty if no message was sent. Collective over the ranks.
 std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& group) {
@@ -243,7 +254,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
   std::optional<checkpoint::TrainState> earlier;
   if (arguments.flag("resume")) {
-    earlier = resume(checkpoints, *strategy, datasets.train->size());
+    earlier = resume(*group, checkpoints, *strategy, datasets.train->size());
     options.start = {earlier->step, earlier->epoch, earlier->taken};
   }
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), position.shares);
@@ -261,6 +272,17 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     };
     return RatesOfRun{steps, step > 0 ? rate(step - 1) : 0, step < steps ? rate(step) : 0};
   };
+  checkpoint::FileStorage storage(checkpoints.folder);
+  std::optional<train::Saver> saver;
+  if (!checkpoints.folder.empty() && position.role == train::Role::train) {
+    saver.emplace(
+        *strategy,
+        train::Saver::Options{.form = checkpoints.form,
+                              .optimizer = std::string(of_kind),
+                              .of_checkpoints = checkpoints.options,
+                              .beside = arguments.flag("save-async") ? &world.strands : nullptr},
+        storage);
+  }
   if (!checkpoints.folder.empty() || arguments.given("export")) {
     options.save_every = arguments.integer("save-every", 0);
     if (world.told != nullptr) options.told_to_stop = [&] { return world.told->told(); };
@@ -268,19 +290,16 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       if (at.step == steps && arguments.given("export")) {
         write_weights(arguments, *strategy, saved);
       }
-      if (checkpoints.folder.empty()) return;
+      if (!saver) return;
       checkpoint::Metadata notes = checkpoints.notes;
       notes[global_batch_note] = global_batch;
       notes.merge(settings_of(arguments, rates_at(at.step)));
-      checkpoint::FileStorage storage(checkpoints.folder);
-      train::save(*strategy, checkpoints.form, of_kind, storage,
-                  {.step = at.step,
+      saver->save({.step = at.step,
                    .epoch = at.epoch,
                    .taken = at.taken,
                    .seed = options.seed,
                    .loss_scaler = state_of(strategy->loss_scaler()),
-                   .notes = std::move(notes)},
-                  checkpoints.options);
+                   .notes = std::move(notes)});
     };
   }
 
@@ -331,10 +350,12 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   const auto summary =
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
+  if (saver) saver->finish();
   if (summary.stopped_by != 0) {
     if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, steps);
   } else if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, world.pairs);
+    if (saver && reports(*strategy)) tell_snapshot(*saver);
   }
   // A rank that ends with an error is followed by the end of all: not before rank 0 has told why.
   // Ranks that train apart have nothing to wait for, and one of them may be gone.

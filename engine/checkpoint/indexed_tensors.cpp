@@ -1,36 +1,16 @@
 #include "engine/checkpoint/indexed_tensors.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "engine/base/bytes.hpp"
-#include "engine/checkpoint/reshard_plan.hpp"
 #include "engine/checkpoint/safetensors.hpp"
+#include "engine/checkpoint/sharded_checkpoint.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
-
-// Bytes of a saved box, and where they go.
-struct Copy {
-  std::uint64_t from = 0, to = 0, bytes = 0;
-};
-
-// The copies out of each saved box, by their places in the box.
-std::vector<std::vector<Copy>> copies_of(const IndexedTensor& tensor, const Boxes& wanted) {
-  ShardPlan saved;
-  for (const SavedBox& one : tensor.boxes) saved.push_back({one.box});
-  std::vector<std::vector<Copy>> copies(saved.size());
-  std::uint64_t to = 0;
-  for (const Stretch& one : reshard(saved, {wanted}, 0)) {
-    const std::uint64_t bytes = static_cast<std::uint64_t>(one.length) * bytes_of(tensor.dtype);
-    const std::uint64_t from = static_cast<std::uint64_t>(one.offset) * bytes_of(tensor.dtype);
-    copies[static_cast<std::size_t>(one.source)].push_back({from, to, bytes});
-    to += bytes;
-  }
-  for (auto& of_box : copies) std::ranges::sort(of_box, {}, &Copy::from);
-  return copies;
-}
 
 // The verified blocks of one saved box, some at a time.
 class Blocks {
@@ -43,28 +23,29 @@ class Blocks {
         box_(box),
         size_(static_cast<std::uint64_t>(numel_of(box.box)) * bytes_of(tensor.dtype)) {}
 
-  void copy(Copy one, std::span<std::byte> into) {
+  // The bytes from `from` on, in the box.
+  void copy(std::uint64_t from, std::span<std::byte> into) {
     if (box_.checksums.empty()) {  // of an older checkpoint
-      return storage_.read(name_, box_.offset + one.from, into.subspan(one.to, one.bytes));
+      return storage_.read(name_, box_.offset + from, into);
     }
-    while (one.bytes > 0) {
-      if (one.from < begin_ || one.from >= begin_ + bytes_.size()) read(one);
-      const std::uint64_t skipped = one.from - begin_;
-      const std::uint64_t some = std::min<std::uint64_t>(one.bytes, bytes_.size() - skipped);
-      std::ranges::copy(std::span(bytes_).subspan(skipped, some),
-                        into.begin() + static_cast<std::ptrdiff_t>(one.to));
-      one = {one.from + some, one.to + some, one.bytes - some};
+    while (!into.empty()) {
+      if (from < begin_ || from >= begin_ + bytes_.size()) read(from, into.size());
+      const auto found = std::span(bytes_).subspan(from - begin_);
+      const std::size_t some = std::min(into.size(), found.size());
+      std::ranges::copy(found.first(some), into.begin());
+      into = into.subspan(some);
+      from += some;
     }
   }
 
  private:
   static constexpr std::uint64_t blocks_at_once = 16;
 
-  // The blocks in which `one` lies, as far as they are read at once.
-  void read(const Copy& one) {
-    const std::uint64_t first = one.from / block_bytes;
+  // The blocks in which `bytes` from `from` on lie, as far as they are read at once.
+  void read(std::uint64_t from, std::uint64_t bytes) {
+    const std::uint64_t first = from / block_bytes;
     const std::uint64_t last =
-        std::min((one.from + one.bytes - 1) / block_bytes, first + blocks_at_once - 1);
+        std::min((from + bytes - 1) / block_bytes, first + blocks_at_once - 1);
     begin_ = first * block_bytes;
     bytes_.resize(std::min((last + 1) * block_bytes, size_) - begin_);
     storage_.read(name_, box_.offset + begin_, bytes_);
@@ -115,12 +96,20 @@ IndexedTensors::IndexedTensors(const Storage& storage, std::string folder,
 void IndexedTensors::read(const TensorEntry& entry, const Boxes& boxes,
                           std::span<std::byte> into) const {
   const IndexedTensor& tensor = *tensors_[static_cast<std::size_t>(&entry - entries_.data())];
-  const auto copies = copies_of(tensor, boxes);
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const SavedBox& box = tensor.boxes[i];
-    Blocks blocks(storage_, folder_, index_->files[box.file], tensor, box);
-    for (const Copy& one : copies[i]) blocks.copy(one, into);
-  }
+  std::vector<Box> saved;
+  for (const SavedBox& one : tensor.boxes) saved.push_back(one.box);
+  const std::size_t element_bytes = bytes_of(tensor.dtype);
+  std::optional<Blocks> blocks;  // of the box that is being read
+  int source = -1;               // which box that is
+  const auto read_stretch = [&](const Stretch& from, std::span<std::byte> part) {
+    if (from.source != source) {
+      source = from.source;
+      const SavedBox& box = tensor.boxes[static_cast<std::size_t>(source)];
+      blocks.emplace(storage_, folder_, index_->files[box.file], tensor, box);
+    }
+    blocks->copy(static_cast<std::uint64_t>(from.offset) * element_bytes, part);
+  };
+  read_boxes(saved, boxes, element_bytes, read_stretch, into);
 }
 
 }  // namespace lockstep::checkpoint

@@ -1,8 +1,12 @@
 #include "engine/checkpoint/weights.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
+
+#include "engine/checkpoint/load_for_inference.hpp"
+#include "engine/checkpoint/read_index.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
@@ -114,6 +118,12 @@ std::string advice_on(const SavedTensors& file, const std::vector<Expected>& mod
 }
 
 }  // namespace
+
+std::unique_ptr<const SavedTensors> open_weights(const Storage& storage,
+                                                 const std::string& checkpoint) {
+  return std::make_unique<IndexedTensors>(storage, checkpoint,
+                                          read_index(storage, checkpoint, Reads::model), Of::model);
+}
 
 std::vector<NamedTensor> tensors_of(nn::Module& model) {
   std::vector<NamedTensor> tensors;

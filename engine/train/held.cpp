@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/checkpoint/agree.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -50,32 +50,12 @@ std::string line_of(const Piece& piece) {
   return line;
 }
 
-std::vector<std::string> gather_texts(comm::ProcessGroup& group, const std::string& mine) {
-  CpuDevice device;
-  const Tensor length = full({1}, static_cast<double>(mine.size()), DType::int64, device);
-  const Tensor lengths = empty({group.size()}, DType::int64, device);
-  group.all_gather(length, lengths);
-  const auto sizes = lengths.data<std::int64_t>();
-  const Tensor letters = empty({std::ssize(mine)}, DType::uint8, device);
-  std::ranges::copy(mine, letters.data<std::uint8_t>().begin());
-  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  const Tensor all = empty({total}, DType::uint8, device);
-  group.all_gather(letters, all, sizes);
-  std::vector<std::string> by_rank;
-  auto at = all.data<std::uint8_t>().begin();
-  for (const std::int64_t size : sizes) {
-    by_rank.emplace_back(at, at + size);
-    at += size;
-  }
-  return by_rank;
-}
-
 std::vector<Held> gather_held(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   std::string lines;
   for (const Piece& piece : pieces) lines += line_of(piece) + "\n";
   std::vector<Held> held;
   int rank = 0;
-  for (const std::string& brought : gather_texts(group, lines)) {
+  for (const std::string& brought : checkpoint::gather_texts(group, lines)) {
     std::istringstream of_rank(brought);
     std::size_t place = 0;
     for (std::string line; std::getline(of_rank, line);) {

@@ -33,10 +33,6 @@ void check_whole(const Held& tensor, const Boxes& missing);
 std::string line_of(const Piece& piece);
 std::string list_of(const Shape& sizes);  // "64,16"
 
-// Each rank's text, by rank, of any length.
-//   Comm  two all-gathers
-std::vector<std::string> gather_texts(comm::ProcessGroup& group, const std::string& mine);
-
 // The elements of `wanted`, which lie in the piece.
 Tensor part_of(const Piece& piece, const Boxes& wanted);
 

@@ -59,8 +59,7 @@ struct TrainOptions {
   // seen.
   Position start{};
   // Called on every trainer after every `save_every` steps (0: never) and after the last one. A
-  // checkpoint is the caller's business; where one rank writes while the others go on, they wait
-  // for it in their next collective, whose deadline it must keep.
+  // checkpoint is the caller's business (save.hpp).
   std::int64_t save_every = 0;
   std::function<void(const Position& position)> save = nullptr;
   // Asked after every step, on every trainer or on none: the signal by which this rank was told to

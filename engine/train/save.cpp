@@ -1,16 +1,21 @@
 #include "engine/train/save.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <exception>
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/checkpoint/agree.hpp"
+#include "engine/checkpoint/rank0_checkpoint.hpp"
+#include "engine/checkpoint/sharded_checkpoint.hpp"
 
 namespace lockstep::train {
 namespace {
 
 constexpr std::int64_t share_bytes_min = 1 << 16;
+// Ranks wait as long as this for the one that writes, which takes as long as its storage does. It
+// is lost sooner, if it dies.
+constexpr double write_s_max = 3600;
 
 // A box in parts along the first axis that has more than one place.
 Boxes cut_along_first(const Box& box, std::int64_t parts) {
@@ -83,29 +88,6 @@ class Dealing {
   std::vector<std::int64_t> bytes_;  // by rank
 };
 
-// The result of one rank's work as text that travels: '+' and what it says, or '-' and the error.
-std::string attempt(const std::function<std::string()>& work) {
-  try {
-    return "+" + work();
-  } catch (const checkpoint::CheckpointError& error) {
-    return text("-", error.what());
-  }
-}
-
-// All ranks' results, or the error of the first that failed, on every rank.
-std::vector<std::string> agree(comm::ProcessGroup& group,
-                               const std::function<std::string()>& work) {
-  std::vector<std::string> all = gather_texts(group, attempt(work));
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].front() == '-') {
-      throw checkpoint::CheckpointError(text(group.names().name(static_cast<int>(rank)),
-                                             " could not save: ", all[rank].substr(1)));
-    }
-    all[rank].erase(0, 1);
-  }
-  return all;
-}
-
 void check_replicas(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   const int differs = compare(group, pieces).differs;
   if (differs < 0) return;
@@ -115,10 +97,16 @@ void check_replicas(comm::ProcessGroup& group, const std::vector<Piece>& pieces)
                    "those of one replica"));
 }
 
-void save_shares(Strategy& strategy, std::string_view optimizer, checkpoint::Storage& storage,
-                 const checkpoint::TrainState& state, const checkpoint::SaveOptions& options) {
+// The contents of this rank's files: of a dense checkpoint all of it, on the reporter alone; of a
+// sharded one its share.
+checkpoint::Contents contents_to_write(Strategy& strategy, SaveForm form,
+                                       std::string_view optimizer) {
   comm::ProcessGroup& group = strategy.trainers();
   const std::vector<Piece> pieces = strategy.pieces();
+  if (form == SaveForm::dense) {
+    return gather_contents(group, strategy.position().reporter, pieces, strategy.device(),
+                           optimizer);
+  }
   check_replicas(group, pieces);
   const auto shares = plan_shares(gather_held(group, pieces), group.size());
   checkpoint::Contents mine{{}, std::string(optimizer)};
@@ -127,27 +115,7 @@ void save_shares(Strategy& strategy, std::string_view optimizer, checkpoint::Sto
     mine.pieces.back().boxes = boxes;
     mine.pieces.back().value = part_of(pieces[place], boxes);
   }
-
-  const bool commits = group.rank() == strategy.position().reporter;
-  checkpoint::Draft draft;
-  const auto by_reporter = [&](const std::function<void()>& work) {
-    return [&, work] {
-      if (commits) work();
-      return text(draft.folder, " ", draft.again);
-    };
-  };
-  const auto begun = agree(group, by_reporter([&] { draft = begin_save(storage, state.step); }));
-  const std::string& told = begun[static_cast<std::size_t>(strategy.position().reporter)];
-  draft = {told.substr(0, told.find(' ')), std::stoi(told.substr(told.find(' ') + 1))};
-  try {
-    const auto written = agree(group, [&] {
-      return write_share(storage, draft, {group.rank(), group.size()}, mine, options.model);
-    });
-    agree(group, by_reporter([&] { commit_save(storage, draft, written, state, options); }));
-  } catch (const checkpoint::CheckpointError&) {
-    if (commits) abandon_save(storage, draft);
-    throw;
-  }
+  return mine;
 }
 
 }  // namespace
@@ -161,11 +129,63 @@ std::vector<std::vector<Share>> plan_shares(const std::vector<Held>& held, int r
 void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
           checkpoint::Storage& storage, const checkpoint::TrainState& state,
           const checkpoint::SaveOptions& options) {
-  if (form == SaveForm::sharded) return save_shares(strategy, optimizer, storage, state, options);
+  const checkpoint::Contents contents = contents_to_write(strategy, form, optimizer);
+  comm::ProcessGroup& group = strategy.trainers();
   const int reporter = strategy.position().reporter;
-  const checkpoint::Contents contents = gather_contents(
-      strategy.trainers(), reporter, strategy.pieces(), strategy.device(), optimizer);
-  if (strategy.trainers().rank() == reporter) checkpoint::save(storage, contents, state, options);
+  if (reporter < 0) return;  // it trains apart from these
+  const auto save_together =
+      form == SaveForm::dense ? checkpoint::save_from_one : checkpoint::save_sharded;
+  save_together(group, reporter, storage, contents, state, options);
+}
+
+Saver::Saver(Strategy& strategy, Options options, checkpoint::Storage& storage)
+    : strategy_(strategy), options_(std::move(options)), storage_(storage) {
+  if (options_.beside == nullptr) return;
+  background_ = checkpoint::make_async_checkpoint(*options_.beside);
+  comm::ProcessGroup& group = strategy.trainers();
+  if (options_.form == SaveForm::sharded) behind_ = group.split(0, group.rank());
+}
+
+void Saver::save(const checkpoint::TrainState& state) {
+  if (!background_) {
+    return train::save(strategy_, options_.form, options_.optimizer, storage_, state,
+                       options_.of_checkpoints);
+  }
+  finish();
+  const checkpoint::Contents contents =
+      contents_to_write(strategy_, options_.form, options_.optimizer);
+  const int reporter = strategy_.position().reporter;
+  if (!behind_ && strategy_.trainers().rank() != reporter) return;
+  snapshot_bytes_ = {};
+  for (const Piece& piece : contents.pieces) {
+    snapshot_bytes_[static_cast<std::size_t>(piece.kind)] +=
+        static_cast<std::int64_t>(piece.value.bytes());
+  }
+  background_->start(contents, [this, state, reporter](const checkpoint::Contents& snapshot) {
+    if (behind_) {
+      checkpoint::save_sharded(*behind_, reporter, storage_, snapshot, state,
+                               options_.of_checkpoints);
+    } else {
+      checkpoint::save(storage_, snapshot, state, options_.of_checkpoints);
+    }
+  });
+}
+
+void Saver::finish() {
+  if (!background_) return;
+  if (behind_) return background_->wait();  // the writers have agreed
+  std::exception_ptr failure;
+  try {
+    background_->wait();
+  } catch (const checkpoint::CheckpointError&) {
+    failure = std::current_exception();
+  }
+  comm::ProcessGroup& group = strategy_.trainers();
+  group.monitored_barrier(write_s_max);
+  checkpoint::agree(group, [&] {
+    if (failure) std::rethrow_exception(failure);
+    return std::string();
+  });
 }
 
 }  // namespace lockstep::train

@@ -20,21 +20,6 @@ struct Interrupted {
   std::vector<std::unique_ptr<MemoryStorage>> storages;
 };
 
-// Of all that a checkpoint says and holds, verified.
-std::uint64_t content_of(const MemoryStorage& storage, const std::string& folder) {
-  CpuDevice device;
-  const checkpoint::SavedRun saved(storage, folder);
-  std::map<std::string, Tensor> all;
-  for (const auto* tensors : {&saved.weights(), &saved.optimizer()}) {
-    for (const auto& entry : tensors->tensors()) all[entry.name] = tensors->load(entry, device);
-  }
-  std::vector<Tensor> values;
-  for (const auto& [name, value] : all) values.push_back(value);
-  std::vector<std::uint64_t> hashes = checksums_of(values);
-  hashes.push_back(static_cast<std::uint64_t>(saved.state().taken));
-  return checksum_of(std::as_bytes(std::span(hashes)));
-}
-
 enum class Replaces : std::uint8_t { nothing, same_step };
 
 Interrupted interrupt(const Placement& layout, SaveForm form, Replaces replaces) {
@@ -82,16 +67,6 @@ Interrupted interrupt(const Placement& layout, SaveForm form, Replaces replaces)
     train::train(*strategy, *dataset, *dataset, options, observers);
   });
   return result;
-}
-
-// One block each, where it is not for two stages.
-std::vector<Placement> small_layouts() {
-  std::vector<Placement> all{{"one rank", {}},
-                             {"two replicas", {.dp = 2}},
-                             {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}},
-                             {"tp 2 × pp 2", {.tp = 2, .pp = 2}, Engine::stages}};
-  for (std::size_t i = 0; i < 3; ++i) all[i].layers = 1;
-  return all;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/checkpoint/memory_storage.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/data/text.hpp"
+#include "engine/parallel/expert/expert_layers.hpp"
 #include "engine/parallel/sequence/context_layers.hpp"
 #include "engine/parallel/tensor/tensor_layers.hpp"
 #include "engine/train/loop.hpp"
@@ -37,6 +39,7 @@ struct Placement {
   train::ZeroOptions zero{};
   train::StageState state = train::StageState::whole;
   std::int64_t layers = 2;
+  std::int64_t experts = 0;  // of each block; 0: none
   int ranks() const { return sizes.tp * sizes.cp * sizes.ep * sizes.dp * sizes.pp; }
 };
 
@@ -61,29 +64,63 @@ inline std::vector<Placement> placements() {
           {"cp 2 × dp 2", {.cp = 2, .dp = 2}}};
 }
 
-inline train::Recipe recipe_for(const train::TrainingRanks& ranks) {
+// Layouts of a model with experts. They are few: replicas, shards and stages are the same as above.
+inline std::vector<Placement> placements_of_experts() {
+  std::vector<Placement> all{
+      {"one rank", {}},
+      {"ep 2", {.ep = 2}},
+      {"ep 4", {.ep = 4}},
+      {"ep 2 × dp 2", {.ep = 2, .dp = 2}},
+      {"tp 2 × ep 2", {.tp = 2, .ep = 2}},
+      {"ep 2 × pp 2", {.ep = 2, .pp = 2}, Engine::stages},
+      {"ep 2 with ZeRO 1", {.ep = 2, .dp = 2}, Engine::stages, {}, train::StageState::sharded},
+      {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}}};
+  for (Placement& one : all) one.experts = 4;
+  return all;
+}
+
+// One block each, where it is not for two stages.
+inline std::vector<Placement> small_layouts() {
+  std::vector<Placement> all{{"one rank", {}},
+                             {"two replicas", {.dp = 2}},
+                             {"FSDP on 3", {.dp = 3}, Engine::shards, {{Sharding::full_shard, 1}}},
+                             {"tp 2 × pp 2", {.tp = 2, .pp = 2}, Engine::stages}};
+  for (std::size_t i = 0; i < 3; ++i) all[i].layers = 1;
+  return all;
+}
+
+inline train::Recipe recipe_for(const train::TrainingRanks& ranks, const Placement& placement) {
   train::Recipe recipe;
   recipe.model.kind = nn::ModelKind::gpt;
-  recipe.model.gpt = {.layers = 2, .width = 16, .heads = 4, .sequence = tokens};
+  recipe.model.gpt = {.layers = placement.layers, .width = 16, .heads = 4, .sequence = tokens};
   recipe.model.dtype = DType::float64;
   recipe.optimizer.kind = optim::OptimizerKind::adamw;
+  std::shared_ptr<nn::LayerMaker> layers;
   if (ranks.layer() != nullptr) {
-    recipe.model.layers = std::make_shared<tensor_parallel::TensorLayers>(
-        *ranks.layer(), tensor_parallel::Sequence::whole);
+    layers = std::make_shared<tensor_parallel::TensorLayers>(*ranks.layer(),
+                                                             tensor_parallel::Sequence::whole);
   }
   if (ranks.sequence() != nullptr) {
-    recipe.model.layers = std::make_shared<sequence_parallel::ContextLayers>(
+    layers = std::make_shared<sequence_parallel::ContextLayers>(
         *ranks.sequence(), sequence_parallel::ContextKind::ring, tokens,
         std::make_shared<nn::LayerMaker>());
   }
+  if (placement.experts > 0) {
+    // Without a balancing loss, which each micro-batch would take for itself.
+    recipe.model.gpt.mixture = {.experts = placement.experts, .top_k = 2, .aux_loss = 0};
+    layers = std::make_shared<expert_parallel::ExpertLayers>(
+        expert_parallel::ExpertRanks{.experts = ranks.experts(), .tokens = &ranks.replicas()},
+        layers ? layers : std::make_shared<nn::LayerMaker>(),
+        expert_parallel::ExpertModel{.blocks = placement.layers, .experts = placement.experts});
+  }
+  recipe.model.layers = layers;
   return recipe;
 }
 
 inline std::unique_ptr<train::Strategy> made(const Placement& placement, comm::ProcessGroup& group,
                                              Device& device) {
   const train::TrainingRanks ranks(group, placement.sizes);
-  train::Recipe recipe = recipe_for(ranks);
-  recipe.model.gpt.layers = placement.layers;
+  const train::Recipe recipe = recipe_for(ranks, placement);
   if (placement.engine == Engine::shards) {
     return train::make_zero(ranks, device, recipe, 0.5, placement.zero);
   }
@@ -131,15 +168,19 @@ inline std::unique_ptr<data::Dataset> some_text() {
       *data::make_byte_tokenizer(), tokens, 5);
 }
 
+// If a save is over before the next step begins, or is written beside the steps that follow.
+enum class Saves : std::uint8_t { between_steps, beside_steps };
+
 // Trains up to `steps` steps, from the latest checkpoint of the storage, if any, and saves after
 // every `save_every` of them and after the last one.
 inline Course run(const Placement& placement, MemoryStorage& storage, std::int64_t steps,
-                  SaveForm form, std::int64_t save_every = 0, int keep_last = 0) {
+                  SaveForm form, std::int64_t save_every = 0, int keep_last = 0,
+                  Saves when = Saves::between_steps) {
   Course course;
   const auto dataset = some_text();
   course.hashes.resize(static_cast<std::size_t>(placement.ranks()));
   course.held = course.read = std::vector<std::int64_t>(course.hashes.size());
-  on_fibers(placement.ranks(), [&](comm::ProcessGroup& group) {
+  on_fibers_with_strands(placement.ranks(), [&](comm::ProcessGroup& group, Strands& strands) {
     CpuDevice device;
     const auto at = static_cast<std::size_t>(group.rank());
     const auto strategy = made(placement, group, device);
@@ -155,19 +196,39 @@ inline Course run(const Placement& placement, MemoryStorage& storage, std::int64
     }
     group.barrier();  // nobody looks for the latest when there is one of this run
     options.save_every = save_every;
+    train::Saver saver(*strategy,
+                       {.form = form,
+                        .optimizer = "adamw",
+                        .of_checkpoints = {.keep_last = keep_last},
+                        .beside = when == Saves::beside_steps ? &strands : nullptr},
+                       storage);
     options.save = [&](const train::Position& where) {
-      train::save(*strategy, form, "adamw", storage,
-                  {.step = where.step, .epoch = where.epoch, .taken = where.taken},
-                  {.keep_last = keep_last});
+      saver.save({.step = where.step, .epoch = where.epoch, .taken = where.taken});
       course.held[at] = bytes_of(strategy->pieces());
     };
     Losses seen;
     const std::array<train::Observer*, 1> observers{&seen};
     train::train(*strategy, *dataset, *dataset, options, observers);
+    saver.finish();
     course.hashes[at] = hash_of(strategy->pieces());
     if (group.rank() == 0) course.losses = seen.losses;
   });
   return course;
+}
+
+// Of all that a checkpoint says and holds, verified.
+inline std::uint64_t content_of(const MemoryStorage& storage, const std::string& folder) {
+  CpuDevice device;
+  const checkpoint::SavedRun saved(storage, folder);
+  std::map<std::string, Tensor> all;
+  for (const auto* tensors : {&saved.weights(), &saved.optimizer()}) {
+    for (const auto& entry : tensors->tensors()) all[entry.name] = tensors->load(entry, device);
+  }
+  std::vector<Tensor> values;
+  for (const auto& [name, value] : all) values.push_back(value);
+  std::vector<std::uint64_t> hashes = checksums_of(values);
+  hashes.push_back(static_cast<std::uint64_t>(saved.state().taken));
+  return checksum_of(std::as_bytes(std::span(hashes)));
 }
 
 // Copies of what a storage holds, for a run that must not change it.

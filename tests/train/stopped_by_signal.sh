@@ -1,9 +1,10 @@
-# TRAIN SIGNAL FOLDER RANKS TARGET: starts a long run with checkpoints, sends SIGNAL to TARGET ("launcher"
-# or "rank") once it has taken a step, and shows how it ended, what it saved, and that it goes on.
-train=$1 signal=$2 folder=$3 ranks=$4 target=$5
+# TRAIN SIGNAL FOLDER RANKS TARGET [OPTIONS]: starts a long run with checkpoints, sends SIGNAL to TARGET
+# ("launcher" or "rank") once it has taken some steps, and shows how it ended, what it saved last, and that it
+# goes on.
+train=$1 signal=$2 folder=$3 ranks=$4 target=$5 more=$6
 rm -rf "$folder"
 mkdir -p "$folder"
-run="--ranks $ranks --data synthetic --batch-size 8 --checkpoint $folder/saved --log $folder/log"
+run="--ranks $ranks --data synthetic --batch-size 8 --checkpoint $folder/saved --log $folder/log $more"
 "$train" $run --steps 1000000 >"$folder/out" 2>&1 &
 pid=$!
 tries=0
@@ -18,7 +19,8 @@ wait $pid
 echo "ended with $?"
 grep '^stopped by' "$folder/out"
 last=$(grep -o '"event":"step","step":[0-9]*' "$folder/log" | tail -n 1 | grep -o '[0-9]*$')
-echo "saved $(ls "$folder/saved")"
-[ "step_$(printf %06d "$last")" = "$(ls "$folder/saved")" ] && echo "that is the last step of the log"
+latest=$(ls "$folder/saved" | tail -n 1)
+echo "saved $latest"
+[ "step_$(printf %06d "$last")" = "$latest" ] && echo "that is the last step of the log"
 "$train" $run --steps $((last + 3)) --resume >"$folder/out" 2>&1
 echo "went on with $?: $(grep -c "continues at step $last:" "$folder/out")"

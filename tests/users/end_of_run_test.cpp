@@ -86,7 +86,7 @@ TEST_CASE(
     for (const End& end : ends()) {
       if (end.file != "run.html" || draws(way)) words = words + end.words;
     }
-    const auto ran = train(place, words + Words{"--save-every", "1"});
+    const auto ran = train(place, words + Words{"--save-every", "1", "--save-async"});
     CAPTURE(way.name, ran.output);
     REQUIRE(ran.exit_code == 0);
     CHECK((place.file("weights.safetensors") == place.file("run/step_000002/model.safetensors")));

@@ -1,0 +1,61 @@
+#include "engine/checkpoint/sharded_checkpoint.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/checkpoint/agree.hpp"
+
+namespace lockstep::checkpoint {
+namespace {
+
+// A stretch, and the byte at which it belongs.
+struct Destined {
+  Stretch from;
+  std::size_t to = 0;
+};
+
+}  // namespace
+
+void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
+                  const TrainState& state, const SaveOptions& options) {
+  const bool commits = group.rank() == committer;
+  const auto by_committer = [&](const auto& work) {
+    const auto told = agree(group, [&] { return commits ? work() : std::string(); });
+    return told[static_cast<std::size_t>(committer)];
+  };
+  const Draft draft =
+      draft_of(by_committer([&] { return line_of(begin_save(storage, state.step)); }));
+  try {
+    const auto shares = agree(group, [&] {
+      return write_share(storage, draft, {group.rank(), group.size()}, share, options.model);
+    });
+    by_committer([&] {
+      commit_save(storage, draft, shares, state, options);
+      return std::string();
+    });
+  } catch (const CheckpointError&) {
+    if (commits) abandon_save(storage, draft);
+    throw;
+  }
+}
+
+void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t element_bytes,
+                const ReadStretch& read, std::span<std::byte> into) {
+  ShardPlan sources;
+  for (const Box& box : saved) sources.push_back({box});
+  std::vector<Destined> all;
+  std::size_t to = 0;
+  for (const Stretch& one : reshard(sources, {wanted}, 0)) {
+    all.push_back({one, to});
+    to += static_cast<std::size_t>(one.length) * element_bytes;
+  }
+  std::ranges::sort(
+      all, {}, [](const Destined& one) { return std::pair(one.from.source, one.from.offset); });
+  for (const Destined& one : all) {
+    read(one.from, into.subspan(one.to, static_cast<std::size_t>(one.from.length) * element_bytes));
+  }
+}
+
+}  // namespace lockstep::checkpoint
