@@ -92,6 +92,16 @@ TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usu
   CHECK(added_for("average_gradients", {"--async"}) == "");
 }
 
+TEST_CASE("with work: of options that a part needs together, those are told that the run lacks") {
+  const Words gpt{"--model", "gpt", "--ranks", "2"};
+  Words experts = gpt;
+  CHECK(words_of_part("top_k_router", gpt) == "add --experts to call it");
+  experts.insert(experts.end(), {"--experts", "4"});
+  CHECK(words_of_part("top_k_router", experts) == "called");
+  experts.insert(experts.end(), {"--router", "experts", "--capacity", "2"});
+  CHECK(words_of_part("top_k_router", experts) == "add --router tokens to call it");
+}
+
 TEST_CASE("with work: an option that is added for one part may leave another uncalled") {
   const Arguments run = options_of_run({"--ranks", "2"});
   CHECK(why_uncalled(called_by("bucketed_reducer"), run).empty());
