@@ -70,8 +70,8 @@ struct Holding {
   // True if the part may not write to it at all: a call that throws leaves it as it was, too.
   bool constant() const { return name != "data" && !before.empty() && before == after; }
 };
-// What usual mistakes in an algorithm leave in the first buffer of a rank. Asked for integers that
-// are summed, when something is wrong.
+// Gives what usual mistakes in an algorithm leave in the first buffer of a rank. It is asked for
+// integers that are summed, when something is wrong.
 using LeftByMistakes = std::vector<Mistake<std::vector<double>>> (*)(const Sums&, int rank);
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]

@@ -27,12 +27,13 @@ bool warms_up_too_far(const Plan& plan, const PlanFault& fault) {
 // A backward pass that comes before its forward pass. What goes forward first comes back first.
 Cause cause_of_early_backward(const Plan& plan, const PlanFault& fault) {
   const auto& actions = plan.actions[static_cast<std::size_t>(fault.stage)];
-  const auto first = [&](bool forward) {
+  const auto first = [&](auto is_meant) {
     return std::ranges::find_if(actions, [&](const Action& one) {
-      return one.chunk == fault.action.chunk && (one.pass == Pass::forward) == forward;
+      return one.chunk == fault.action.chunk && is_meant(one.pass);
     });
   };
-  const auto there = first(true), back = first(false);
+  const auto there = first([](Pass pass) { return pass == Pass::forward; });
+  const auto back = first([](Pass pass) { return pass != Pass::forward; });
   const bool other = there != actions.end() && there->micro_batch != back->micro_batch;
   return {"before_forward",
           other ? text("the backward passes ",

@@ -76,14 +76,15 @@ TEST_CASE("with work: an option that is given as what it is without counts as no
 
 TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usual one too") {
   const auto unused = [](const std::string& value) {
-    return "add --pp and --schedule " + value + " to call it";
+    return "add --schedule " + value + " to call it";
   };
   CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2"}) == "called");
-  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == unused("1f1b"));
+  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == "add --pp to call it");
   CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2", "--schedule", "gpipe"}) ==
         unused("1f1b"));
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "called");
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused("gpipe"));
+  CHECK(words_of_part("gpipe_schedule", {}) == "add --pp and --schedule gpipe to call it");
   CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "called");
   CHECK(words_of_part("partition_layers", {}) == "add --pp to call it");
   // The plain step would be asked for by an option that a pipeline refuses.

@@ -107,7 +107,7 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
         "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
         "the pass travels along"},
        made}};
-  // Where nothing was there before, and no grad is missing, these are the right sums.
+  // These are the right sums where nothing was there before and no grad is missing.
   const auto add_other = [&](const Cause& cause, Numbers gives) {
     if (!resembles(gives, scaled(1))) all.push_back({cause, std::move(gives)});
   };

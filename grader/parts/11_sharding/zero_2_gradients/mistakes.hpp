@@ -1,4 +1,4 @@
-// What usual mistakes make of the sum of a bucket after a pass.
+// The usual mistakes, and what they make of the sum of a bucket after a pass.
 #pragma once
 
 #include <optional>
