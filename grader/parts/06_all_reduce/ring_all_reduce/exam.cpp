@@ -63,12 +63,16 @@ std::vector<Mistake<std::vector<double>>> mistakes_of(const Sums& sums, int rank
         "chunk r, which rank r sent first, and not with r + 1, the one that it finished; or the "
         "first phase writes what arrives over a chunk instead of reducing it into the chunk"},
        left_by({steps, 0, steps}, sums, rank)},
-      {{"a_step_too_few", text("the first phase has a step too few: only after N - 1 steps, ",
-                               steps, " here, are the values of all ranks in a chunk")},
+      {{"a_step_too_few",
+        text("not all ranks are in a chunk that is passed on as finished: the first phase has a "
+             "step too few, N - 1 are ",
+             steps,
+             " here, or it begins with another chunk than r, so "
+             "that rank r does not finish r + 1")},
        left_by({steps - 1, 1, steps}, sums, rank)},
       {{"a_step_too_few",
         text("the second phase has a step too few: a finished chunk needs N - 1 steps, ", steps,
-             " here, to come to all ranks")},
+             " here, to come to all ranks; or what comes is not put into its chunk")},
        left_by({steps, 1, steps - 1}, sums, rank)},
       {{"a_step_too_many",
         text("the first phase has a step too many: in step N, a chunk comes back to the rank "
