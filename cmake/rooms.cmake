@@ -27,11 +27,11 @@ set(LOCKSTEP_LINES_MAX
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1460" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
-    "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 850"
-    "grader/parts/07_ddp 5200" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
-    "grader/parts/10_compression 3100" "grader/parts/11_sharding 7950"
+    "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 860"
+    "grader/parts/07_ddp 5230" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
+    "grader/parts/10_compression 3100" "grader/parts/11_sharding 8060"
     "grader/parts/12_tensor_parallel 3700"
-    "grader/parts/13_pipeline_parallel 2700" "grader/parts/14_expert_parallel 2480" "grader/parts/15_sequence_parallel 2220" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 1190")
+    "grader/parts/13_pipeline_parallel 2715" "grader/parts/14_expert_parallel 2480" "grader/parts/15_sequence_parallel 2255" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 1190")
 
 function(lockstep_floor_of room result)
   set(floor 0)
