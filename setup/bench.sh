@@ -24,6 +24,13 @@ lab_bench() {
     ! wants_help "$@" || exec "$bin/bench-links" --help
     hand_over bench-links bench-links "$@"
   fi
+  if [ "${1-}" = save ]; then
+    shift
+    program=bench-save
+    help_without_build "$@"
+    ! wants_help "$@" || exec "$bin/bench-save" --help
+    hand_over bench-save bench-save "$@"
+  fi
   if [ "${1-}" = check ]; then
     shift
     program=lab-further

@@ -42,6 +42,7 @@ class AsyncCheckpoint {
   virtual void wait() = 0;
 };
 
+// A part: defined in solutions/17_fault_tolerance.
 //   Requires  `strands` outlives the result
 //   Thread    start(), wait() and the destructor run on one strand
 std::unique_ptr<AsyncCheckpoint> make_async_checkpoint(Strands& strands);

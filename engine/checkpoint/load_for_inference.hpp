@@ -22,7 +22,7 @@ namespace lockstep::checkpoint {
 std::unique_ptr<const SavedTensors> open_weights(const Storage& storage,
                                                  const std::string& checkpoint);
 
-// Makes the model and reads its weights.
+// Makes the model and reads its weights. A part: defined in solutions/17_fault_tolerance.
 //   checkpoint  its folder; of one writer or of many, of any layout, also of the older form
 //   spec        how the model is made. Its layers are whole
 //   Returns     the model, prepared for an evaluation: dropout does nothing

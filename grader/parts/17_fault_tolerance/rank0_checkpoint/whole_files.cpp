@@ -15,6 +15,8 @@ constexpr const char* file = "run/index.json";
 constexpr const char* temporary = "run/index.json.tmp";
 constexpr char tail = 'x';  // of a temporary file that was left, which is long
 
+enum class CallEnd : std::uint8_t { returned, cut_off };
+
 // The folder as an earlier call has left it: with the older file, and a temporary one.
 void prepare(checkpoint::MemoryStorage& files, const WholeFile& p) {
   const auto put = [&](const char* name, const std::string& content) {
@@ -83,7 +85,8 @@ std::optional<std::string> stray(const checkpoint::MemoryStorage& files) {
 }
 
 void check_left(CaseRunner& runner, const Played& played, const WholeFile& p,
-                const checkpoint::MemoryStorage& files, bool returned) {
+                const checkpoint::MemoryStorage& files, CallEnd end) {
+  const bool returned = end == CallEnd::returned;
   const auto left = content_of(files);
   const bool is_old = p.old.empty() ? !left : left == p.old;
   if (left != p.now && (returned || !is_old)) {
@@ -108,8 +111,9 @@ bool any_refused(const StorageService& storage) {
   return std::ranges::any_of(storage.log(), &StorageEvent::refused);
 }
 
-// True if the call returned; a storage that refuses has to be told.
-bool has_returned(CaseRunner& runner, const Played& played, const StorageService& storage) {
+// A call that was not cut off returns, or tells what the storage refused.
+CallEnd end_of(CaseRunner& runner, const Played& played, const StorageService& storage) {
+  if (storage.has_ended()) return CallEnd::cut_off;
   const auto ending = read_fields<Ending>(played.results->of(0));
   if (ending.kind == Ending::Kind::threw_other ||
       (ending.kind == Ending::Kind::threw_expected && !any_refused(storage))) {
@@ -128,7 +132,7 @@ bool has_returned(CaseRunner& runner, const Played& played, const StorageService
                          "storage leave the function"},
                         {.message = "the storage refused a call, and write_whole returned"}));
   }
-  return ending.kind == Ending::Kind::returned;
+  return ending.kind == Ending::Kind::returned ? CallEnd::returned : CallEnd::cut_off;
 }
 
 }  // namespace
@@ -143,9 +147,9 @@ void judge(CaseRunner& runner, const WholeFile& p) {
                             p.what.empty() ? "" : ", ", p.what);
   const auto played = play_lives(runner, common, storage, std::span(&life, 1));
   if (!played) return;
-  const bool returned = !storage.has_ended() && has_returned(runner, *played, storage);
+  const CallEnd end = end_of(runner, *played, storage);
   storage.begin({});  // the power, if it is to fail, has failed
-  check_left(runner, *played, p, storage.files(), returned);
+  check_left(runner, *played, p, storage.files(), end);
 }
 
 }  // namespace lockstep::grader::rank0_checkpoint

@@ -1,10 +1,17 @@
+// Task: save while training goes on. start() copies the state and returns; a strand writes the
+// copy. One save is in flight at a time, and an error of a write comes out of the next start() or
+// wait(). The contract is in engine/checkpoint/async_checkpoint.hpp; engine/strand/strand.hpp says
+// what a strand's join() does.
 #include "engine/checkpoint/async_checkpoint.hpp"
 
 #include <utility>
 
+#include "engine/base/error.hpp"
+
 namespace lockstep::checkpoint {
 namespace {
 
+// >>> your code
 class Background final : public AsyncCheckpoint {
  public:
   explicit Background(Strands& strands) : strands_(strands) {}
@@ -35,11 +42,14 @@ class Background final : public AsyncCheckpoint {
   Contents snapshot_;
   std::unique_ptr<Strand> writing_;  // last: ends before what it uses
 };
+// <<< your code
 
 }  // namespace
 
 std::unique_ptr<AsyncCheckpoint> make_async_checkpoint(Strands& strands) {
+  // >>> your code
   return std::make_unique<Background>(strands);
+  // <<< your code
 }
 
 }  // namespace lockstep::checkpoint

@@ -1,3 +1,7 @@
+// Task: one process, any checkpoint. Make the model, find each of its tensors in the checkpoint,
+// also behind a wrapper's prefix, check them all, and only then read them. The contract is in
+// engine/checkpoint/load_for_inference.hpp. open_weights opens a checkpoint; tensors_of
+// (engine/checkpoint/weights.hpp) lists the tensors of a model.
 #include "engine/checkpoint/load_for_inference.hpp"
 
 #include <algorithm>
@@ -7,13 +11,16 @@
 #include "engine/checkpoint/weights.hpp"
 
 namespace lockstep::checkpoint {
+
+// >>> your code
 namespace {
 
-// The prefix of every name of the checkpoint: none, or what a wrapper has put there.
+// The words before every name of the checkpoint: those of wrappers, or none.
 std::string prefix_in(const SavedTensors& weights, const std::vector<NamedTensor>& model) {
+  const std::string& first = model.front().name;
   for (const TensorEntry& saved : weights.tensors()) {
-    if (!saved.name.ends_with(model.front().name)) continue;
-    const std::string prefix = saved.name.substr(0, saved.name.size() - model.front().name.size());
+    if (!saved.name.ends_with(first)) continue;
+    const std::string prefix = saved.name.substr(0, saved.name.size() - first.size());
     const auto has = [&](const NamedTensor& mine) {
       return weights.find(prefix + mine.name) != nullptr;
     };
@@ -23,10 +30,12 @@ std::string prefix_in(const SavedTensors& weights, const std::vector<NamedTensor
 }
 
 }  // namespace
+// <<< your code
 
 std::unique_ptr<nn::Module> load_for_inference(const Storage& storage,
                                                const std::string& checkpoint,
                                                const nn::ModelSpec& spec, Device& device) {
+  // >>> your code
   const auto weights = open_weights(storage, checkpoint);
   auto model = nn::make_model(spec, device, 0);
   const std::vector<NamedTensor> mine = tensors_of(*model);
@@ -49,6 +58,7 @@ std::unique_ptr<nn::Module> load_for_inference(const Storage& storage,
   }
   model->prepare({.mode = nn::Mode::evaluation});
   return model;
+  // <<< your code
 }
 
 }  // namespace lockstep::checkpoint

@@ -1,0 +1,318 @@
+// The exam of async_checkpoint. No clock of the machine is looked at: a step takes virtual time, a
+// write does too, and the judge has both. What lies in the storage is compared with the state at
+// the moment of the call, which the judge computes on paper.
+#include <algorithm>
+#include <iterator>
+
+#include "engine/base/units.hpp"
+#include "grader/exam/paper_run.hpp"
+#include "grader/exam/storage_service.hpp"
+#include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
+
+namespace lockstep::grader::async_checkpoint {
+namespace {
+
+using checkpoint::PieceKind;
+using Kind = SaveReport::Kind;
+using Reports = ReportedService<SaveReport>;
+
+constexpr std::int64_t snapshot_slack = 4 << 20;  // bytes, of what the program keeps beside it
+
+// The smallest comes first, and so is the first that is written.
+std::vector<PaperTensor> tensors(std::int64_t width) {
+  return {{PieceKind::buffer, "mean", {5}},
+          {PieceKind::parameter, "weight", {width, 3}},
+          {PieceKind::optimizer_state, "weight.exp_avg", {width, 3}}};
+}
+
+// Acts as letters: t a step, s a start, S a start and a step at once, w a wait.
+struct Problem {
+  std::string acts;
+  double call_s = 0.5;  // of a write; a save has three
+  std::set<std::int64_t> refused{};
+  bool foreign = false;
+  std::int64_t width = 4;
+  bool asks_memory = false;
+
+  std::int64_t steps() const {
+    return std::ranges::count_if(acts, [](char act) { return act == 't' || act == 'S'; });
+  }
+};
+
+// One run: what was done, and what the services saw.
+struct Run {
+  const Problem& p;
+  PaperRun paper;
+  StepService steps;
+  Reports reports{Reports::Caps{.reports = 12}};
+  StorageService storage;
+  std::optional<std::int64_t> before_bytes{}, peak_bytes{};  // where memory is looked at
+
+  Run(CaseRunner& runner, const Problem& problem)
+      : p(problem),
+        paper(tensors(problem.width), {.step = runner.draw_between(0, 9)}, runner.draw()),
+        steps(paper.service()),
+        storage({.call_s = p.call_s}) {}
+
+  // The steps taken before each start.
+  std::vector<std::int64_t> starts() const {
+    std::vector<std::int64_t> all;
+    std::int64_t taken = 0;
+    for (const char act : p.acts) {
+      if (act == 's' || act == 'S') all.push_back(taken);
+      if (act == 't' || act == 'S') ++taken;
+    }
+    return all;
+  }
+  // The writes of a save, in the order in which they were served.
+  std::vector<StorageEvent> writes_of(std::size_t save) const {
+    std::vector<StorageEvent> writes;
+    std::ranges::copy_if(storage.log(), std::back_inserter(writes), [&](const StorageEvent& one) {
+      return one.kind == StorageCall::Kind::write &&
+             checkpoint::folder_of(one.name) == folder_of_save(save);
+    });
+    return writes;
+  }
+  const std::vector<Reports::Note>& told(std::int64_t taken) const {
+    return reports.told(static_cast<std::uint32_t>(paper.state(taken).step), 0);
+  }
+};
+
+using Rule = void (*)(CaseRunner&, const Played&, Run&);
+
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, const Cause& cause,
+                       const std::string& message, Verdict verdict = Verdict::wrong_answer) {
+  runner.fail(played, because(cause, {.verdict = verdict, .message = message}));
+}
+
+// Every save has every tensor, as it was at the call.
+void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
+  const auto starts = run.starts();
+  for (std::size_t save = 0; save < starts.size(); ++save) {
+    const auto writes = run.writes_of(save);
+    for (std::size_t i = 0; i < run.paper.tensors().size(); ++i) {
+      const std::string& name = run.paper.tensors()[i].name;
+      const std::string file = checkpoint::within(folder_of_save(save), name);
+      const auto written = std::ranges::find(writes, file, &StorageEvent::name);
+      if (written == writes.end()) {
+        fail(runner, played, {"not_written", "every start writes all of its contents"},
+             text("of save ", save, ", ", name, " was not written"));
+      }
+      Bytes seen(written->bytes);
+      run.storage.files().read(file, 0, seen);
+      const auto values = as_doubles(DType::float64, seen);
+      if (values == run.paper.values(i, starts[save])) continue;
+      std::int64_t of_step = -1;
+      for (std::int64_t steps = 0; steps <= run.p.steps(); ++steps) {
+        if (values == run.paper.values(i, steps)) of_step = steps;
+      }
+      fail(runner, played,
+           {"torn",
+            "the writer looks at tensors that the next step changes: copy their elements before "
+            "start() returns"},
+           text("save ", save, " was begun after ", counted(starts[save], "step"), ", and its ",
+                name,
+                of_step < 0 ? text(" is that of no step")
+                            : text(" is that after ", counted(of_step, "step"))));
+    }
+  }
+}
+
+// No step begins later than the one before it is over, but behind a start or wait that has to wait.
+void check_pace(CaseRunner& runner, const Played& played, Run& run) {
+  double free_s = 0, clock_s = 0;  // when the save in flight is over; the training
+  std::size_t step = 0, save = 0;
+  for (const char act : run.p.acts) {
+    if (act == 't') {
+      if (step >= run.steps.asked_s().size()) throw MalformedMessage("a step was left out");
+      const double asked_s = run.steps.asked_s()[step++];
+      if (asked_s > clock_s) {
+        fail(runner, played,
+             {"step_waits",
+              "start() waits for the write that it has begun; it has to wait only for one that is "
+              "still in flight"},
+             text("a step could begin at ", seconds_text(clock_s), ", and began at ",
+                  seconds_text(asked_s)));
+      }
+      clock_s = asked_s + StepService::step_s;
+      continue;
+    }
+    clock_s = std::max(clock_s, free_s);
+    if (act != 's') continue;
+    const auto writes = run.writes_of(save++);
+    if (writes.empty() || writes.front().at_s > clock_s) {
+      fail(runner, played,
+           {"written_at_the_end", "the write begins when start() returns, on another strand"},
+           text("start() was called at ", seconds_text(clock_s), ", and nothing was written ",
+                writes.empty() ? std::string("at all")
+                               : "until " + seconds_text(writes.front().at_s)));
+    }
+    free_s = writes.back().until_s;
+  }
+}
+
+void check_one_in_flight(CaseRunner& runner, const Played& played, Run& run) {
+  double over_s = 0;
+  for (std::size_t save = 0; save < run.starts().size(); ++save) {
+    const auto writes = run.writes_of(save);
+    if (writes.empty()) continue;
+    if (writes.front().at_s < over_s) {
+      fail(runner, played, {"two_in_flight", "start() first waits for the save in flight"},
+           text("save ", save, " was written from ", seconds_text(writes.front().at_s),
+                " on, while another save was in flight until ", seconds_text(over_s)));
+    }
+    over_s = writes.back().until_s;
+  }
+}
+
+// The destructor returns when the last write is over.
+void check_end(CaseRunner& runner, const Played& played, Run& run) {
+  const auto& told = run.told(run.p.steps());
+  if (told.size() < 2 || told.back().report.kind != Kind::ended) {
+    throw MalformedMessage("the end was not told");
+  }
+  double over_s = told[told.size() - 2].at_s;
+  for (const StorageEvent& one : run.storage.log()) over_s = std::max(over_s, one.until_s);
+  if (told.back().at_s == over_s) return;
+  fail(runner, played,
+       {"other_end",
+        "the destructor returns when the save in flight is over: a strand that is destroyed is "
+        "joined"},
+       text("the last write was over at ", seconds_text(over_s),
+            ", and the destructor returned at ", seconds_text(told.back().at_s)));
+}
+
+// An error of a write comes out of the next start or wait, once, and that start begins nothing.
+void check_error(CaseRunner& runner, const Played& played, Run& run) {
+  const Kind expected = run.p.foreign ? Kind::other : Kind::refused;
+  int thrown = 0;
+  for (std::int64_t taken = 0; taken <= run.p.steps(); ++taken) {
+    for (const auto& note : run.told(taken)) {
+      const Kind kind = note.report.kind;
+      if (kind == expected) ++thrown;
+      if (kind == expected || (kind != Kind::refused && kind != Kind::other)) continue;
+      fail(runner, played, {"other_type", "let what the strand's join() throws through"},
+           text("what a write threw came out as an exception of another type: ", note.report.what));
+    }
+  }
+  if (thrown != 1) {
+    fail(runner, played,
+         {thrown == 0 ? "error_lost" : "error_twice",
+          "what a write throws comes out of the next start() or wait(), once"},
+         text("a write threw, and ", counted(thrown, "call"), " of start() and wait() did"));
+  }
+  if (run.p.acts.find("ss") != std::string::npos && !run.writes_of(1).empty()) {
+    fail(runner, played, {"began_after_an_error", "a start() that throws begins nothing"},
+         "a start() threw what the write before it had thrown, and has written all the same");
+  }
+}
+
+// The process's memory before the first start, and the most of it in the second one.
+void check_memory(CaseRunner& runner, const Played& played, Run& run) {
+  if (run.writes_of(1).empty()) throw MalformedMessage("the second save wrote nothing");
+  if (!run.before_bytes || !run.peak_bytes) return;
+  std::int64_t snapshot = 0;
+  for (const PaperTensor& one : run.paper.tensors()) snapshot += 8 * numel_of(one.shape);
+  const std::int64_t held = *run.peak_bytes - *run.before_bytes;
+  if (held <= snapshot + snapshot_slack) return;
+  fail(runner, played, {"two_snapshots", "drop the last snapshot before you take the next one"},
+       text("while the second snapshot was taken, the process held ", bytes_text(held),
+            " more than before the first, and a snapshot has ", bytes_text(snapshot)),
+       Verdict::memory);
+}
+
+LifeAct act_of(char letter) {
+  switch (letter) {
+    case 't':
+      return LifeAct::step;
+    case 's':
+      return LifeAct::save;
+    case 'S':
+      return LifeAct::save_and_step;
+    default:
+      return LifeAct::wait;
+  }
+}
+
+void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) {
+  Run run(runner, p);
+  AsyncCase c;
+  c.life.tensors = run.paper.held(PaperRun::Gives::values);
+  c.life.state = run.paper.state(0);
+  c.foreign = p.foreign;
+  std::ranges::transform(p.acts, std::back_inserter(c.life.acts), act_of);
+  for (std::size_t save = 0; save < run.starts().size(); ++save) {
+    run.storage.files().make(folder_of_save(save));
+  }
+  run.storage.begin({.refused = p.refused});
+  if (p.asks_memory) {
+    run.steps.watch([&](std::size_t before) {
+      if (before == 0) run.before_bytes = runner.memory_bytes(0);
+      runner.take_peak_bytes(0);
+    });
+    run.storage.watch([&](const StorageEvent& event) {
+      if (event.name == checkpoint::within(folder_of_save(1), "mean")) {
+        run.peak_bytes = runner.take_peak_bytes(0);
+      }
+    });
+  }
+  Situations asked{Situation::double_digits};
+  if (p.acts.find("ss") != std::string::npos) asked.insert(Situation::same_call_twice);
+  const auto played =
+      play_served(runner, text("training ", p.acts, ", ", seconds_text(p.call_s), " a write"),
+                  std::vector{c}, {&run.steps, &run.reports, &run.storage}, 20'000, asked);
+  if (!played) return;
+  for (const Rule rule : rules) rule(runner, *played, run);
+}
+
+const std::vector<Rule>& all_rules() {
+  static const std::vector<Rule> all{check_snapshots, check_pace, check_one_in_flight, check_end};
+  return all;
+}
+
+void snapshots(CaseRunner& runner) {
+  for (const char* acts : {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}) {
+    play(runner, {.acts = acts}, {check_snapshots});
+  }
+}
+void pace(CaseRunner& runner) {
+  for (const double call_s : {0.125, 0.5, 3.0}) {
+    play(runner, {.acts = "tsttttttttttttt", .call_s = call_s}, all_rules());
+  }
+  play(runner, {.acts = "tsttttsttttstttt", .call_s = 1}, all_rules());
+}
+void in_flight(CaseRunner& runner) {
+  for (const char* acts : {"tststst", "tss", "tstwst"}) {
+    play(runner, {.acts = acts, .call_s = 2}, all_rules());
+  }
+}
+void errors(CaseRunner& runner) {
+  for (const bool foreign : {false, true}) {
+    play(runner, {.acts = "tstttttwtw", .refused = {1}, .foreign = foreign}, {check_error});
+    play(runner, {.acts = "tssttw", .refused = {0}, .foreign = foreign}, {check_error});
+  }
+}
+void the_end(CaseRunner& runner) {
+  for (const char* acts : {"ts", "tstttttttttt", "t", "tw"}) {
+    play(runner, {.acts = acts, .call_s = 2}, all_rules());
+  }
+  play(runner, {.acts = "ts", .refused = {2}}, {check_end});
+}
+void memory(CaseRunner& runner) {
+  play(runner, {.acts = "tsttwts", .width = 170'000, .asks_memory = true}, {check_memory});
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"what is written is the state at the call", snapshots},
+      {"a slow storage lengthens no step, and the write begins with start()", pace},
+      {"one save is in flight at a time", in_flight},
+      {"what a write throws comes out of the next call, once", errors},
+      {"the destructor returns when the save in flight is over, and throws nothing", the_end},
+      {"there is one snapshot at a time", memory, {}, Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::async_checkpoint

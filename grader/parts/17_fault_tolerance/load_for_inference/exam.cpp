@@ -1,0 +1,312 @@
+// The exam of load_for_inference. The judge has the model, writes checkpoints of it as runs of many
+// layouts do, and answers the same tokens itself. The log of its storage says what was read.
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/checkpoint/weights.hpp"
+#include "grader/exam/storage_service.hpp"
+#include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
+
+namespace lockstep::grader::load_for_inference {
+namespace {
+
+using checkpoint::NamedTensor;
+using checkpoint::Piece;
+using checkpoint::PieceKind;
+
+constexpr std::int64_t step = 7, vocabulary = 11;
+const std::string folder = "step_000007";
+
+// The cut by which a checkpoint was written.
+enum class Wrote : std::uint8_t { whole, flat_shares, columns };
+
+struct Problem {
+  Wrote wrote = Wrote::whole;
+  int writers = 1;
+  std::string prefix{};        // before every name
+  std::string not_prefixed{};  // but this one
+  double dropout = 0;
+  std::int64_t layers = 1, width = 8;
+  DType dtype = DType::float32;
+  // The model that is asked for, where it is another one.
+  std::int64_t other_width = 0;
+  std::optional<DType> other_dtype{};
+  std::string missing{};  // a tensor that is not saved
+};
+
+nn::ModelSpec saved_spec(const Problem& p) {
+  nn::ModelSpec spec;
+  spec.kind = nn::ModelKind::gpt;
+  spec.dtype = p.dtype;
+  spec.gpt.layers = p.layers;
+  spec.gpt.width = p.width;
+  spec.gpt.heads = 2;
+  spec.gpt.sequence = 6;
+  spec.gpt.vocabulary = vocabulary;
+  spec.gpt.dropout = p.dropout;
+  return spec;
+}
+nn::ModelSpec asked_spec(const Problem& p) {
+  nn::ModelSpec spec = saved_spec(p);
+  if (p.other_width > 0) spec.gpt.width = p.other_width;
+  if (p.other_dtype) spec.dtype = *p.other_dtype;
+  return spec;
+}
+
+// Its name in the checkpoint; empty: it is not there.
+std::string saved_name(const std::string& name, const Problem& p) {
+  if (name == p.missing) return "";
+  return (name == p.not_prefixed ? "" : p.prefix) + name;
+}
+
+// The model's tensors, and two moments of each, as pieces of a run.
+std::vector<Piece> pieces_of(nn::Module& model, const Problem& p) {
+  std::vector<Piece> pieces;
+  const auto add = [&](PieceKind kind, const std::string& name, const Tensor& value) {
+    pieces.push_back({kind, name, value.shape(), whole_of(value.shape()), value});
+  };
+  for (const NamedTensor& one : checkpoint::tensors_of(model)) {
+    const std::string name = saved_name(one.name, p);
+    if (name.empty()) continue;
+    add(PieceKind::parameter, name, one.value);
+    for (const char* moment : {".exp_avg", ".exp_avg_sq"}) {
+      add(PieceKind::optimizer_state, name + moment, one.value);
+    }
+  }
+  return pieces;
+}
+
+// The boxes of a writer. Columns are cut of what has two axes; the rest is the first writer's.
+Boxes share_of(const Shape& shape, const Problem& p, int writer) {
+  if (p.wrote == Wrote::columns && shape.size() == 2) {
+    Box box = whole_of(shape).front();
+    box.begin[1] = shape[1] * writer / p.writers;
+    box.end[1] = shape[1] * (writer + 1) / p.writers;
+    return {box};
+  }
+  if (p.wrote != Wrote::flat_shares) return writer == 0 ? whole_of(shape) : Boxes{};
+  const std::int64_t count = numel_of(shape);
+  return range_of(whole_of(shape), count * writer / p.writers, count * (writer + 1) / p.writers);
+}
+
+void save(checkpoint::Storage& storage, nn::Module& model, const Problem& p) {
+  const checkpoint::Metadata metadata = nn::metadata_of(saved_spec(p));
+  const checkpoint::Draft draft = checkpoint::begin_save(storage, step);
+  std::vector<std::string> shares;
+  for (int writer = 0; writer < p.writers; ++writer) {
+    checkpoint::Contents mine{{}, "adamw"};
+    for (Piece piece : pieces_of(model, p)) {
+      piece.boxes = share_of(piece.shape, p, writer);
+      piece.value = cut(piece.value, piece.boxes);
+      if (!piece.boxes.empty()) mine.pieces.push_back(std::move(piece));
+    }
+    shares.push_back(checkpoint::write_share(storage, draft, {writer, p.writers}, mine, metadata));
+  }
+  checkpoint::commit_save(storage, draft, shares, {.step = step}, {.model = metadata});
+}
+
+std::string text_of(const Problem& p) {
+  const char* const cut = p.wrote == Wrote::whole         ? "whole"
+                          : p.wrote == Wrote::flat_shares ? "in flat shares"
+                                                          : "in columns";
+  std::string words = text("a GPT of width ", p.width, ", saved ", cut, " by ", p.writers,
+                           p.writers == 1 ? " rank" : " ranks");
+  if (!p.prefix.empty()) words += text(", its names behind \"", p.prefix, '"');
+  if (!p.not_prefixed.empty()) words += text(", but for ", p.not_prefixed);
+  if (!p.missing.empty()) words += text(", without ", p.missing);
+  if (p.other_width > 0) words += text("; a model of width ", p.other_width, " is asked for");
+  if (p.other_dtype) words += text("; a model of ", name_of(*p.other_dtype), " is asked for");
+  if (p.dropout > 0) words += text(", dropout ", p.dropout);
+  return words;
+}
+
+// A case that was played.
+struct Seen {
+  StorageService storage;
+  Bytes logits;             // the right ones
+  std::uint64_t bytes = 0;  // of the model
+  InferenceReport report;
+};
+
+// Numbers that no new model has: its biases are 0, and its norms 1.
+void fill(nn::Module& model, std::uint64_t seed, Device& device) {
+  std::uint64_t at = 0;
+  for (const NamedTensor& one : checkpoint::tensors_of(model)) {
+    std::vector<double> values(static_cast<std::size_t>(one.value.numel()));
+    for (double& value : values) value = random_uniform(seed, at++) - 0.5;
+    one.value.copy_(from_values(values, one.value.shape(), one.value.dtype(), device));
+  }
+}
+
+std::optional<Played> play(CaseRunner& runner, const Problem& p, Seen& seen) {
+  const std::uint64_t seed = runner.draw();
+  InferenceCase c{folder, nn::metadata_of(asked_spec(p)), {}};
+  for (int i = 0; i < 6; ++i) c.tokens.push_back(runner.draw_between(0, vocabulary - 1));
+  if (runner.plays_next()) {
+    CpuDevice device;
+    const auto model = nn::make_model(saved_spec(p), device, 0);
+    fill(*model, seed, device);
+    model->prepare({.mode = nn::Mode::evaluation});
+    save(seen.storage.files(), *model, p);
+    seen.logits = logits_of(*model, c.tokens, device);
+    for (const NamedTensor& one : checkpoint::tensors_of(*model)) seen.bytes += one.value.bytes();
+    seen.storage.begin({});
+  }
+  const auto played = play_served(runner, text_of(p), std::vector{c}, {&seen.storage}, 5'000,
+                                  {Situation::same_call_twice});
+  if (played) seen.report = read_fields<InferenceReport>(played->results->of(0));
+  return played;
+}
+
+// Loads, and compares the answers. `cause` is told of logits that differ.
+void answers(CaseRunner& runner, const Problem& p, const Cause& cause) {
+  Seen seen;
+  const auto played = play(runner, p, seen);
+  if (!played) return;
+  if (seen.report.refused) {
+    runner.fail(*played, because({"refuses_valid",
+                                  "every tensor of the model is in the "
+                                  "checkpoint, with its shape and dtype"},
+                                 {.message = text("the checkpoint was refused, with \"",
+                                                  sim::printable(seen.report.what, 200), '"')}));
+  }
+  if (seen.report.logits.size() != 2) throw MalformedMessage("two models answer");
+  const auto right = [&](const Bytes& logits) { return logits == seen.logits; };
+  if (std::ranges::all_of(seen.report.logits, right)) return;
+  if (right(seen.report.logits[0])) {
+    runner.fail(*played, because({"second_load", "nothing may be kept from one call to the next"},
+                                 {.message = "the first model answers as the run does, and the "
+                                             "second one, of the same checkpoint, does not"}));
+  }
+  runner.fail(*played,
+              because(cause, {.message = "the logits are not those of the model that was saved"}));
+}
+
+const Cause other_logits{"other_logits",
+                         "some elements are those of a new model; every tensor has to get all the "
+                         "elements that were saved, whoever wrote them"};
+
+void every_cut(CaseRunner& runner) {
+  answers(runner, {}, other_logits);
+  for (const int writers : {2, 3, 8}) {
+    answers(runner, {.wrote = Wrote::flat_shares, .writers = writers}, other_logits);
+  }
+  for (const int writers : {2, 4}) {
+    answers(runner, {.wrote = Wrote::columns, .writers = writers}, other_logits);
+  }
+  answers(runner, {.wrote = Wrote::flat_shares, .writers = 2, .dtype = DType::bfloat16},
+          other_logits);
+  answers(runner, {.layers = 3}, other_logits);
+}
+
+void prefixes(CaseRunner& runner) {
+  for (const char* prefix : {"module.", "_orig_mod.", "a.b."}) {
+    answers(runner, {.wrote = Wrote::flat_shares, .writers = 2, .prefix = prefix}, other_logits);
+  }
+}
+
+void no_dropout(CaseRunner& runner) {
+  for (const double dropout : {0.1, 0.5}) {
+    answers(runner, {.dropout = dropout},
+            {"dropout_on",
+             "without dropout in the model, the answers were right; prepare this one "
+             "for an evaluation"});
+  }
+}
+
+// The first tensor of the model that is asked for, in its order, that does not fit.
+std::string first_misfit(const Problem& p) {
+  CpuDevice device;
+  const auto saved = nn::make_model(saved_spec(p), device, 0);
+  const auto asked = nn::make_model(asked_spec(p), device, 0);
+  const auto there = checkpoint::tensors_of(*saved), wanted = checkpoint::tensors_of(*asked);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::string& name = wanted[i].name;
+    const bool is_named = saved_name(name, p) == p.prefix + name;
+    if (!p.not_prefixed.empty() ? name != p.not_prefixed : !is_named) return name;
+    if (wanted[i].value.shape() != there[i].value.shape()) return name;
+    if (wanted[i].value.dtype() != there[i].value.dtype()) return name;
+  }
+  throw Error("the exam asks for a model that fits");
+}
+
+bool is_of_tensors(const StorageEvent& event) {
+  return event.kind == StorageCall::Kind::read &&
+         event.name.find("safetensors") != std::string::npos;
+}
+
+void refusals(CaseRunner& runner) {
+  const Problem without{.missing = "ln_f.bias"};
+  for (const Problem& p : {Problem{.other_width = 16}, Problem{.other_dtype = DType::bfloat16},
+                           without, Problem{.prefix = "module.", .not_prefixed = "wpe.weight"},
+                           Problem{.wrote = Wrote::columns, .writers = 2, .other_width = 4}}) {
+    Seen seen;
+    const auto played = play(runner, p, seen);
+    if (!played) continue;
+    if (!seen.report.refused) {
+      runner.fail(*played, because({"accepts_another_model",
+                                    "compare name, shape and dtype of "
+                                    "every tensor before any is read"},
+                                   {.message = "a checkpoint that does not fit was loaded"}));
+    }
+    if (std::ranges::any_of(seen.storage.log(), is_of_tensors)) {
+      runner.fail(*played, because({"half_loaded", "look at all tensors before any is read"},
+                                   {.message = "the checkpoint was refused when some of it had "
+                                               "been read"}));
+    }
+    const std::string misfit = first_misfit(p);
+    if (seen.report.what.find(misfit) != std::string::npos) continue;
+    runner.fail(
+        *played,
+        because({"names_no_tensor",
+                 "the sentence names the first tensor, in the model's "
+                 "order, that is missing or differs"},
+                {.message = text("the refusal is \"", sim::printable(seen.report.what, 200), '"'),
+                 .expected = misfit}));
+  }
+}
+
+// Two models were loaded.
+void reads(CaseRunner& runner) {
+  for (const int writers : {1, 2, 4}) {
+    Seen seen;
+    const Wrote wrote = writers == 1 ? Wrote::whole : Wrote::flat_shares;
+    const auto played = play(runner, {.wrote = wrote, .writers = writers, .width = 64}, seen);
+    if (!played) continue;
+    std::uint64_t bytes = 0;
+    for (const StorageEvent& event : seen.storage.log()) {
+      if (!is_of_tensors(event)) continue;
+      bytes += event.bytes;
+      if (event.name.find("optimizer") == std::string::npos) continue;
+      runner.fail(*played,
+                  because({"optimizer_read", "an answer needs no optimizer"},
+                          {.verdict = Verdict::efficiency,
+                           .message = text(event.bytes, " bytes of ", event.name, " were read")}));
+    }
+    if (bytes <= 2 * seen.bytes) continue;
+    runner.fail(
+        *played,
+        because({"reads_twice", "each element is read once for each model"},
+                {.verdict = Verdict::efficiency,
+                 .message = text("of a model of ", seen.bytes, " bytes, ", bytes / 2, " were read"),
+                 .expected = text(seen.bytes, " bytes"),
+                 .seen = text(bytes / 2, " bytes")}));
+  }
+}
+
+}  // namespace
+
+Exam exam() {
+  return {
+      {"the logits of the run, whoever has written its checkpoint", every_cut},
+      {"names behind a prefix", prefixes},
+      {"dropout is off", no_dropout},
+      {"another model is refused by its first tensor, and nothing is read", refusals},
+      {.name = "no optimizer is read, and each element of the model once",
+       .run = reads,
+       .asks = Asks::cost},
+  };
+}
+
+}  // namespace lockstep::grader::load_for_inference
