@@ -197,19 +197,32 @@ void place(const Tensor& part, const Boxes& boxes, const Tensor& whole) {
 }
 
 Tensor cut_of_part(const Tensor& part, const Boxes& boxes, const Boxes& wanted) {
-  const Tensor all = part.view({-1}), found = part.empty_like(numel_of(wanted));
-  std::int64_t at = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;  // in the part: the first, and how many
   for (const Box& want : wanted) {
-    std::int64_t first = 0;  // of the box that has it, in the part
+    std::int64_t before = 0;  // the box that has it, in the part
     const auto holder = std::ranges::find_if(boxes, [&](const Box& box) {
       if (intersection(box, want) == want) return true;
-      first += numel_of(box);
+      before += numel_of(box);
       return false;
     });
     LOCKSTEP_CHECK(holder != boxes.end(), "cut_of_part: no box holds ", text_of(want));
-    const std::int64_t count = numel_of(want);
-    const Tensor held = all.narrow(first, numel_of(*holder)).view(shape_of(*holder));
-    found.narrow(at, count).copy_(cut(held, {moved(want, to_origin(*holder))}));
+    const Box here = moved(want, to_origin(*holder));
+    for_runs(shape_of(*holder), here, [&](std::int64_t first, std::int64_t count) {
+      const bool follows =
+          !runs.empty() && runs.back().first + runs.back().second == before + first;
+      if (follows) {
+        runs.back().second += count;
+      } else {
+        runs.emplace_back(before + first, count);
+      }
+    });
+  }
+  const Tensor all = part.view({-1});
+  if (runs.size() == 1) return all.narrow(runs.front().first, runs.front().second);
+  const Tensor found = part.empty_like(numel_of(wanted));
+  std::int64_t at = 0;
+  for (const auto& [first, count] : runs) {
+    found.narrow(at, count).copy_(all.narrow(first, count));
     at += count;
   }
   return found;

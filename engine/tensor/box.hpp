@@ -54,7 +54,8 @@ void for_runs(const Shape& shape, const Box& box,
 Tensor cut(const Tensor& whole, const Boxes& boxes);
 // The reverse: `part` is put where it belongs.
 void place(const Tensor& part, const Boxes& boxes, const Tensor& whole);
-// The elements of `wanted`, copied out of a part that holds `boxes`.
+// The elements of `wanted` of a part that holds `boxes`: a view, where they lie in it one behind
+// the other, or else a copy.
 //   Requires  each wanted box lies in one of `boxes`
 Tensor cut_of_part(const Tensor& part, const Boxes& boxes, const Boxes& wanted);
 

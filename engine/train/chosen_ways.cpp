@@ -22,10 +22,12 @@ ChosenWays::ChosenWays(const Arguments& arguments, std::span<const Way> ways)
 }
 
 void ChosenWays::check(const Arguments& arguments, const nn::ModelSpec& model, int ranks) const {
-  const int layer_copies = ranks_without_axes(ranks);
-  trainer_->check(arguments, model, layer_copies);
-  if (hook_ != nullptr) hook_->check(arguments, model, layer_copies);
-  for (const OfAxis& way : layers_) way.maker->check(arguments, model, layer_copies);
+  // First what no number of ranks mends; a number is advised only where there is one.
+  const auto copies = static_cast<int>(ranks / ranks_of_axes_);
+  for (const OfAxis& way : layers_) way.maker->check(arguments, model, copies);
+  ranks_without_axes(ranks);
+  trainer_->check(arguments, model, copies);
+  if (hook_ != nullptr) hook_->check(arguments, model, copies);
 }
 
 // Ranks that share experts read other samples.

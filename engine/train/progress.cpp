@@ -13,7 +13,7 @@ namespace {
 
 constexpr double redraw_s = 0.1;  // of the bar
 constexpr double line_s = 5.0;    // between plain lines
-constexpr int bar_width = 24;
+constexpr int bar_width = 16;
 constexpr const char* clear_line = "\r\x1b[K";
 
 std::string fixed(double value, int digits) {
@@ -90,7 +90,7 @@ void Progress::on_step(const StepReport& report) {
   shown_at_s_ = now_s;
   if (terminal) out_ << clear_line << bar(report.step, report.steps) << " ";
   out_ << "step " << report.step << "/" << report.steps;
-  if (!std::isnan(report.loss)) out_ << "  loss " << fixed(smooth_loss_, 4);
+  if (!std::isnan(report.loss)) out_ << "  smoothed loss " << fixed(smooth_loss_, 4);
   if (report.routing && report.routing->aux_loss > 0) {
     out_ << "  aux loss " << fixed(report.routing->aux_loss, 4);
   }

@@ -18,12 +18,18 @@ Scene all_reduce_scene(const CollectiveProblem& p, std::uint64_t salt, int call)
 }
 
 CollectiveContract all_reduce_contract(std::string cost,
-                                       std::function<Price(const CollectiveProblem&)> price) {
+                                       std::function<Price(const CollectiveProblem&)> price,
+                                       LeftByMistakes mistakes) {
   return {
       .values = "every rank's value arrives exactly once, with the same bits everywhere",
       .cost = std::move(cost),
       .reduces = Reduces::yes,
-      .oracle = all_reduce_scene,
+      .oracle =
+          [mistakes](const CollectiveProblem& p, std::uint64_t salt, int call) {
+            Scene scene = all_reduce_scene(p, salt, call);
+            scene.mistakes = mistakes;
+            return scene;
+          },
       .counts = [](const CollectiveProblem& p, int) { return std::vector<std::int64_t>{p.count}; },
       .price = std::move(price)};
 }

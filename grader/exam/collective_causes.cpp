@@ -235,6 +235,20 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
                                              "that are added do not belong together"};
 }
 
+// The mistake in the algorithm that leaves just these sums. Fewer elements than ranks tell nothing:
+// where chunks are empty, different mistakes leave the same.
+std::optional<Cause> cause_in_algorithm(const Scene& scene, std::size_t rank, const Holding& held,
+                                        std::span<const double> seen) {
+  if (scene.mistakes == nullptr || !scene.sums) return std::nullopt;
+  const Reduction& of = scene.sums->of;
+  const bool tells = of.op == ReduceOp::sum && is_integer(of.dtype) && of.count >= of.ranks;
+  if (!tells) return std::nullopt;
+  for (auto& [cause, gives] : scene.mistakes(*scene.sums, static_cast<int>(rank))) {
+    if (gives != held.after && std::ranges::equal(seen, gives)) return std::move(cause);
+  }
+  return std::nullopt;
+}
+
 // The likely cause by the buffer as a whole, if its first wrong element tells none.
 std::optional<Cause> likely_cause_of_all(const std::vector<Scene>& calls, std::size_t call,
                                          std::size_t rank, std::size_t buffer,
@@ -283,6 +297,7 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
   if ((std::isnan(seen[at]) && !some_bring_nan(calls)) || seen[at] == -1) {
     return {"unwritten", "nothing was ever received or copied into this element"};
   }
+  if (auto cause = cause_in_algorithm(calls[call], rank, held, seen)) return *std::move(cause);
   if (std::ranges::equal(seen, held.before) && seen.size() >= calls[call].ranks.size()) {
     return {"unchanged",
             "the element still has its value from before the call; nothing was added to it, or the "

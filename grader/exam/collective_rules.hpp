@@ -13,6 +13,7 @@
 #include "grader/exam/members.hpp"
 #include "grader/exam/reduction_rules.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
@@ -69,9 +70,13 @@ struct Holding {
   // True if the part may not write to it at all: a call that throws leaves it as it was, too.
   bool constant() const { return name != "data" && !before.empty() && before == after; }
 };
+// Gives what usual mistakes in an algorithm leave in the first buffer of a rank. It is asked for
+// integers that are summed, when something is wrong.
+using LeftByMistakes = std::vector<Mistake<std::vector<double>>> (*)(const Sums&, int rank);
 struct Scene {
   std::vector<std::vector<Holding>> ranks;  // [group rank][buffer]
   std::optional<Sums> sums{};               // of a reduction: who is in a wrong sum
+  LeftByMistakes mistakes = nullptr;
 };
 using Oracle = std::function<Scene(const CollectiveProblem&, std::uint64_t salt, int call)>;
 

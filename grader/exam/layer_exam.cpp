@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
+#include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader {
@@ -182,6 +183,24 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
   const Numbers& whole = layer_.output_gradients[pass];
   return answer_with(
       LayerAnswer{to_bytes(p_.dtype, layer_.output_gradient.deal.piece(rank, whole))}, now);
+}
+
+void check_layer_price(CaseRunner& runner, const Played& played, const LayerProblem& p,
+                       const LayerPrice& price) {
+  const bool back = p.trains();
+  const auto passes = static_cast<std::int64_t>(p.passes());
+  std::string words = price.forward_words;
+  if (back && !price.backward_words.empty()) {
+    words += text(words.empty() ? "" : ", and ", price.backward_words);
+  }
+  if (words.empty()) words = "a rank that computes by itself";
+  if (passes > 1) words += text(", in each of ", passes, " passes,");
+  const double each = price.forward + (back ? price.backward : 0);
+  check_wire(
+      runner, played,
+      {.enough = static_cast<double>(passes) * each, .of_what = words, .mistakes = price.mistakes});
+  const int collectives = price.forward_collectives + (back ? price.backward_collectives : 0);
+  check_operations(runner, played, {.collectives = passes * collectives, .allowed = words});
 }
 
 void ask_of_layer(const LayerProblem& p, const Layer& layer, int rank, Situations& asked) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "grader/exam/schedule_faults.hpp"
 #include "grader/exam/schedule_picture.hpp"
 #include "grader/judge/compare.hpp"
 
@@ -58,48 +59,6 @@ std::string marked_list(const Plan& plan, int stage, std::optional<std::size_t> 
   }
   if (actions.empty()) list += "no action";
   return list + (to < actions.size() ? " …" : "");
-}
-
-// True if forward passes count from 0, and go on behind the last of a few micro-batches.
-bool warms_up_too_far(const Plan& plan, const PlanFault& fault) {
-  if (plan.micro_batches >= plan.stages || fault.action.micro_batch < plan.micro_batches ||
-      fault.action.chunk >= plan.chunks) {
-    return false;
-  }
-  return std::ranges::any_of(
-      plan.actions[static_cast<std::size_t>(fault.stage)],
-      [](const auto& action) { return action.pass == Pass::forward && action.micro_batch == 0; });
-}
-
-Cause cause_of_fault(const Plan& plan, const PlanFault& fault) {
-  switch (fault.kind) {
-    case FaultKind::sizes:
-      return {"no_answer", "each stage returns one list"};
-    case FaultKind::no_such_pass:
-      if (warms_up_too_far(plan, fault)) {
-        return {"no_such_pass",
-                "the warm-up goes past the last micro-batch; with fewer micro-batches than stages, "
-                "it has all of them and no more"};
-      }
-      return {"no_such_pass", "micro-batches and chunks count from 0"};
-    case FaultKind::doubled:
-      return {"twice", "each pass runs once; when one loop ends, the next one goes on from there"};
-    case FaultKind::missing:
-      return {"missing",
-              "each pass of each micro-batch is in the list of each stage; the loops end too "
-              "early, or begin too late"};
-    case FaultKind::no_forward_yet:
-      return {"before_forward",
-              "a backward pass needs the activations of its own forward pass on the same stage"};
-    case FaultKind::no_gradient_yet:
-      return {"weights_before_input",
-              "I computes the gradients that W multiplies with the activations"};
-    case FaultKind::circle:
-      return {"circle",
-              "a stage waits for a gradient before it gives the other stage what that one needs "
-              "first; later stages need fewer forward passes ahead, not more"};
-  }
-  return {};
 }
 
 Failure failure_of_fault(const ScheduleRules& rules, const Plan& plan, const PlanFault& fault) {

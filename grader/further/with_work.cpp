@@ -45,6 +45,17 @@ bool has_all(std::string_view settings, const Arguments& run) {
   return at == std::string_view::npos || has_all(settings.substr(at + joint.size()), run);
 }
 
+// Those of "--pp and --schedule 1f1b" that the run lacks.
+std::string lacking(std::string_view settings, const Arguments& run) {
+  constexpr std::string_view joint = " and ";
+  const std::size_t at = settings.find(joint);
+  const std::string first(settings.substr(0, at));
+  const std::string rest =
+      at == std::string_view::npos ? "" : lacking(settings.substr(at + joint.size()), run);
+  if (run.has(first)) return rest;
+  return rest.empty() ? first : text(first, joint, rest);
+}
+
 // Which of these settings the run has; nullptr without any.
 const std::string* any_of(const std::vector<std::string>& settings, const Arguments& run) {
   const auto found =
@@ -150,7 +161,7 @@ std::string why_uncalled(const CalledBy& called_by, const Arguments& run,
   if (const std::string* other = any_typed(called_by.not_with, run, added))
     return "not called with " + *other;
   if (!called_by.options.empty() && any_of(called_by.options, run) == nullptr) {
-    const std::string& first = called_by.options.front();
+    const std::string first = lacking(called_by.options.front(), run);
     return "add " + first + (first.ends_with(':') ? "…" : "") + " to call it";
   }
   return "";

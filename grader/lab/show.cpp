@@ -29,7 +29,9 @@ Options declared_reset() {
 }
 
 void print_task(const Lab& lab, const Exercise& exercise, const Task& task) {
-  std::cout << reflowed(task.text, lab.columns) << "Your file   work/" << exercise.file() << "\n";
+  const bool copied = std::filesystem::exists(lab.places.work(exercise));
+  std::cout << reflowed(task.text, lab.columns) << "Your file   work/" << exercise.file()
+            << (copied ? "\n" : text(", which ./lab reset ", exercise.handle(), " puts there\n"));
   if (!exercise.header.empty()) std::cout << "Contract    " << exercise.header << "\n";
   if (std::filesystem::exists(lab.places.root / "lessons" / exercise.reading / "README.md")) {
     std::cout << "Lesson      lessons/" << exercise.reading << "/README.md\n";

@@ -203,6 +203,14 @@ TEST_CASE("train gpt, then generate: the text it saw comes back, the same for th
   CHECK(text.exit_code == 0);
   CHECK_THAT(text.output, contains("the ring turns, and turns"));
   CHECK(apps.generate(ask).output == text.output);
+  // Two ranks that compute each layer together have the same logits, but for rounding.
+  auto on_two = ask;
+  on_two.insert(on_two.end(), {"--tp", "2"});
+  const auto together = apps.generate(on_two);
+  CHECK(together.exit_code == 0);
+  CHECK(together.output == text.output);
+  on_two.back() = "3";
+  CHECK_THAT(apps.generate(on_two).output, contains("--tp 3 does not divide the 2 heads"));
 
   CHECK(apps.generate({"--prompt", "x"}).exit_code == 2);
   const auto nowhere = apps.generate({"--checkpoint", "nowhere"});

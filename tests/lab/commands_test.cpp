@@ -216,6 +216,17 @@ TEST_CASE("lab show: the task without hints, and each hint by itself") {
                                 test::contains("average_gradients"));
 }
 
+TEST_CASE("lab show and list: only read, and say of a file that is not there how it comes") {
+  const Tree tree;
+  const std::string comes = "ring_all_reduce.cpp, which ./lab reset ring_all_reduce puts there";
+  CHECK(tree.lab({"list"}).exit_code == 0);
+  CHECK_THAT(tree.lab({"show", "ring_all_reduce"}).output, test::contains(comes));
+  CHECK_FALSE(std::filesystem::exists(tree.root() / "work"));
+  CHECK(tree.lab({"reset", "ring_all_reduce"}).exit_code == 0);
+  CHECK_THAT(tree.lab({"show", "ring_all_reduce"}).output,
+             test::contains("work/06_all_reduce/ring_all_reduce.cpp\n"));
+}
+
 TEST_CASE("lab list: has difficulty, what comes before, and every line fits 80 columns") {
   Tree tree;
   tree.lab({"begin"});

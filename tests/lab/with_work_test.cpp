@@ -76,20 +76,31 @@ TEST_CASE("with work: an option that is given as what it is without counts as no
 
 TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usual one too") {
   const auto unused = [](const std::string& value) {
-    return "add --pp and --schedule " + value + " to call it";
+    return "add --schedule " + value + " to call it";
   };
   CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2"}) == "called");
-  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == unused("1f1b"));
+  CHECK(words_of_part("one_f_one_b_schedule", {"--ranks", "2"}) == "add --pp to call it");
   CHECK(words_of_part("one_f_one_b_schedule", {"--pp", "2", "--schedule", "gpipe"}) ==
         unused("1f1b"));
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "called");
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused("gpipe"));
+  CHECK(words_of_part("gpipe_schedule", {}) == "add --pp and --schedule gpipe to call it");
   CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "called");
   CHECK(words_of_part("partition_layers", {}) == "add --pp to call it");
   // The plain step would be asked for by an option that a pipeline refuses.
   CHECK(words_of_part("average_gradients", {"--pp", "2"}) == "not called with --pp");
   CHECK(added_for("average_gradients", {"--pp", "2"}) == "");
   CHECK(added_for("average_gradients", {"--async"}) == "");
+}
+
+TEST_CASE("with work: of options that a part needs together, those are told that the run lacks") {
+  const Words gpt{"--model", "gpt", "--ranks", "2"};
+  Words experts = gpt;
+  CHECK(words_of_part("top_k_router", gpt) == "add --experts to call it");
+  experts.insert(experts.end(), {"--experts", "4"});
+  CHECK(words_of_part("top_k_router", experts) == "called");
+  experts.insert(experts.end(), {"--router", "experts", "--capacity", "2"});
+  CHECK(words_of_part("top_k_router", experts) == "add --router tokens to call it");
 }
 
 TEST_CASE("with work: an option that is added for one part may leave another uncalled") {

@@ -104,7 +104,8 @@ TEST_CASE("progress: on plain paper whole lines only, and not one a step") {
   train::Progress progress(out, train::Output::plain);
   for (int k = 1; k <= 40; ++k) progress.on_step({k, 40, 1, 2.25, 100'000, 0.25 * k, 0});
   CHECK(out.str() ==
-        "step 20/40  loss 2.2500  100,000 samples/s\nstep 40/40  loss 2.2500  100,000 samples/s\n");
+        "step 20/40  smoothed loss 2.2500  100,000 samples/s\nstep 40/40  smoothed loss 2.2500  "
+        "100,000 samples/s\n");
   out.str("");
   progress.on_epoch(equal_epoch);
   CHECK(out.str() ==
@@ -115,6 +116,14 @@ TEST_CASE("progress: on plain paper whole lines only, and not one a step") {
   CHECK(out.str() == "trained in 2.5 s, 1,234,567 samples/s, test accuracy 87.50 %\n");
 }
 
+TEST_CASE("progress: a loss that is smoothed over recent steps is called so") {
+  std::ostringstream out;
+  train::Progress progress(out, train::Output::plain);
+  progress.on_step({1, 2, 1, 4, 100'000, 1, 0});
+  progress.on_step({2, 2, 1, 2, 100'000, 6, 0});
+  CHECK(out.str() == "step 2/2  smoothed loss 3.9000  100,000 samples/s\n");
+}
+
 TEST_CASE("progress: of virtual time it says so, and the pace is the machine's") {
   std::ostringstream out;
   train::Progress progress(out, train::Output::plain);
@@ -122,7 +131,8 @@ TEST_CASE("progress: of virtual time it says so, and the pace is the machine's")
     progress.on_step({k, 40, 1, 2.25, 100'000, 100.0 * k, 0, {}, 0.25 * k});
   }
   CHECK(out.str() ==
-        "step 20/40  loss 2.2500  100,000 samples/s\nstep 40/40  loss 2.2500  100,000 samples/s\n");
+        "step 20/40  smoothed loss 2.2500  100,000 samples/s\nstep 40/40  smoothed loss 2.2500  "
+        "100,000 samples/s\n");
   out.str("");
   const double none = std::numeric_limits<double>::quiet_NaN();
   progress.on_end({0.0025, 1'234'567, none, true, {}, 2.5});
@@ -134,7 +144,7 @@ TEST_CASE("progress: a terminal gets a bar that is redrawn in place") {
   train::Progress progress(out, train::Output::terminal);
   progress.on_step({20, 40, 1, 2.25, 100'000, 0.5, 0});
   CHECK(out.str() ==
-        "\r\x1b[K[############............] step 20/40  loss 2.2500  100,000 samples/s");
+        "\r\x1b[K[########........] step 20/40  smoothed loss 2.2500  100,000 samples/s");
   out.str("");
   progress.on_step({21, 40, 1, 2.25, 100'000, 0.55, 0});
   CHECK(out.str().empty());

@@ -91,6 +91,14 @@ std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
         {{"pads_with_the_tail",
           "the padding repeats the last sample; it should be the head of this epoch's order"},
          strided(tail, q, padded)});
+    Indices own = strided(order, q, order.size());
+    if (!own.empty() && own.size() < padded / ranks) {
+      own.push_back(own.front());
+      all.push_back({{"pads_with_its_own",
+                      "the padding repeats the head of this rank's share; it should be the head "
+                      "of this epoch's order, dealt out like the rest"},
+                     own});
+    }
   }
   Indices blocks = order;
   const std::size_t dealt = q.tail == Tail::pad ? padded : order.size() / ranks * ranks;

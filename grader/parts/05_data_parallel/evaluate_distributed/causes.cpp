@@ -231,6 +231,15 @@ Cause likely_cause(const Problem& p, const HiddenSamples& samples, std::uint64_t
                                    " samples were left out; the ", p.ranks(),
                                    " ranks may have different numbers of samples")};
   }
+  for (const std::int64_t left_out : all_of(p.samples > 1 ? p.samples : 0)) {
+    Indices others = all_of(p.samples);
+    others.erase(others.begin() + left_out);
+    if (!is(mean(others))) continue;
+    return {"sample_left_out",
+            text("sample ", left_out, " of 0 to ", p.samples - 1,
+                 " was not counted, and all others were: look at where a rank's loop ends, and "
+                 "whether a last batch of one sample is taken")};
+  }
   return cause_of_half(p, scores, seen, right);
 }
 

@@ -282,7 +282,8 @@ const RanksContract<Problem, JoinCase, JoinReport> contract{.case_of = case_of,
                                                             .compare = compare,
                                                             .ask_of = ask_of,
                                                             .unchanged = compare_kept,
-                                                            .smaller = smaller};
+                                                            .smaller = smaller,
+                                                            .explain = explain_found};
 
 // Rank r has r + 2 batches: the last rank trains alone at the end.
 Steps rising(int ranks) {

@@ -133,6 +133,31 @@ void check_waits_for_nobody(CaseRunner& runner, const Played& played, const Unus
            .where = text("rank 0, bucket 0", in_pass(p, pass))}));
 }
 
+// A bucket's place for one parameter, or its grad, was given a grad of the shape of another.
+void explain_other_shape(Failure& found, const UnusedProblem& p) {
+  const std::size_t at = found.message.find(" cannot take ");
+  if (at == std::string::npos) return;
+  std::vector<std::size_t> named;  // parameters with the two shapes
+  for (const std::size_t begin : {found.message.rfind('[', at), found.message.find('[', at)}) {
+    if (begin == std::string::npos) return;
+    const std::string shape =
+        found.message.substr(begin, found.message.find(']', begin) + 1 - begin);
+    const auto has_it = [&](std::int64_t size) {
+      return shape == lockstep::text_of(shape_of_parameter(size)) || shape == text("[", size, "]");
+    };
+    const auto size = std::ranges::find_if(p.sizes, has_it);
+    if (size == p.sizes.end()) return;
+    named.push_back(static_cast<std::size_t>(size - p.sizes.begin()));
+  }
+  if (named[0] == named[1]) return;
+  found = because_instead(
+      {"grad_of_another",
+       text("the grad of parameter ", named[0], " has the shape of parameter ", named[1],
+            ": copies that were kept came back to other parameters, as where one without a grad "
+            "has no place in the list of copies")},
+      std::move(found));
+}
+
 }  // namespace
 
 void check_cost(CaseRunner& runner, const Played& played, const UnusedProblem& p) {
@@ -150,6 +175,7 @@ void check_cost(CaseRunner& runner, const Played& played, const UnusedProblem& p
 }
 
 void explain_found(Failure& found, const UnusedProblem& p) {
+  if (found.verdict == Verdict::crash) return explain_other_shape(found, p);
   if (found.verdict != Verdict::mismatch) return;
   std::map<std::string, int> ranks;  // what it is → the first rank that calls it
   std::string late;

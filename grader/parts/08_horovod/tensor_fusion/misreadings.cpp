@@ -184,8 +184,8 @@ const std::vector<Misreading>& misreadings() {
         "bytes and those passed over are together no more than the threshold"},
        {.past = Past::nobody}},
       {{"looks_too_far",
-        "the search ends when the group's bytes and those passed over are together more than the "
-        "threshold; what was passed over waits meanwhile"},
+        "the search ends when the group's bytes and those passed over, the gradient at hand among "
+        "them, are together more than the threshold: add its bytes before you compare"},
        {.past = Past::others}},
       {{"overtakes",
         "a gradient of the group's dtype that does not fit ends the group; a smaller one behind "

@@ -33,6 +33,7 @@ class Replayed {
     } else {
       left_[worker] = true;
       if (taken.kind == Kind::lost && !rule_.keeps_lost_push) pushed_[worker].reset();
+      if (!rule_.leaving_ends) return;
     }
     close_round();
   }
@@ -200,13 +201,23 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
     return {"other_length", "an answer is all of the parameters"};
   }
   const auto history = versions(c, taken, right_rule(c));
+  UpdateRule only_pushes = right_rule(c);
+  only_pushes.leaving_ends = false;
+  if (c.staleness == 0 && near(seen, versions(c, taken, only_pushes).back())) {
+    return {"leaving_ends_no_round",
+            "a round was still open though every worker had pushed or left: the last one to act "
+            "left, and that ends a round as a push does. Look at it after both"};
+  }
   for (std::size_t k = 0; k + 1 < history.size(); ++k) {
     if (!near(seen, history[k])) continue;
     const std::size_t behind = history.size() - 1 - k;
     return {"old_version",
             text("these are the parameters of ", behind, behind == 1 ? " update" : " updates",
-                 " ago: make an update of each push, before the next request is taken, and answer "
-                 "with the parameters of the moment")};
+                 " ago: make ",
+                 c.staleness > 0 ? "an update of each push"
+                                 : "the update of a round when its last worker has pushed or left",
+                 ", before the next request is taken, and answer with the parameters of the "
+                 "moment")};
   }
   const auto right = std::span<const double>(history.back());
   for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -33,6 +33,7 @@ struct UpdateRule {
   int times = 1;                // each update is made
   bool keeps_lost_push = true;  // in its round
   bool first_rate = false;      // that of the first push, always
+  bool leaving_ends = true;     // a round of which the others have pushed
   bool reversed = false;        // a round's pushes are added from the last worker to the first
 };
 UpdateRule right_rule(const LoopsCase& c);

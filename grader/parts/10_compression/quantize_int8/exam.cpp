@@ -32,6 +32,11 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
   }
 }
 
+const Cause other_codes{"other_codes",
+                        "codes, scales or parts are taken from the wrong place; a chunk counts "
+                        "from the beginning of its "
+                        "part"};
+
 // The large numbers of ranks 0 and 1 cancel before the small ones of the others are added.
 void compare_order(CaseRunner& runner, const Played& played, const Problem& p,
                    const LossySeen& seen, const LossyNotes&) {
@@ -39,9 +44,11 @@ void compare_order(CaseRunner& runner, const Played& played, const Problem& p,
               .values = nearest_multiples(seen.gradients[0], chunks_of(p)),
               .allowed = "float32 rounds scales and products"};
   for (const double value : right.values) right.tolerance.push_back(1e-6 * std::fabs(value));
-  right.otherwise = {"other_order",
-                     "the versions of a part are added in another order than that of ranks: "
-                     "float32 rounds each sum, so the order decides the bits"};
+  right.mistakes = other_orders(seen.gradients[0], chunks_of(p));
+  for (auto& mistake : mistakes_of_codes(seen.gradients[0], chunks_of(p))) {
+    right.mistakes.push_back(std::move(mistake));
+  }
+  right.otherwise = other_codes;
   check_result(runner, played, seen, 0, right);
 }
 
@@ -59,9 +66,7 @@ void compare_codes(CaseRunner& runner, const Played& played, const Problem& p,
     for (auto& mistake : mistakes_of_sum(seen, call, right.values)) {
       right.mistakes.push_back(std::move(mistake));
     }
-    right.otherwise = {"other_codes",
-                       "codes, scales or parts are taken from the wrong place; a chunk counts from "
-                       "the beginning of its part"};
+    right.otherwise = other_codes;
     check_result(runner, played, seen, call, right);
   }
 }

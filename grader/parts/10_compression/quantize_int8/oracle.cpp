@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
@@ -12,13 +13,16 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-// The largest magnitude in [begin, end); NaN where one is not finite.
-double largest_in(const Numbers& values, std::int64_t begin, std::int64_t end) {
+enum class Largest : std::uint8_t { magnitude, value };
+
+// The largest magnitude in [begin, end), or the largest value above 0; NaN where one is not finite.
+double largest_in(const Numbers& values, std::int64_t begin, std::int64_t end,
+                  Largest of = Largest::magnitude) {
   double largest = 0;
   for (std::int64_t i = begin; i < end; ++i) {
-    const double size = std::fabs(values[static_cast<std::size_t>(i)]);
-    if (!std::isfinite(size)) return not_a_number;
-    largest = std::max(largest, size);
+    const double value = values[static_cast<std::size_t>(i)];
+    if (!std::isfinite(value)) return not_a_number;
+    largest = std::max(largest, of == Largest::magnitude ? std::fabs(value) : value);
   }
   return largest;
 }
@@ -39,6 +43,7 @@ struct Quantizer {
   double top = 127;  // the code of the largest magnitude
   Overflow overflow = Overflow::clamps;
   double least = 0x1p-126;  // no scale is smaller; 0: a float32 may be subnormal
+  Largest largest = Largest::magnitude;
 };
 
 double wrapped(double code) {
@@ -56,7 +61,8 @@ Coded coded(const Numbers& values, const Chunks& chunks, const Quantizer& quanti
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto [begin, end] = shared.around(static_cast<std::int64_t>(k));
     if (quantizer.scope == Scope::tensor) begin = 0, end = std::ssize(values);
-    double scale = std::max(largest_in(values, begin, end) / quantizer.top, quantizer.least);
+    const double largest = largest_in(values, begin, end, quantizer.largest);
+    double scale = std::max(largest / quantizer.top, quantizer.least);
     if (scale < 0x1p-126) scale = static_cast<float>(scale);
     const double quotient = scale == 0 ? 0 : values[k] / scale;
     const double code =
@@ -138,6 +144,10 @@ std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& grad
         "one scale for the whole tensor: an outlier anywhere makes every step coarse; each chunk "
         "has its own"},
        travelled(gradients, chunks, {.scope = Scope::tensor})},
+      {{"largest_value",
+        "the scale is the largest value of a chunk divided by 127; it takes the largest magnitude, "
+        "or what is further below 0 is clamped"},
+       travelled(gradients, chunks, {.largest = Largest::value})},
       {{"scale_of_128",
         "the scale is the largest magnitude divided by 128, so that this element's code does not "
         "fit and is cut to 127; divide by 127"},
@@ -175,6 +185,28 @@ std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& grad
                      of_one_scale(all, chunks, rank, Overflow::wraps)});
   }
   return usual;
+}
+
+std::vector<Mistake<Numbers>> other_orders(const std::vector<Numbers>& gradients,
+                                           const Chunks& chunks) {
+  std::vector<Numbers> arrived;
+  for (const Numbers& mine : gradients) arrived.push_back(decoded(coded(mine, chunks, {})));
+  std::vector<std::size_t> order(arrived.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<Mistake<Numbers>> all;
+  while (std::ranges::next_permutation(order).found) {
+    Numbers sum(gradients.front().size());
+    for (const std::size_t rank : order) {
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        sum[i] = static_cast<float>(sum[i] + arrived[rank][i]);
+      }
+    }
+    all.push_back({{"other_order",
+                    "the versions of a part are added in another order than that of ranks: "
+                    "float32 rounds each sum, so the order decides the bits"},
+                   decoded(coded(sum, chunks, {}))});
+  }
+  return all;
 }
 
 std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t call,

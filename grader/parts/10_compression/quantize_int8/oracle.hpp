@@ -32,6 +32,9 @@ Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& c
 // The usual mistakes with codes and scales.
 std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& gradients,
                                                 const Chunks& chunks);
+// The decoded gradients added as float32 in every other order of ranks.
+std::vector<Mistake<Numbers>> other_orders(const std::vector<Numbers>& gradients,
+                                           const Chunks& chunks);
 // Those of every sum: averaged, not reduced, of the call before.
 std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t call,
                                               const Numbers& sum);

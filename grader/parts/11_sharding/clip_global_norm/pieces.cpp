@@ -197,6 +197,16 @@ Cause cause_of_norm(const Problem& p, const Call& call, int rank, double seen) {
                                   : "the squares were summed over the second group only"},
          std::sqrt(of_group)});
   }
+  double roots = 0;  // of the second group, each of squares over a first group
+  for (const int peer : p.columns > 0 ? p.peers(rank, 1) : std::vector<int>()) {
+    double of_first = 0;
+    for (const int other : p.peers(peer, 0)) of_first += squares[static_cast<std::size_t>(other)];
+    roots += std::sqrt(of_first);
+  }
+  mistakes.push_back({{"root_of_each_group",
+                       "the root was taken after each group, and roots were added over the second "
+                       "one; sum squares over all groups, and take the root once"},
+                      std::sqrt(roots)});
   for (const auto& [cause, gives] : mistakes) {
     if (is_close(seen, gives, 1e-9) && !is_close(gives, call.norm, 1e-9)) return cause;
   }

@@ -87,6 +87,7 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& of_ranks, co
       mean[e] += of_ranks[rank][e];
     }
     if (variant != Variant::own_gradient && variant != Variant::summed) mean[e] /= p.ranks();
+    if (variant == Variant::divided_twice) mean[e] /= p.ranks();
   }
   return mean;
 }

@@ -51,6 +51,7 @@ enum class Variant : std::uint8_t {
   right,
   own_gradient,  // not averaged
   summed,        // not divided by N
+  divided_twice,
   not_unscaled,  // the scale is still in it
   unscaled_twice,
   clipped_scaled,  // by the norm of the scaled gradient

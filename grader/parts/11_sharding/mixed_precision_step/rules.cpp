@@ -116,6 +116,10 @@ Cause cause_of_masters(const At& at, const MixedStep& step) {
   if (at.p.ranks() > 1 && is(Variant::summed)) {
     return {"summed", "the gradients were summed over the ranks, not averaged"};
   }
+  if (at.p.ranks() > 1 && is(Variant::divided_twice) && state_is(Variant::divided_twice)) {
+    return {"divided_twice", text("the mean gradient was divided by the ", at.p.ranks(),
+                                  " ranks again; ReduceOp::average has done so")};
+  }
   if (at.p.ranks() > 1 && is(Variant::own_gradient)) {
     return {"own_gradient", "this rank's own gradient was used, not the mean"};
   }

@@ -132,14 +132,17 @@ class OneDevice {
       std::int64_t updates =
           updates_ + (counts_pieces() ? (steps_ * std::ssize(pieces)) - steps_ : 0);
       if (variant_ == Variant::counts_late) --updates;
+      bool decays = true;
       for (const zero::ShardPiece& piece : pieces) {
         if (variant_ == Variant::skips_missing && !has_gradient(p_, piece.parameter, rank))
           continue;
         const std::int64_t at = start_of(piece.parameter) + piece.begin;
         const std::int64_t count = piece.end - piece.begin;
+        AdamRule rule = rule_by(p_, variant_, piece.parameter);
+        decays = decays && rule.weight_decay != 0;
+        if (variant_ == Variant::shares_rule && !decays) rule.weight_decay = 0;
         ops::adam_update_(value_.narrow(at, count), grad.narrow(at, count),
-                          first_.narrow(at, count), second_.narrow(at, count),
-                          rule_by(p_, variant_, piece.parameter), updates);
+                          first_.narrow(at, count), second_.narrow(at, count), rule, updates);
         if (counts_pieces()) ++updates;
       }
     }
@@ -223,6 +226,10 @@ std::vector<Told> all_mistakes(const Problem& p) {
         "an owner that has no gradient of its own left the element as it was; the other ranks' "
         "gradients count, and where no rank has one, the mean is 0, and the moments still shrink"}},
       {Variant::decays_nothing, {"no_decay", "weight decay is missing"}},
+      {Variant::shares_rule,
+       {"rule_shared",
+        "behind the first piece of a range that is not decayed, no piece is: the rule was changed "
+        "for all that follow. Each piece takes its own copy of the rule"}},
       {Variant::decays_above,
        {"decays_too_few",
         "parameters with exactly decay_dims_min dimensions were not decayed; only those with fewer "

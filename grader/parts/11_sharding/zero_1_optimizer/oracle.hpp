@@ -55,6 +55,7 @@ enum class Variant : std::uint8_t {
   skips_missing,  // an owner without a gradient of its own updates nothing
   decays_all,     // biases, too
   decays_nothing,
+  shares_rule,   // a piece that is not decayed takes decay from those behind it
   decays_above,  // parameters with more dimensions than decay_dims_min
   other_decay,   // decoupled for coupled, or the other way round
   not_gathered,  // on `rank`, elements of others stay as they were

@@ -5,88 +5,12 @@
 
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/parts/11_sharding/zero_2_gradients/mistakes.hpp"
 
 namespace lockstep::grader::zero_2_gradients {
 namespace {
 
-using Numbers = std::vector<double>;
 using Kind = DrivenEvent::Kind;
-
-// The numbers of a bucket's parameters, one after the other.
-Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) {
-  Numbers all;
-  for (const std::size_t i : p.plan.buckets[bucket]) {
-    const Numbers one = numbers_of(i);
-    all.insert(all.end(), one.begin(), one.end());
-  }
-  return all;
-}
-
-// A pass in which no bucket travelled, though one did in a pass before.
-std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started) {
-  if (pass == 0 || started > 0) return std::nullopt;
-  return Cause{"not_reset",
-               "no bucket started in this pass; finalize has to set `missing` of each bucket to "
-               "the number of its parameters again, and next_ to 0"};
-}
-
-std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
-                                          const std::vector<std::vector<DrivenGradient>>& right,
-                                          std::size_t pass, std::size_t started) {
-  const auto scaled = [&](double factor) {
-    return of_bucket(p, bucket, [&](std::size_t i) {
-      Numbers values = right[pass][i].values;
-      for (double& value : values) value *= factor;
-      return values;
-    });
-  };
-  const auto own = [&](double factor) {
-    return of_bucket(p, bucket, [&](std::size_t i) {
-      const DrivenGradient& one = right[pass][i];
-      Numbers values = one.made[static_cast<std::size_t>(rank)];
-      for (std::size_t e = 0; e < values.size(); ++e) {
-        values[e] = factor * (values[e] + one.before[static_cast<std::size_t>(rank)][e]);
-      }
-      return values;
-    });
-  };
-  // The mean of this pass alone.
-  const Numbers made = of_bucket(p, bucket, [&](std::size_t i) {
-    const DrivenGradient& one = right[pass][i];
-    Numbers values(one.values.size());
-    for (const Numbers& of_rank : one.made) {
-      for (std::size_t e = 0; e < values.size(); ++e) values[e] += of_rank[e] / p.ranks();
-    }
-    return values;
-  });
-  const double n = p.ranks();
-  std::vector<Mistake<Numbers>> all{
-      {{"summed_not_averaged", "the gradients of the ranks were summed, and not multiplied by 1/N"},
-       scaled(n)},
-      {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
-      {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read before the "
-        "reduction was over"},
-       own(1)},
-      {{"not_reduced",
-        "it is this rank's own gradient: the others' were not added, or it was read before the "
-        "reduction was over"},
-       own(1 / n)},
-      {{"not_added",
-        "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
-        "the pass travels along"},
-       made}};
-  if (pass > 0) {
-    const Cause stale{"stale", "it is what was right after the pass before"};
-    all.push_back({cause_of_rest(pass, started).value_or(stale),
-                   of_bucket(p, bucket, [&](std::size_t i) { return right[pass - 1][i].values; })});
-    const Numbers before = all.back().gives;
-    Numbers both = scaled(1);
-    for (std::size_t e = 0; e < both.size(); ++e) both[e] += before[e];
-    all.push_back({{"added_to_old", "the sum from before zero_grad is in it"}, both});
-  }
-  return all;
-}
 
 // In float32 and wider sums, halves add up without a rounding worth speaking of. One rank has no
 // other rounding: its share is 1.

@@ -11,7 +11,7 @@ std::size_t index(AttentionWeight of) { return static_cast<std::size_t>(of); }
 struct Ways {
   bool sums_terms = true, sums_to_x = true;
   double bias_times = 1;
-  double back_times = 1;   // of the gradient, behind the projection
+  double back_times = 1;   // of the output's gradient
   double to_x_times = 1;   // of x's gradient
   std::int64_t heads = 0;  // that are sought in the rank's columns; 0: its own
 };
@@ -38,7 +38,7 @@ class Ranks {
       }
       add_to_rows(y, layer_.values[index(AttentionWeight::proj_bias)], ways.bias_times);
       add_numbers(all.parameter_gradients[index(AttentionWeight::proj_bias)],
-                  added_rows(p_.width(), dy));
+                  added_rows(p_.width(), scaled_numbers(dy, ways.back_times)));
       all.outputs.push_back(y);
       all.input_gradients.push_back(scaled_numbers(dx, ways.to_x_times));
     }
@@ -99,6 +99,10 @@ std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& la
   add("summed_again",
       "the gradient of the output is summed over the ranks, but every rank has all of it already",
       {.back_times = n});
+  add("entered_twice",
+      "the gradient of x is summed over the ranks twice: column_parallel_linear passes x through f "
+      "already, so what enters it is x itself",
+      {.to_x_times = n});
   add("averaged", "the gradient of x is averaged; the ranks' gradients are shares, and summed",
       {.to_x_times = 1 / n});
   const std::int64_t columns = p.width() / p.ranks(), own = p.heads / p.ranks();

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "grader/judge/compare.hpp"
@@ -33,29 +34,47 @@ Boundaries filled(const Question& q, double limit) {
 // as good for them may have come about in another way.
 bool is_best_for(const Question& other, const Boundaries& seen) { return best_cut(other) == seen; }
 
-// The costs as some misunderstandings have them.
-struct Misreading {
-  Cause cause;
-  std::function<void(std::vector<double>&)> changes;
-};
-const std::vector<Misreading>& misreadings() {
-  static const std::vector<Misreading> all{
-      {{"whole_costs", "the costs were cut to whole numbers; keep them in double"},
-       [](std::vector<double>& cost) {
-         for (double& one : cost) one = std::floor(one);
-       }},
-      {{"rounded",
-        "this is the best cut of costs with seven digits: they went through a float, or were "
-        "compared with a tolerance"},
-       [](std::vector<double>& cost) {
-         for (double& one : cost) one = static_cast<float>(one);
-       }},
-      {{"one_left_out", "this is the best cut if the last layer cost nothing"},
-       [](std::vector<double>& cost) { cost.back() = 0; }},
-      {{"one_left_out", "this is the best cut if the first layer cost nothing"},
-       [](std::vector<double>& cost) { cost.front() = 0; }},
-  };
-  return all;
+// The same layers, each with another cost.
+template <typename Cost>
+Question with_costs(Question q, Cost cost) {
+  std::ranges::transform(q.cost, q.cost.begin(), cost);
+  return q;
+}
+Question with_free_layer(Question q, std::size_t layer) {
+  q.cost[layer] = 0;
+  return q;
+}
+
+// After how many halvings a search between the largest layer and the sum of all has another cut
+// than this one; nothing where it soon has another.
+std::optional<int> halvings_past(const Question& q, const Boundaries& seen) {
+  double low = *std::ranges::max_element(q.cost);
+  double high = std::accumulate(q.cost.begin(), q.cost.end(), 0.0);
+  int past = 0;
+  for (int halving = 1; halving <= 100; ++halving) {
+    const double limit = low + (high - low) / 2;
+    (maximum_of(q, filled(q, limit)) <= limit ? high : low) = limit;
+    if (filled(q, high) == seen) past = halving + 1;
+  }
+  return past > 20 ? std::optional(past) : std::nullopt;
+}
+
+// A cut that is the best one in its first digits.
+std::optional<Cause> cause_by_digits(const Question& q, const Boundaries& seen) {
+  const double least = maximum_of(q, best_cut(q));
+  const double off = (maximum_of(q, seen) - least) / least;
+  if (!(off < 1e-5)) return std::nullopt;
+  const Question floats = with_costs(q, [](double one) { return static_cast<float>(one); });
+  const auto past = halvings_past(q, seen);
+  const int digit = 1 + static_cast<int>(std::floor(-std::log10(off)));
+  return Cause{
+      "rounded",
+      text("only digit ", digit, " tells this cut from a best one. ",
+           past ? text("A search by halving that begins at the largest layer and the sum needs ",
+                       *past, " halvings to find a better one: did yours end earlier? Or costs")
+                : std::string("Costs"),
+           " were compared with a tolerance",
+           is_best_for(floats, seen) ? ", or went through a float" : "")};
 }
 
 // Each boundary where the sum of the layers before it is nearest to its share of all.
@@ -155,10 +174,14 @@ Cause likely_cause(const Question& q, const Boundaries& seen) {
             "each boundary is where the layers before it cost nearest to their share; the largest "
             "stage of that cut need not be as small as possible"};
   }
-  for (const auto& [cause, changes] : misreadings()) {
-    Question other = q;
-    changes(other.cost);
-    if (is_best_for(other, seen)) return cause;
+  if (is_best_for(with_costs(q, [](double one) { return std::floor(one); }), seen)) {
+    return {"whole_costs", "the costs were cut to whole numbers; keep them in double"};
+  }
+  if (const auto rounded = cause_by_digits(q, seen)) return *rounded;
+  for (const auto& [layer, name] :
+       {std::pair{q.cost.size() - 1, "last"}, {std::size_t{0}, "first"}}) {
+    if (!is_best_for(with_free_layer(q, layer), seen)) continue;
+    return {"one_left_out", text("this is the best cut if the ", name, " layer cost nothing")};
   }
   return {"other_cut", better(q, seen)};
 }

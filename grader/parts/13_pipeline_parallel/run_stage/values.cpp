@@ -117,6 +117,12 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
             "it is exactly 1/m of the right one: the weights are divided already, so do not divide "
             "by the number of micro-batches once more"};
   }
+  for (std::size_t k = 0; k < m; ++k) {
+    if (!is(std::vector(m, expected.weights[k]))) continue;
+    return {"weight_of_another",
+            text("every micro-batch counts with the weight of micro-batch ", k,
+                 "; the backward pass of the last part begins with its own micro-batch's")};
+  }
   if (m > 1 && (is(last) || is(first))) {
     return {"one_micro_batch", "the gradient of a single micro-batch is there, not their sum"};
   }

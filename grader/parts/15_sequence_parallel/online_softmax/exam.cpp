@@ -80,6 +80,19 @@ Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std
   if (!other_number(q, seen, right, 1e7)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
+  if (at == right.output.size()) {
+    return {"other_log_sum",
+            "the output is right, and so are its weights; the log-sum is log(e^a + e^b) of the two "
+            "log-sums, that is the larger one plus log(1 + e^-|a - b|)"};
+  }
+  const auto unchanged = [&](std::size_t d) { return is[d] == q.partials.front().output[d]; };
+  std::size_t end = at;
+  while (end < right.output.size() && unchanged(end)) ++end;
+  if (at > 0 && end == right.output.size()) {
+    return {"elements_left", text("the first ", counted(at, "element"), at == 1 ? " is" : " are",
+                                  " right, and those behind are into's old ones: the loop goes "
+                                  "over all elements of the output")};
+  }
   return {"other_weights",
           "the weight of each output is e^(its log-sum - the merged log-sum); the two weights add "
           "up to 1"};

@@ -122,6 +122,22 @@ inline const std::vector<KnownMerging>& wrong_ways() {
        [](Element a, Element b) {
          return Element{std::log(Weights(a, b).sum()), merged(a, b).output};
        }},
+      {{"log_sum_overwritten",
+        "into's log-sum is the merged one already when its weight is made from it; write it after "
+        "the output"},
+       [](Element a, Element b) {
+         const Element both = merged(a, b);
+         const Weights w({both.log_sum}, b);
+         return Element{both.log_sum, (w.of_a * a.output + w.of_b * b.output) / w.sum()};
+       }},
+      {{"sign_of_difference",
+        "the output is right, and the log-sum is the larger one plus log(1 + e^|difference|); the "
+        "exponent is -|difference|"},
+       [](Element a, Element b) {
+         const double apart = std::fabs(a.log_sum - b.log_sum);
+         return Element{std::max(a.log_sum, b.log_sum) + std::log1p(std::exp(apart)),
+                        merged(a, b).output};
+       }},
       {{"last_block", "this is the last block alone"}, [](Element, Element b) { return b; }},
       {{"first_block", "the block is not in it"}, [](Element a, Element) { return a; }},
   };
