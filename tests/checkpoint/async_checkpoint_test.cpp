@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/tensor/far_device.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -45,6 +46,23 @@ TEST_CASE("async checkpoint: what is written is the state of the call, whatever 
     CHECK(optimizer == "sgd");
     CHECK(writer != std::this_thread::get_id());
   }
+}
+
+TEST_CASE("async checkpoint: of state on another device, the snapshot lies on the host") {
+  test::FarDevice far;
+  const auto strands = make_thread_strands();
+  const auto saver = checkpoint::make_async_checkpoint(*strands);
+  const Tensor state = full({4}, 3, DType::float64, far);
+  bool on_host = false;
+  double seen = 0;
+  saver->start(contents_with(state), [&](const Contents& snapshot) {
+    on_host = snapshot.pieces.at(0).value.device().on_host();
+    seen = snapshot.pieces.at(0).value.item(2);
+  });
+  state.fill_(-1);
+  saver->wait();
+  CHECK(on_host);
+  CHECK(seen == 3);
 }
 
 TEST_CASE("async checkpoint: one snapshot exists at a time, and none of its bytes stay behind") {
