@@ -177,6 +177,11 @@ TEST_CASE("served storage: with the power goes what is not synced, however the l
   CHECK(left(3, PowerCut::loses_bytes) == "newer");
   CHECK(left(3, PowerCut::loses_names_and_bytes) == "older");
   CHECK(left(LifeEnd::never, PowerCut::loses_names_and_bytes) == "newer");
+  Served served;
+  served.service.begin({.power = PowerCut::loses_names_and_bytes});
+  served.write("a", "returned, and not synced");
+  served.service.begin({});
+  CHECK(served.storage.list("").empty());
 }
 
 TEST_CASE("served storage: who watches may change the files behind a call") {
