@@ -43,8 +43,8 @@ void fields(Archive& archive, RunTensor& held) {
   archive(held.kind, held.name, held.shape, held.bytes);
 }
 
-// The acts of a rank in one life, in their order. save_and_step: a step changes the state as soon as
-// the save has returned.
+// The acts of a rank in one life, in their order. save_and_step: a step changes the state as soon
+// as the save has returned.
 enum class LifeAct : std::uint8_t { step, save, save_and_step, load, wait };
 
 struct LifeCase {
