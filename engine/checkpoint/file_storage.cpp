@@ -63,9 +63,13 @@ std::vector<Stored> FileStorage::list(const std::string& folder) const {
     for (const auto& entry : fs::directory_iterator(path_of(folder))) {
       const bool is_file = entry.is_regular_file();
       if (!is_file && !entry.is_directory()) continue;
+      std::error_code failed;
+      const std::uintmax_t bytes = is_file ? entry.file_size(failed) : 0;
+      // Another rank may have removed it meanwhile, as it does with what it tries the disk with.
+      if (failed == std::errc::no_such_file_or_directory) continue;
+      if (failed) throw fs::filesystem_error("size", entry.path(), failed);
       names.push_back({entry.path().filename().string(),
-                       is_file ? StoredKind::file : StoredKind::folder,
-                       is_file ? entry.file_size() : 0});
+                       is_file ? StoredKind::file : StoredKind::folder, bytes});
     }
     std::ranges::sort(names, {}, &Stored::name);
     return names;

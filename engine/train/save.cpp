@@ -133,9 +133,17 @@ void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
   comm::ProcessGroup& group = strategy.trainers();
   const int reporter = strategy.position().reporter;
   if (reporter < 0) return;  // it trains apart from these
-  const auto save_together =
-      form == SaveForm::dense ? checkpoint::save_from_one : checkpoint::save_sharded;
-  save_together(group, reporter, storage, contents, state, options);
+  const bool sharded = form == SaveForm::sharded;
+  if (sharded) return save_sharded(group, reporter, storage, contents, state, options);
+  try {
+    checkpoint::save_from_one(group, reporter, storage, contents, state, options);
+  } catch (const checkpoint::CheckpointError& error) {
+    // All fail together, and only the writer knows why; whichever ends first tells it.
+    const auto told = checkpoint::gather_texts(group, error.what());
+    if (group.rank() == reporter) throw;
+    throw checkpoint::CheckpointError(text(group.names().name(reporter), " could not save: ",
+                                           told[static_cast<std::size_t>(reporter)]));
+  }
 }
 
 Saver::Saver(Strategy& strategy, Options options, checkpoint::Storage& storage)

@@ -41,7 +41,7 @@ std::vector<std::vector<Share>> plan_shares(const std::vector<Held>& held, int r
 //   Comm       dense: as gather_whole, and as save_from_one. sharded: two all-gathers of lists of
 //              pieces, and as save_sharded; no element travels. Replicas must be equal, which takes
 //              as much as compare
-//   Throws     CheckpointError, on every rank, with the rank whose storage refused; older
+//   Throws     CheckpointError, on every rank, with the rank whose storage refused, and why; older
 //              checkpoints are then as they were. Error, sharded, when replicas differ
 void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
           checkpoint::Storage& storage, const checkpoint::TrainState& state,
