@@ -25,9 +25,7 @@ struct SaveCalls {
 };
 SaveCalls calls_of_save(CaseRunner& runner, const PaperRun& run, const LivesProblem& p) {
   SeenLives seen(1);
-  CaseSetup setup = setup_of(run, p, 0, seen);
-  setup.players = Players::fresh;
-  runner.rehearse(setup);
+  runner.rehearse(setup_of(run, p, 0, seen));
   const auto& log = seen.storage.log();
   const auto commit = std::ranges::find_if(log, commits);
   const auto first = std::ranges::find(commit, log.end(), StorageCall::Kind::make,
@@ -35,14 +33,14 @@ SaveCalls calls_of_save(CaseRunner& runner, const PaperRun& run, const LivesProb
   return {first - log.begin(), std::ssize(log) - 1};
 }
 
-// What a rank told of how its save of this step ended.
+// The report of a rank on how its save of this step ended.
 const SaveReport& ending_of(const SeenLives& seen, std::size_t life, std::int64_t step, int rank) {
   const auto& told = seen.told(life, step, rank);
   if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
   return told[1].report;
 }
 
-// Of checkpoints without an index nothing is left.
+// Fails when a folder without an index is left.
 void check_no_remains(CaseRunner& runner, const Played& played, checkpoint::MemoryStorage& files) {
   for (const checkpoint::Stored& one : files.list("")) {
     const auto names = files.list(one.name);
@@ -61,21 +59,20 @@ bool commits(const StorageEvent& event) {
 }
 
 void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& p,
-                  const SeenLives& seen, std::int64_t step) {
-  const std::size_t last = p.lives.size() - 1;
+                  const SeenLives& seen, std::size_t life, std::int64_t step) {
   double committed_s = sim::Service::forever;
-  for (const StorageEvent& event : seen.storage.log_of(static_cast<int>(last))) {
+  for (const StorageEvent& event : seen.storage.log_of(static_cast<int>(life))) {
     if (commits(event)) committed_s = event.until_s;
   }
-  for (int rank = 0; rank < p.ranks_of(last); ++rank) {
-    const SaveReport& report = ending_of(seen, last, step, rank);
+  for (int rank = 0; rank < p.ranks_of(life); ++rank) {
+    const SaveReport& report = ending_of(seen, life, step, rank);
     if (report.kind != SaveReport::Kind::saved) {
       runner.fail(played, {.cause = "save_threw",
                            .message = text("rank ", rank, "'s save threw, though the storage ",
                                            "refused nothing: ", report.what),
                            .where = text("rank ", rank)});
     }
-    const double at_s = seen.told(last, step, rank)[1].at_s;
+    const double at_s = seen.told(life, step, rank)[1].at_s;
     if (at_s >= committed_s) continue;
     runner.fail(played, because({"not_waited",
                                  "all ranks, the writer too, meet in a collective behind the "
@@ -86,17 +83,17 @@ void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& 
   }
 }
 
-void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p, int most,
-             std::optional<checkpoint::PowerCut> power) {
+void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
+             const std::vector<PowerAtEnd>& ends) {
   p.lives = {"ttstts", "l"};
   std::optional<SaveCalls> save;
-  for (int number = 0; number < most; ++number) {
+  for (std::size_t number = 0; number < ends.size(); ++number) {
     if (!save && runner.plays_next()) save = calls_of_save(runner, run, p);
     const SaveCalls calls = save.value_or(SaveCalls{});
     const auto count = std::max<std::int64_t>(calls.last - calls.first + 1, 1);
-    const auto chosen = requests_to_die_at(count, most);
-    const std::int64_t at =
-        calls.first + chosen[static_cast<std::size_t>(number) % chosen.size()] - 1;
+    const auto chosen = requests_to_die_at(count, static_cast<int>(ends.size()));
+    const std::int64_t at = calls.first + chosen[number % chosen.size()] - 1;
+    const PowerAtEnd power = ends[number];
     SeenLives seen(2);
     const auto played = play(runner, run, p, seen, {{.after_calls = at, .power = power}, {}});
     if (!played) continue;

@@ -9,15 +9,16 @@ namespace lockstep::grader {
 // True of the call from which on a checkpoint counts.
 bool commits(const StorageEvent& event);
 
-// The save of this step, in the last life of the case: it returned on every rank, and on none
-// before the index was renamed.
+// The save of this step in a life: it returned on every rank, and on none before the index was
+// renamed.
 void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& p,
-                  const SeenLives& seen, std::int64_t step);
+                  const SeenLives& seen, std::size_t life, std::int64_t step);
 
-// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save, of which `most`
-// are chosen. Life 2 loads.
-void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p, int most,
-             std::optional<checkpoint::PowerCut> power);
+// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save, as many as
+// `ends` has: by a kill, or by a power failure of this kind. Life 2 loads.
+using PowerAtEnd = std::optional<checkpoint::PowerCut>;
+void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
+             const std::vector<PowerAtEnd>& ends);
 
 // Life 1 saves after 2 steps; in life 2 the disk is full when it saves after 4; life 3 loads.
 //   named  stands in every rank's error

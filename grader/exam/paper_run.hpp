@@ -49,12 +49,12 @@ struct PaperTensor {
 };
 
 // The boxes that a rank of so many holds of a tensor.
-using Cut = std::function<Boxes(const Shape& shape, int rank, int ranks)>;
+using BoxCut = std::function<Boxes(const Shape& shape, int rank, int ranks)>;
 inline Boxes everything(const Shape& shape, int, int) { return whole_of(shape); }
 
 // A rank, as far as it holds the run.
 struct Holder {
-  Cut cut = everything;
+  BoxCut cut = everything;
   int rank = 0, ranks = 1;
   Boxes of(const Shape& shape) const { return cut(shape, rank, ranks); }
 };

@@ -21,13 +21,14 @@ using SaveReports = ReportedService<SaveReport>;
 struct LivesProblem {
   std::vector<std::string> lives{"ttttts", "lttttt"};  // t: a step, s: a save, l: a load
   int ranks = 2;
-  Cut cut = everything;
-  // Of the last life, where other ranks load what these have saved, or other boxes.
+  BoxCut cut = everything;
+  // The last life's own, where other ranks load what these have saved, or other boxes.
   std::optional<int> last_ranks{};
-  Cut last_cut{};
+  BoxCut last_cut{};
   int writer = 0;
   int keep_last = 0;
   double stagger_s = 0;  // rank r begins r times as late
+  Players players = Players::kept;
   // The input of the part's adapter.
   std::function<Bytes(const LifeCase&)> input_of{};
 
@@ -106,6 +107,7 @@ inline std::optional<Played> play(CaseRunner& runner, const PaperRun& run, const
   common.description = p.description();
   common.schedule_seed = runner.draw();
   common.limits.requests_max = 20'000;
+  common.players = p.players;
   common.situations = std::move(situations);
   ends.resize(p.lives.size());
   std::vector<Life> lives;

@@ -32,8 +32,8 @@ void fields(Archive& archive, TrainState& state) {
 
 namespace lockstep::grader {
 
-// What a rank holds of one tensor of the run, of float64. A life that has to load it is given no
-// bytes.
+// The part that a rank holds of one tensor of the run, of float64. A life that has to load it is
+// given no bytes.
 struct RunTensor {
   checkpoint::PieceKind kind = checkpoint::PieceKind::parameter;
   std::string name{};

@@ -109,7 +109,7 @@ void one_writer(CaseRunner& runner) {
     const auto played = play(runner, run, p, seen, {}, asked);
     if (!played) continue;
     check_writer(runner, *played, p, seen);
-    check_waited(runner, *played, p, seen, run.state(1).step);
+    check_waited(runner, *played, p, seen, 0, run.state(1).step);
     compare(runner, *played, run, p, {1}, "behind its save");
     check_traffic(runner, *played, p);
   }
@@ -118,7 +118,8 @@ void one_writer(CaseRunner& runner) {
 void goes_on(CaseRunner& runner) {
   const std::string when = "after 5 steps, a save, and 5 more in new processes";
   const auto five_and_five = [&](const PaperRun& run, int ranks, int writer) {
-    const LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    p.players = Players::fresh;
     SeenLives seen(2);
     const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
     if (played) compare(runner, *played, run, p, {10}, when);
@@ -207,9 +208,10 @@ Exam exam() {
       {"a step that is saved again is the later save, and `options` count", saves_again},
       {"a save that is cut off at any call leaves the last checkpoint or the one before",
        [](CaseRunner& runner) {
-         cut_off(runner, run_of(runner), problem({}, 2, 1), 6, std::nullopt);
-         cut_off(runner, run_of(runner), problem({}, 1, 0), 3, PowerCut::loses_bytes);
-         cut_off(runner, run_of(runner), problem({}, 1, 0), 3, PowerCut::loses_names_and_bytes);
+         constexpr PowerCut bytes = PowerCut::loses_bytes, all = PowerCut::loses_names_and_bytes;
+         cut_off(runner, run_of(runner), problem({}, 2, 1), std::vector<PowerAtEnd>(6));
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {bytes, bytes, bytes});
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {all, all, all});
        }},
       {"when the disk is full, every rank throws, and the older checkpoint is as it was",
        [](CaseRunner& runner) {

@@ -64,7 +64,7 @@ LivesProblem problem(std::vector<std::string> lives, int ranks, int committer) {
   p.input_of = input_of;
   return p;
 }
-LivesProblem loaded_on(LivesProblem p, int ranks, Cut cut = flat) {
+LivesProblem loaded_on(LivesProblem p, int ranks, BoxCut cut = flat) {
   p.last_ranks = ranks;
   p.last_cut = std::move(cut);
   return p;
@@ -90,12 +90,12 @@ std::uint64_t own_bytes(const PaperRun& run, const Holder& who) {
   return bytes;
 }
 
-// In the one life of the case, the committer renamed the index when every file was on the disk.
+// In life 1 of the case, the committer renamed the index when every file was on the disk.
 void check_order(CaseRunner& runner, const Played& played, const LivesProblem& p,
                  const SeenLives& seen) {
   std::set<std::string> unsynced;
   bool committed = false;
-  for (const StorageEvent& event : seen.storage.log()) {
+  for (const StorageEvent& event : seen.storage.log_of(0)) {
     const bool of_share =
         is_of_tensors(event) && (event.kind == Kind::write || event.kind == Kind::sync);
     if (event.who.rank != p.writer && changes(event.kind) && !of_share) {
@@ -136,41 +136,47 @@ void check_shares(CaseRunner& runner, const Played& played, const PaperRun& run,
   }
 }
 
-void each_its_share(CaseRunner& runner) {
-  for (const int ranks : rank_counts) {
-    const PaperRun run = run_of(runner, 100);
-    LivesProblem p = problem({"ts"}, ranks, ranks == 5 ? 0 : ranks / 2);
-    if (ranks == 4) p.cut = columns;
-    SeenLives seen(1, {.call_s = 0.125});
-    std::vector<Situation> asked;
-    if (ranks == 13) asked.push_back(Situation::rank_counts);
-    const auto played = play(runner, run, p, seen, {}, asked);
-    if (!played) continue;
-    check_order(runner, *played, p, seen);
-    check_waited(runner, *played, p, seen, run.state(1).step);
-    check_shares(runner, *played, run, p, seen);
-    compare(runner, *played, run, p, {1}, "behind its save");
+// Ranks that save, and others, or none, that load and go on.
+struct Worlds {
+  int from = 1, to = 0;
+  BoxCut cut = flat, last_cut = flat;
+};
+
+void saved_and_loaded(CaseRunner& runner, const Worlds& worlds) {
+  const bool loads = worlds.to > 0;
+  const PaperRun run = run_of(runner, worlds.to == 8 ? 5 : 100);
+  LivesProblem p = problem({"ts"}, worlds.from, worlds.from == 5 ? 0 : worlds.from / 2);
+  p.cut = worlds.cut;
+  if (loads) {
+    p.lives.emplace_back("lt");
+    p = loaded_on(p, worlds.to, worlds.last_cut);
+    if (worlds.from + worlds.to <= 5) p.players = Players::fresh;
   }
+  SeenLives seen(2, {.call_s = 0.125});
+  std::vector<Situation> asked{Situation::double_digits};
+  if (worlds.from == 13) asked.push_back(Situation::rank_counts);
+  const auto played = play(runner, run, p, seen, {}, asked);
+  if (!played) return;
+  check_order(runner, *played, p, seen);
+  check_waited(runner, *played, p, seen, 0, run.state(1).step);
+  check_shares(runner, *played, run, p, seen);
+  compare(runner, *played, run, p, {loads ? 2 : 1},
+          loads ? text("one step behind the load of what ", counted(worlds.from, "rank"), " saved")
+                : std::string("behind its save"));
 }
 
-void other_ranks(CaseRunner& runner) {
-  const auto loads = [&](LivesProblem p) {
-    const PaperRun run = run_of(runner);
-    SeenLives seen(2);
-    const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
-    if (!played) return;
-    compare(
-        runner, *played, run, p, {2},
-        text("on ", counted(p.ranks_of(1), "rank"), ", loaded from ", p.ranks, ", one step on"));
-  };
-  for (const auto& [from, to] :
-       {std::pair{3, 3}, {4, 1}, {1, 2}, {2, 3}, {3, 4}, {2, 8}, {5, 13}}) {
-    loads(loaded_on(problem({"ts", "lt"}, from, from - 1), to));
+void worlds(CaseRunner& runner) {
+  for (const Worlds& one : {Worlds{3, 2, flat, columns},
+                            {2, 8},
+                            {4, 1, columns},
+                            {1, 2, flat, everything},
+                            {5, 4},
+                            {6, 3},
+                            {7},
+                            {8},
+                            {13, 5}}) {
+    saved_and_loaded(runner, one);
   }
-  loads(loaded_on(problem({"ts", "lt"}, 3, 0), 2, columns));
-  LivesProblem of_columns = problem({"ts", "lt"}, 4, 1);
-  of_columns.cut = columns;
-  loads(loaded_on(of_columns, 2, everything));
 }
 
 void saves_again(CaseRunner& runner) {
@@ -191,19 +197,18 @@ void saves_again(CaseRunner& runner) {
   }
   // Fewer ranks save the step once more, where files of the larger world lie.
   const PaperRun smaller = run_of(runner);
-  p = loaded_on(problem({"ts", "lsl"}, 4, 1), 2);
+  p = loaded_on(problem({"ts", "lsl"}, 3, 1), 2);
   SeenLives of_both(2);
   const auto played = play(runner, smaller, p, of_both, {});
   if (!played) return;
-  check_waited(runner, *played, p, of_both, smaller.state(1).step);
-  compare(runner, *played, smaller, p, {1}, "after 2 ranks saved what 4 had saved before");
+  check_waited(runner, *played, p, of_both, 1, smaller.state(1).step);
+  compare(runner, *played, smaller, p, {1}, "after 2 ranks saved what 3 had saved before");
 }
 
 void kills(CaseRunner& runner) {
-  cut_off(runner, run_of(runner), loaded_on(problem({}, 2, 1), 3), 6, std::nullopt);
-  cut_off(runner, run_of(runner), loaded_on(problem({}, 3, 0), 2), 4, std::nullopt);
-  cut_off(runner, run_of(runner), problem({}, 2, 0), 2, PowerCut::loses_bytes);
-  cut_off(runner, run_of(runner), problem({}, 2, 0), 2, PowerCut::loses_names_and_bytes);
+  constexpr PowerCut bytes = PowerCut::loses_bytes, all = PowerCut::loses_names_and_bytes;
+  cut_off(runner, run_of(runner), loaded_on(problem({}, 2, 1), 1), {{}, all, {}, bytes, {}, all});
+  cut_off(runner, run_of(runner), loaded_on(problem({}, 3, 0), 2), {{}, {}, bytes, {}});
 }
 
 // The disk of one rank is full: when it begins, when it writes, when it commits.
@@ -234,7 +239,7 @@ void damage(checkpoint::MemoryStorage& files, const std::string& name, Damage ho
 void damaged_files(CaseRunner& runner) {
   for (const Damage how : {Damage::gone, Damage::shorter, Damage::changed}) {
     const PaperRun run = run_of(runner);
-    const LivesProblem p = loaded_on(problem({"ts", "l"}, 3, 0), 2, everything);
+    const LivesProblem p = loaded_on(problem({"ts", "l"}, 2, 0), 2, everything);
     SeenLives seen(2);
     std::string file;
     seen.storage.watch([&](const StorageEvent& event) {
@@ -311,7 +316,7 @@ std::uint64_t fewest_bytes(const PaperRun& run, const LivesProblem& p, const Hol
 
 void own_reads(CaseRunner& runner) {
   for (const int ranks : {1, 3}) {
-    // What 2 ranks have saved has 3 blocks a box; or rank 0 wants rows, of which each has a half.
+    // Two ranks have saved ranges of 3 blocks; or half of each row, and rank 0 wants them all.
     const PaperRun run = run_of(runner, ranks == 3 ? 6'000 : 40);
     LivesProblem p = loaded_on(problem({"ts", "l"}, 2, 0), ranks);
     if (ranks == 1) p.cut = columns;
@@ -340,8 +345,7 @@ Exam exam() {
   return {
       {"boxes are read in turn, and each element goes to its place", boxes_in_turn},
       {"an element that no box has, and what `read` throws, reach the caller", boxes_refused},
-      {"each rank writes its share, and then the index is renamed", each_its_share},
-      {"what N ranks have saved, M load, the optimizer's state too", other_ranks},
+      {"each rank writes its share, the index follows, and other ranks go on from them", worlds},
       {"a step that is saved again is the later save, also by fewer ranks", saves_again},
       {"a save that is cut off at any call of any rank leaves the last checkpoint or the one "
        "before",
