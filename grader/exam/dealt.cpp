@@ -37,6 +37,7 @@ class WrongPiece {
                    "padding left out or counted twice")};
     }
     if (auto multiple = multiple_of_right()) return *multiple;
+    if (auto terms = other_weights()) return *terms;
     if (is(sum_of_pieces())) {
       return {"pieces_summed",
               "it is the sum of all ranks' pieces; these are other elements of the whole, and no "
@@ -137,6 +138,14 @@ class WrongPiece {
                                      " once too often, or a sum lacks equal terms")};
     }
     return Cause{"other_factor", text(by, "it is multiplied or divided by a wrong number")};
+  }
+
+  std::optional<Cause> other_weights() const {
+    if (!expected_.terms) return std::nullopt;
+    std::vector<Term> terms = expected_.terms();
+    for (Term& term : terms) term.values = deal_.piece(rank_, term.values);
+    return cause_of_terms(seen_, deal_.piece(rank_, expected_.whole), terms,
+                          expected_.dtype == DType::float64 ? 1e-6 : 1e-4);
   }
 
   Numbers sum_of_pieces() const {

@@ -228,6 +228,12 @@ std::vector<FusionQuestion> around_the_threshold() {
           {floats({5}), 1},           {floats({1, 1, 1, 1, 1, 1, 1, 1}), 1 << 20}};
 }
 
+// A search that ends one gradient late is right here, and one that never ends is not.
+FusionQuestion one_is_not_enough() {
+  const Ready small{10, DType::float32};
+  return {{small, {25, DType::float64}, {3, DType::float64}, small}, 160};
+}
+
 std::vector<FusionQuestion> alternating() {
   const Ready small{10, DType::float32}, wide{10, DType::float64}, half{10, DType::bfloat16};
   // The first ones tell apart how far a search can go too far.
@@ -314,6 +320,7 @@ Exam exam() {
        }},
       {"a group passes over gradients of other types, as far as the threshold goes",
        [](CaseRunner& runner) {
+         ask(runner, contract, "one gradient too far is not far enough", {one_is_not_enough()});
          judge(runner, contract, "several types", of_several_dtypes(runner));
        }},
       {"a threshold of 0 leaves every gradient alone",

@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_terms.hpp"
 
 namespace lockstep::grader::parameter_server {
 namespace {
@@ -176,6 +177,24 @@ bool is_torn(const std::vector<Values>& versions, const Values& seen) {
   return true;
 }
 
+// Lists what each push adds to the parameters in the end: updates are linear in it.
+std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
+  std::vector<Term> all;
+  std::vector<int> pushes(static_cast<std::size_t>(c.workers));
+  for (std::size_t k = 0; k < taken.size(); ++k) {
+    if (taken[k].kind != Kind::push) continue;
+    std::vector<Taken> alone(taken.begin(), taken.end());
+    for (std::size_t other = 0; other < alone.size(); ++other) {
+      if (other != k) std::ranges::fill(alone[other].gradient, 0);
+    }
+    Values moved = versions(c, alone, right_rule(c)).back();
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= c.parameters[i];
+    const int number = ++pushes[static_cast<std::size_t>(taken[k].worker)];
+    all.push_back({text("push ", number, " of worker ", taken[k].worker), 1, std::move(moved)});
+  }
+  return all;
+}
+
 }  // namespace
 
 UpdateRule right_rule(const LoopsCase& c) {
@@ -252,6 +271,7 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             "pushes were kept and averaged; with a staleness of 1 or more, each push is an update "
             "of its own, at once"};
   }
+  if (auto terms = cause_of_terms(seen, right, terms_of(c, taken))) return *std::move(terms);
   return {"other_parameters",
           c.staleness > 0
               ? "each push is one update, with its gradient times 1/workers, at its rate"

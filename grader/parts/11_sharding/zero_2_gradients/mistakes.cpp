@@ -131,4 +131,27 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
   return all;
 }
 
+std::vector<Term> terms_of(const Problem& p, std::size_t bucket, const Right& right,
+                           std::size_t pass) {
+  std::vector<Term> all;
+  bool counts = true;  // since zero_grad
+  for (std::size_t at = pass + 1; at-- > 0;) {
+    const auto add = [&](const std::string& name, double weight, int rank, auto part) {
+      all.push_back({text(name, p.script.passes.size() > 1 ? text(" of pass ", at + 1) : "",
+                          " of rank ", rank),
+                     weight, of_bucket(p, bucket, [&](std::size_t i) {
+                       return (right[at][i].*part)[static_cast<std::size_t>(rank)];
+                     })});
+    };
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      add("the new gradient", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::made);
+      if (!is_kept(p, at)) {
+        add("the grad from before", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::before);
+      }
+    }
+    counts = counts && is_kept(p, at);
+  }
+  return all;
+}
+
 }  // namespace lockstep::grader::zero_2_gradients
