@@ -147,8 +147,10 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
     if (auto cause = cause_of_special(p, held, seen[at], held.after[at])) return *std::move(cause);
   }
   if (auto cause = counted_from_root(p, held, seen)) return *std::move(cause);
-  if (auto cause = block_of_another(p, calls[call], rank, buffer, seen)) return *std::move(cause);
   Cause cause = likely_cause(calls, p.dtype, call, place, buffer, seen, at);
+  if (cause.name == "wrong_place") {
+    cause = block_of_another(p, calls[call], rank, buffer, seen).value_or(std::move(cause));
+  }
   if (cause.name == "scribbled" && p.death && p.death->at_request > 0) {
     cause.sentence +=
         "; a peer is lost here, and a call that puts it back at its end does not come that far: "

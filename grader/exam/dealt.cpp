@@ -137,6 +137,11 @@ class WrongPiece {
                                      part == ranks ? " by the number of ranks" : "",
                                      " once too often, or a sum lacks equal terms")};
     }
+    const double divisor = ranks / factor;
+    if (ranks > 1 && divisor > 1 && std::fabs(divisor - std::round(divisor)) < 1e-3) {
+      return Cause{"other_divisor", text(by, "as if it were divided by ", std::round(divisor),
+                                         ", and not by the ", ranks, " ranks")};
+    }
     return Cause{"other_factor", text(by, "it is multiplied or divided by a wrong number")};
   }
 

@@ -34,6 +34,7 @@ class Replayed {
     } else {
       left_[worker] = true;
       if (taken.kind == Kind::lost && !rule_.keeps_lost_push) pushed_[worker].reset();
+      if (!rule_.keeps_left_push) pushed_[worker].reset();
       if (!rule_.leaving_ends) return;
     }
     close_round();
@@ -150,6 +151,11 @@ std::vector<Misreading> misreadings(const LoopsCase& c) {
       {with([](UpdateRule& rule) { rule.keeps_lost_push = false; }),
        {"lost_push_dropped",
         "a lost worker's push was taken out of its round; what it pushed before counts"}});
+  all.push_back(
+      {with([](UpdateRule& rule) { rule.keeps_left_push = false; }),
+       {"left_push_dropped",
+        "a worker that left, finished or lost, took its push out of its round; what it pushed "
+        "before counts"}});
   for (const Sum sum : {Sum::last_come, Sum::first_worker, Sum::last_worker}) {
     for (const Factor factor : {Factor::over_pushes, Factor::one}) {
       all.push_back(

@@ -92,9 +92,6 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
   });
   const double n = p.ranks();
   std::vector<Mistake<Numbers>> all{
-      {{"summed_not_averaged", "the gradients of the ranks were summed, and not multiplied by 1/N"},
-       scaled(n)},
-      {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
       {{"not_reduced",
         "it is this rank's own gradient: the others' were not added, or it was read before the "
         "reduction was over"},
@@ -107,6 +104,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
         "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
         "the pass travels along"},
        made}};
+  if (pass == 0) {  // what every pass has would have shown in the first
+    all.insert(all.begin(),
+               {{{"summed_not_averaged",
+                  "the gradients of the ranks were summed, and not multiplied by 1/N"},
+                 scaled(n)},
+                {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)}});
+  }
   // These are the right sums where nothing was there before and no grad is missing.
   const auto add_other = [&](const Cause& cause, Numbers gives) {
     if (!resembles(gives, scaled(1))) all.push_back({cause, std::move(gives)});

@@ -6,6 +6,7 @@
 
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
 #include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
@@ -257,6 +258,7 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
       gradients != expected.gradients(p, stage, expected.weights)) {
     cause = cause_of_gradients(p, expected, stage, gradients);
   }
+  if (cause->name == "other_loss") cause = with_relation(*std::move(cause), seen[0], right);
   runner.fail(
       played,
       because(*cause, {.message = text("the loss of the batch is ", number(seen[0], p.dtype),
