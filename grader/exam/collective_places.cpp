@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "grader/exam/collective_causes.hpp"
+#include "grader/exam/traffic.hpp"
 
 namespace lockstep::grader {
 
@@ -72,6 +73,20 @@ std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
                 "root, rank - root");
   }
   return elsewhere;
+}
+
+void tell_uneven_blocks(Failure& found, const CollectiveProblem& p) {
+  const auto wrong = wrong_length(found);
+  if (!wrong || p.count % p.size() == 0) return;
+  const std::int64_t least = p.count / p.size();
+  const auto is_block = [&](std::int64_t length) { return length == least || length == least + 1; };
+  if (!is_block(wrong->sent) || !is_block(wrong->expected)) return;
+  found = because(
+      {found.cause, text("blocks of ", p.count, " elements on ", p.size(), " ranks have ", least,
+                         " or ", least + 1,
+                         ": in a step, what one rank sends and the other receives must be the same "
+                         "block, cut at the same borders")},
+      std::move(found));
 }
 
 void tell_wrong_partner(Failure& found) {

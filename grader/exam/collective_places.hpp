@@ -21,4 +21,7 @@ std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
 // Adds the cause to a circle in which each rank receives from the rank that it sends to.
 void tell_wrong_partner(Failure& found);
 
+// Adds the cause to a message whose sides mean blocks of other lengths.
+void tell_uneven_blocks(Failure& found, const CollectiveProblem& p);
+
 }  // namespace lockstep::grader

@@ -335,6 +335,7 @@ std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
     tell_wrong_size(found);
     tell_sent_to_root(found, p, calls);
     tell_wrong_partner(found);
+    tell_uneven_blocks(found, p);
     throw;
   }
 }
