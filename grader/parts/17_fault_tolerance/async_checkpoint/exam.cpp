@@ -106,10 +106,15 @@ void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
       for (std::int64_t steps = 0; steps <= run.p.steps(); ++steps) {
         if (values == run.paper.values(i, steps)) of_step = steps;
       }
+      const bool of_next = save + 1 < starts.size() && of_step == starts[save + 1];
       fail(runner, played,
-           {"torn",
-            "the writer looks at tensors that the next step changes: copy their elements before "
-            "start() returns"},
+           of_next ? Cause{"overwritten",
+                           "it is what the next start() saves: the copy of a save in flight is "
+                           "changed, so wait for that save before you copy; or nothing is copied, "
+                           "and the writer looks at tensors that a step changes"}
+                   : Cause{"torn",
+                           "the writer looks at tensors that the next step changes: copy their "
+                           "elements before start() returns"},
            text("save ", save, " was begun after ", counted(starts[save], "step"), ", and its ",
                 name,
                 of_step < 0 ? text(" is that of no step")
