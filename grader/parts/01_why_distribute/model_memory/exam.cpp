@@ -346,6 +346,7 @@ Exam exam() {
               {wrapping / 4, {UpdateRule::adam, Precision::bfloat16_alone}, {}, 1},
               {0, plain, {largest / 8}, 2},
               {0, plain, {largest / 8}, 3},
+              {0, plain, {std::int64_t{1} << 62}, 4},        // saved · batch wraps to 0
               {0, plain, {largest / 2, largest / 2, 2}, 1},  // the sum over the layers
               {largest / 16, mixed, {8}, 1}});               // only the total
        }},
