@@ -72,7 +72,8 @@ class PriceCheck {
     const bool uneven = !price_.why_uneven.empty() && total == price_.total && beyond <= 2 * size;
     if (beyond <= 0 || !uneven) {
       const auto small = why_small(messages, seen - range.most, verb);
-      within(range, seen, who, verb, "element", cause, small.value_or(price_.why_bytes),
+      const auto why = price_.bytes_cause ? price_.bytes_cause(played_) : price_.why_bytes;
+      within(range, seen, who, verb, "element", cause, small.value_or(why),
              text(" (", text_of(messages), ")"));
       return;
     }

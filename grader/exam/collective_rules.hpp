@@ -134,7 +134,7 @@ struct Price {
   // together send what they should, which is a matter of efficiency.
   std::string why_bytes, why_messages, why_depth, why_fan, why_time, why_uneven, why_room;
   // The same, where the messages that were sent tell which of several causes it is.
-  std::function<std::string(const Played&)> depth_cause{}, time_cause{};
+  std::function<std::string(const Played&)> bytes_cause{}, depth_cause{}, time_cause{};
 };
 
 // Requires a problem of the whole world with one call.
