@@ -314,6 +314,9 @@ Exam exam() {
            questions.push_back({run_seed, {3, 1, 2 + apart}, 5});
            questions.push_back({run_seed, {3, 1, 2}, 5 + apart});
          }
+         for (const int bit : {32, 48, 63}) {
+           questions.push_back({run_seed ^ std::uint64_t{1} << bit, {3, 1, 2}, 5});
+         }
          ask(runner, "numbers that are powers of two apart", questions);
          ask(runner, "each number of ranks, stages and workers", of_every_size(run_seed));
        }},

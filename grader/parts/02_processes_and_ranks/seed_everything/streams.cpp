@@ -66,6 +66,12 @@ Cause cause_of_sharing(std::size_t purpose, const SeedAnswer& a, const SeedAnswe
             "adding the numbers, or packing them too tightly, gives different inputs one seed: 0 + "
             "1 is 1 + 0; mix the numbers in one after another"};
   }
+  if (of_a[0] != of_b[0] &&
+      static_cast<std::uint32_t>(of_a[0]) == static_cast<std::uint32_t>(of_b[0])) {
+    return {"run_seed_cut",
+            "these run seeds differ only above bit 31, so the run seed was cut to 32 bits; all 64 "
+            "must be mixed in"};
+  }
   if (of_a[0] != of_b[0]) {
     return {"run_seed_ignored", "a different run seed must give a different run"};
   }
