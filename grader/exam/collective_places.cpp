@@ -44,6 +44,41 @@ std::optional<Cause> block_of_another(const CollectiveProblem& p, const Scene& s
   return std::nullopt;
 }
 
+std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holding& held, int rank,
+                                         std::span<const double> seen, std::size_t at) {
+  if (p.sends.empty() || held.name != "out" || seen.size() != held.after.size()) {
+    return std::nullopt;
+  }
+  const auto mine = static_cast<std::size_t>(rank);
+  std::size_t place = 0, by_to_each = 0;
+  for (std::size_t other = 0; other < mine; ++other) {
+    place += static_cast<std::size_t>(p.sends[other][mine]);
+    by_to_each += static_cast<std::size_t>(p.sends[mine][other]);
+  }
+  const auto length = static_cast<std::size_t>(p.sends[mine][mine]);
+  if (at < place || at >= place + length) return std::nullopt;
+  const auto own = std::span(held.after).subspan(place, length);
+  bool lies_there = place != by_to_each && by_to_each + length <= seen.size();
+  for (std::size_t i = 0; i < length && lies_there; ++i) {
+    const std::size_t there = by_to_each + i;  // what came later may lie above it
+    lies_there = seen[there] == own[i] || seen[there] == held.after[there];
+  }
+  if (lies_there) {
+    return Cause{
+        "own_block_elsewhere",
+        text("the block that rank ", rank, " keeps is not at its place in `out`, element ", place,
+             ", which from_each gives; to_each gives its place in `in`, and by "
+             "that it would begin at element ",
+             by_to_each, " here")};
+  }
+  return Cause{"own_block_elsewhere", text("the block that rank ", rank,
+                                           " keeps is not at its place in `out`: it begins "
+                                           "at element ",
+                                           place,
+                                           ", behind the blocks of lower ranks, and is copied from "
+                                           "`in` by the rank itself")};
+}
+
 std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
                                  const sim::Counters& counters) {
   const std::string elsewhere = "it was received elsewhere and not copied here";

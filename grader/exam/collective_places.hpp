@@ -14,6 +14,11 @@ std::optional<Cause> counted_from_root(const CollectiveProblem& p, const Holding
 std::optional<Cause> block_of_another(const CollectiveProblem& p, const Scene& scene, int rank,
                                       std::size_t buffer, std::span<const double> seen);
 
+// The block that a rank keeps for itself, where nothing was written at its place: blocks that go
+// out and those that come in have lengths of their own.
+std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holding& held, int rank,
+                                         std::span<const double> seen, std::size_t at);
+
 // Why a rank that received enough lacks something, as a sentence goes on.
 std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
                                  const sim::Counters& counters);

@@ -148,6 +148,9 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
   }
   if (auto cause = counted_from_root(p, held, seen)) return *std::move(cause);
   Cause cause = likely_cause(calls, p.dtype, call, place, buffer, seen, at);
+  if (cause.name == "unwritten") {
+    cause = own_block_elsewhere(p, held, rank, seen, at).value_or(std::move(cause));
+  }
   if (cause.name == "wrong_place") {
     cause = block_of_another(p, calls[call], rank, buffer, seen).value_or(std::move(cause));
   }
