@@ -73,6 +73,19 @@ std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
   return cause ? cause : rounding_only(values);
 }
 
+// True if the sum was multiplied by 1/N as a float has it. That is another number where N is no
+// power of two, and in float64 it shows.
+bool has_float_share(std::span<const double> seen, std::span<const double> mean, double n) {
+  const double factor = n * static_cast<double>(static_cast<float>(1 / n));
+  bool shows = false;
+  for (std::size_t e = 0; e < mean.size(); ++e) {
+    const double apart = std::fabs(mean[e] * (factor - 1));
+    if (!(std::fabs(seen[e] - mean[e] * factor) <= apart / 100)) return false;
+    shows = shows || apart > 0;
+  }
+  return shows;
+}
+
 Cause likely_cause(int ranks, std::span<const double> seen, std::span<const double> mean,
                    std::span<const double> own) {
   const double n = ranks;
@@ -89,6 +102,11 @@ Cause likely_cause(int ranks, std::span<const double> seen, std::span<const doub
     return {
         "zero",
         "every element is 0: 1 / group.size() is an integer division; write 1.0 / group.size()"};
+  }
+  if (seen.size() == mean.size() && has_float_share(seen, mean, n)) {
+    return {"float_share",
+            text("1/", ranks, " was computed as a float; write 1.0 / group.size(), and keep it in ",
+                 "a double")};
   }
   if (resembles(seen, mean)) {
     return {"rounded",
