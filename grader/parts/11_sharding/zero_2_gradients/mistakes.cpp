@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "grader/judge/compare.hpp"
+
 namespace lockstep::grader::zero_2_gradients {
 namespace {
 
@@ -50,6 +52,23 @@ Numbers without_gaps(const Problem& p, std::size_t bucket, const Right& right, s
   for (const std::size_t i : p.plan.buckets[bucket]) count += right[pass][i].values.size();
   sum.resize(count);
   return sum;
+}
+
+// The sum is kept in the gradients' type from pass to pass, and rounded to it each time.
+Numbers rounded_each_pass(const Problem& p, std::size_t bucket, const Right& right,
+                          std::size_t pass) {
+  return of_bucket(p, bucket, [&](std::size_t i) {
+    Numbers sum;
+    for (std::size_t at = 0; at <= pass; ++at) {
+      const Numbers before = is_kept(p, at) ? sum : Numbers();
+      sum = right[at][i].values;
+      for (std::size_t e = 0; e < before.size(); ++e) {
+        sum[e] += before[e] - right[at - 1][i].values[e];
+      }
+      sum = as_doubles(p.script.dtype, to_bytes(p.script.dtype, sum));
+    }
+    return sum;
+  });
 }
 
 }  // namespace
@@ -119,6 +138,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
              "what passes before had added up was multiplied by 1/N once more: multiply what came "
              "in this pass, and add it then"},
             sum_divided_again(p, bucket, right, pass));
+  if (p.sums() != p.script.dtype) {
+    add_other({"sum_rounded",
+               text("the sum was rounded to ", name_of(p.script.dtype),
+                    " after each pass: convert "
+                    "what came to the sums' type first, then add, and keep the sum in that type")},
+              rounded_each_pass(p, bucket, right, pass));
+  }
   add_other({"grads_moved",
              "a parameter without a grad has its place in the bucket, too: the k-th begins at "
              "starts[k]. Here the grads behind it moved up"},
