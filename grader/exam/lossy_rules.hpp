@@ -46,6 +46,10 @@ struct Right {
   Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
   // The cause of values that are not finite where the right ones are, if this mistake gives some.
   std::optional<Cause> not_finite{};
+  // The elements of a part and the sums before they are rounded, if each rank sums a part and
+  // passes it on rounded.
+  std::int64_t part = 0;
+  Numbers unrounded{};
 };
 
 // True if a floating-point type has no finite number of this size.

@@ -27,6 +27,9 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
     if (p.count < 1'000) {  // the codes of more take longer than the case
       const auto first = mistakes_of_codes(seen.gradients[call], chunks_of(p));
       right.mistakes.insert(right.mistakes.begin(), first.begin(), first.end());
+      right.part = chunks_of(p).part();
+      if (p.members.size() > 1)
+        right.unrounded = sum_of_decoded(seen.gradients[call], chunks_of(p));
     }
     check_result(runner, played, seen, call, right);
   }

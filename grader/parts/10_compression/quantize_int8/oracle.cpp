@@ -130,6 +130,12 @@ Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& c
   return travelled(gradients, chunks, {});
 }
 
+Numbers sum_of_decoded(const std::vector<Numbers>& gradients, const Chunks& chunks) {
+  std::vector<Numbers> arrived;
+  for (const Numbers& mine : gradients) arrived.push_back(decoded(coded(mine, chunks, {})));
+  return sum_of(arrived);
+}
+
 std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& gradients,
                                                 const Chunks& chunks) {
   std::vector<Mistake<Numbers>> usual{

@@ -29,6 +29,8 @@ struct Chunks {
 // The sum of one call, if each element is the nearest multiple of its scale wherever it travels.
 // Exact where quotients are far enough from halves.
 Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& chunks);
+// The sum of the decoded tensors, before it is quantised once more.
+Numbers sum_of_decoded(const std::vector<Numbers>& gradients, const Chunks& chunks);
 // The usual mistakes with codes and scales.
 std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& gradients,
                                                 const Chunks& chunks);
