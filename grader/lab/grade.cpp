@@ -53,9 +53,11 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
   }
 }
 
-// "…; thrown from work/x.cpp:14; likely cause: …"
+// "…; thrown from work/x.cpp:14; likely cause: …". A write to what belongs to another is noticed
+// only when its owner looks at it again, so that line is not the one that wrote.
 std::string with_place(const std::string& message, const std::string& place) {
-  const std::string told = text("; thrown from ", place);
+  const bool later = message.find(" was written to after ") != std::string::npos;
+  const std::string told = text(later ? "; noticed at " : "; thrown from ", place);
   const std::size_t cause = message.find("; likely cause: ");
   if (cause == std::string::npos) return message + told;
   return message.substr(0, cause) + told + message.substr(cause);
