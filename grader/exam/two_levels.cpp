@@ -1,6 +1,8 @@
 #include "grader/exam/two_levels.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
@@ -27,23 +29,39 @@ std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::string why_slow_link(const Played& played, const CollectiveProblem& p, int rank) {
   const sim::Network& network = p.nodes->network;
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
+  const int nodes = p.size() / p.nodes->ranks_each;
   const std::int64_t shard = up(p.count, p.nodes->ranks_each);
-  std::int64_t messages = 0, largest = 0;
+  std::int64_t messages = 0, least = shard, largest = 0;
+  std::set<int> to;
   for (const auto& message : played.counters.messages) {
     if (message.src != rank || network.node_of(message.src) == network.node_of(message.dst)) {
       continue;
     }
     ++messages;
+    to.insert(message.dst);
+    least = std::min(least, message.bytes / size);
     largest = std::max(largest, message.bytes / size);
   }
   if (largest > shard) {
     return text("a message of ", grouped(largest), " elements crosses the slow link; send only ",
                 "this rank's shard, after it is reduced within the node");
   }
+  if (largest == shard && least < p.count / p.nodes->ranks_each &&
+      !std::has_single_bit(static_cast<unsigned>(nodes))) {
+    return text(
+        "the shard is the right one, but pieces and a whole shard cross the slow link, as "
+        "in halving and doubling: ",
+        nodes,
+        " nodes are no power of two, so some are left over, send their whole shard "
+        "and get it back; a ring sends 2(k-1)/k of it for any k");
+  }
   return text(messages, " messages of up to ", grouped(largest),
               " elements cross the slow link, and the shard has ", grouped(shard),
               "; the shard is the right one, but its all-reduce must be one that sends pieces, as "
-              "a ring does, and not whole shards to one rank and back");
+              "a ring does, and not whole shards ",
+              std::ssize(to) == 1           ? "to one rank and back"
+              : std::ssize(to) == nodes - 1 ? "to every other rank"
+                                            : "to several ranks");
 }
 
 void check_slow_link(CaseRunner& runner, const Played& played, const CollectiveProblem& p) {
