@@ -188,10 +188,19 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
             "the masters began as zeros, as allocate() makes them: copy the parameters down into "
             "them when the optimizer is made"};
   }
-  if (is(Counts::one, Masters::full) || is(Counts::steps, Masters::full) ||
-      is(Counts::one_more, Masters::full)) {
+  if (is(Counts::one, Masters::full)) {
     return {"updates_not_counted",
-            "Adam's corrections need the number of updates of this bucket, this one included"};
+            "Adam's corrections were those of a first update in every step; count the updates of "
+            "each bucket"};
+  }
+  if (is(Counts::steps, Masters::full)) {
+    return {"steps_counted",
+            "the number of updates grew in every step, in those without a gradient of this bucket, "
+            "too; count the bucket's own updates"};
+  }
+  if (is(Counts::one_more, Masters::full)) {
+    return {"one_update_too_many",
+            "the number of updates is one too large: the first update of a bucket has number 1"};
   }
   const auto decays = [&](Decay decay) {
     return p_.weight_decay != 0 && is(Counts::own_updates, Masters::full, Takes::last, decay);
