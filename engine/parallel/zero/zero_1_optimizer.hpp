@@ -46,7 +46,8 @@ class Zero1Optimizer {
   //             The padding of the state stays 0
   //   Comm      2(N-1)/N·Ψ elements sent per rank
   //   Memory    between steps, the state of this rank's range and nothing else. Within a step, one
-  //             buffer of N·S elements at a time besides, and two of S
+  //             buffer of N·S elements at a time besides, and two of S. The copy in which a group
+  //             may reduce an average does not count
   //   Throws    CommError when a peer is lost
   virtual void step() = 0;
   // The state after the last step: views, or copies.

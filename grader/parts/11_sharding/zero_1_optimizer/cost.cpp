@@ -1,5 +1,7 @@
 #include "grader/parts/11_sharding/zero_1_optimizer/cost.hpp"
 
+#include <algorithm>
+
 #include "engine/base/units.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
@@ -74,13 +76,22 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
        .allowed = "a reduce-scatter and an all-gather of each parameter in each step"});
 }
 
+// A group may reduce an average in a copy of its own, which multiplies by 1/N and is no buffer of
+// the part.
+bool averaged(const sim::Counters& counters) {
+  return std::ranges::any_of(counters.collectives, [](const sim::CollectiveRecord& record) {
+    return record.kind == sim::Collective::reduce_scatter && record.reduce == ReduceOp::average;
+  });
+}
+
 // The state of a range is two tensors. The adapter has the parameters, and the case in two forms:
 // as it came, and taken apart. The gradients of a step are there until it is over.
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const MomentService& moments) {
   const zero::FlatShards plan = p.plan();
   const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
-  const std::int64_t state = 2 * shard + 4096;
+  const std::int64_t state = 2 * shard + 4096, buffer = bytes_in(p, plan.padded());
+  const std::int64_t of_group = averaged(played.counters) ? buffer : 0;
   const std::int64_t adapter = whole + 2 * ((1 + p.steps) * whole + 2 * shard) / p.filler;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     require_in_turn(played, p, moments, rank);
@@ -94,7 +105,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                    "parameters, or a buffer that step() made"}});
     check_member_peak(
         runner, played, rank, moments.of(rank),
-        {.tensor_bytes = state + whole + bytes_in(p, plan.padded()) + 2 * shard,
+        {.tensor_bytes = state + whole + buffer + 2 * shard + of_group,
          .adapter_bytes = adapter,
          .of_what = "the gradients, the state of its own range, and one buffer of N·S elements",
          .cause = {"two_buffers",

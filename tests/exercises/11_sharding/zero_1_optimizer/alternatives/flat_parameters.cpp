@@ -1,6 +1,7 @@
 // The parameters lie in one flat tensor from the beginning, range after range, wherever the plan is
 // one of ranges: what is gathered is in its place, and nothing is copied back. A range is updated
-// in the flat tensor, with a copy of the rule for each piece.
+// in the flat tensor, with a copy of the rule for each piece. The group averages, in a copy of its
+// own.
 #include <utility>
 
 #include "engine/parallel/zero/zero_1_optimizer.hpp"
@@ -46,9 +47,8 @@ class Flat final : public Zero1Optimizer {
     } else {
       exchange(flat, &Parameter::grad, Way::in);
     }
-    flat.scale_(1.0 / group_.size());
     const Tensor own = flat.narrow(mine, s);  // reduced where it lies
-    comm::Work reduction = group_.reduce_scatter_async(flat, own, ReduceOp::sum);
+    comm::Work reduction = group_.reduce_scatter_async(flat, own, ReduceOp::average);
     reduction.wait();
     ++state_.updates;
     for (const ShardPiece& piece : plan_.ranks[static_cast<std::size_t>(group_.rank())]) {
