@@ -44,6 +44,8 @@ struct FunctionContract {
     std::vector<Question> nonsense{};
   };
   std::optional<Refusals> refusals{};
+  // Why a part that refuses nonsense threw something else for a valid question, where it tells.
+  std::function<std::optional<Cause>(const Question&, const Ending&)> cause_of_error{};
   // Bytes before the questions, for a part that also has cases of another form.
   Bytes form{};
   // Smaller questions to try when one fails, boldest first (judge).
@@ -71,8 +73,11 @@ bool answers(CaseRunner& runner, const Played& played,
   const bool valid = contract.valid(question);
   const std::string asked = contract.text_of(question);
   if (ending.kind == Ending::Kind::threw_other) {
-    runner.fail(played, valid ? unexpected_error(ending, asked)
-                              : wrong_ending(ending, "ContractError", asked));
+    if (!valid) runner.fail(played, wrong_ending(ending, "ContractError", asked));
+    const auto cause =
+        contract.cause_of_error ? contract.cause_of_error(question, ending) : std::nullopt;
+    Failure failure = unexpected_error(ending, asked);
+    runner.fail(played, cause ? because_instead(*cause, std::move(failure)) : failure);
   }
   const bool refused = ending.kind == Ending::Kind::threw_expected;
   if (valid != refused) return valid;

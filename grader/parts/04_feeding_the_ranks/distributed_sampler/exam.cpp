@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -196,6 +197,27 @@ Cause likely_cause(std::span<const SamplerOptions> asked, const Indices& seen,
   return {"other_indices", cause_of_other_indices(q, seen, expected)};
 }
 
+// An index of at() that is the place of a sample when the length was taken off once.
+std::optional<Cause> cause_of_error(const SamplerOptions& q, const Ending& ending) {
+  const std::size_t begin = ending.what.find("(which is ");
+  long long index = 0, size = 0;
+  if (begin == std::string::npos ||
+      std::sscanf(ending.what.c_str() + begin, "(which is %lld) >= this->size() (which is %lld)",
+                  &index, &size) != 2) {
+    return std::nullopt;
+  }
+  const std::int64_t place = index + q.length - q.rank;
+  const std::int64_t each = (q.length + q.ranks - 1) / q.ranks;
+  const bool once = place >= 0 && place % q.ranks == 0 && place / q.ranks < each;
+  if (q.tail != Tail::pad || size != q.length || q.length == 0 || !once) return std::nullopt;
+  return Cause{
+      "padded_once",
+      text("rank ", q.rank, "'s place in the padded order is ", index + q.length, ", and ",
+           index + q.length, " - ", q.length, " is still no place of an order of ", q.length,
+           ": with more than twice as many ranks as samples its head is needed "
+           "several times, so take the place modulo the length")};
+}
+
 bool valid(const SamplerOptions& q) { return q.rank >= 0 && q.rank < q.ranks; }
 
 FunctionContract<SamplerOptions, Indices> contract_of(Series series) {
@@ -219,6 +241,7 @@ FunctionContract<SamplerOptions, Indices> contract_of(Series series) {
                         .accepts = {"bad_rank_accepted", "there is no such rank"},
                         .refuses = {"refused_a_valid_rank", "there is such a rank"},
                         .nonsense = {refused(4, 4), refused(-1, 4), refused(INT_MAX, 4)}}},
+          .cause_of_error = cause_of_error,
           .sizes = [](const SamplerOptions& q) -> Sizes {
             return {q.ranks, {q.length}};
           }};
