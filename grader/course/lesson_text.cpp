@@ -61,7 +61,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// What ./lab says while it builds, once, what a run needs (setup/build.sh, setup/engine.sh).
+// True of what ./lab says while it builds what a run needs (setup/build.sh, setup/engine.sh).
 bool is_news_of_a_build(const std::string& line) {
   const auto begins = [&](const char* words) { return line.starts_with(words); };
   return begins("building…") || begins("building: ") || begins("configuring…") ||

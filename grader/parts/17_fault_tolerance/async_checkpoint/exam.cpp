@@ -155,7 +155,7 @@ StorageEvent write_of(CaseRunner& runner, const Played& played, const Run& run, 
   return found.front();
 }
 
-// Whether all that a save has is of its own moment or of a later start: then a later snapshot was
+// True if all that a save has is of its own moment or of a later start: then a later snapshot was
 // taken over it. A writer that looks at the state itself sees other moments, too.
 bool is_overwritten(CaseRunner& runner, const Played& played, Run& run, std::size_t save) {
   const auto starts = run.starts();

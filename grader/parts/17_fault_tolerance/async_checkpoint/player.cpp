@@ -1,6 +1,6 @@
 // Plays async_checkpoint: a training whose steps, and whose storage, are the judge's.
-#include "grader/parts/17_fault_tolerance/async_checkpoint/away_device.hpp"
 #include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
+#include "grader/play/away_device.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -10,7 +10,7 @@ using checkpoint::Contents;
 using checkpoint::Piece;
 using Kind = SaveReport::Kind;
 
-// What is saved: the state itself, or its likeness on a device that is away.
+// The state that is saved, or its likeness on a device that is away.
 class Saved {
  public:
   Saved(const HeldState& held, Device& device) : held_(held), contents_(held.contents()) {

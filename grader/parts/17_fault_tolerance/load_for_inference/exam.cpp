@@ -250,7 +250,7 @@ bool is_of_tensors(const StorageEvent& event) {
          event.name.find("safetensors") != std::string::npos;
 }
 
-// Whether a sentence has this name: alone, or also where a prefix stands before it.
+// The way in which a sentence has a name: alone, or only behind a prefix.
 enum class Named : std::uint8_t { alone, behind_a_prefix, no };
 Named named(const std::string& sentence, const std::string& name) {
   const auto is_of_a_name = [&](std::size_t at) {
@@ -265,7 +265,7 @@ Named named(const std::string& sentence, const std::string& name) {
   return found;
 }
 
-// What the refusal of a checkpoint says.
+// Checks what the refusal of a checkpoint says.
 void check_sentence(CaseRunner& runner, const Played& played, const Problem& p, const Cause& other,
                     const std::string& sentence) {
   const std::string misfit = first_misfit(p);
