@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/saved_lives.hpp"
+#include "grader/exam/ended_lives.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/whole_files.hpp"
 
@@ -35,13 +34,19 @@ PaperRun run_at(CaseRunner& runner, std::int64_t step) {
 }
 PaperRun run_of(CaseRunner& runner) { return run_at(runner, runner.draw_between(1, 50)); }
 
+Bytes input_of(const LifeCase& life) {
+  Rank0Case c;
+  c.life = life;
+  return fields_to_bytes(c);
+}
+Bytes lost_input_of(const LifeCase& life) {
+  Rank0Case c{.peer = Peer::lost};
+  c.life = life;
+  return fields_to_bytes(c);
+}
 LivesProblem problem(std::vector<std::string> lives, int ranks, int writer) {
   LivesProblem p{.lives = std::move(lives), .ranks = ranks, .writer = writer};
-  p.input_of = [](const LifeCase& life) {
-    Rank0Case c;
-    c.life = life;
-    return fields_to_bytes(c);
-  };
+  p.input_of = input_of;
   return p;
 }
 
@@ -64,40 +69,16 @@ void ends_of_files(CaseRunner& runner) {
   }
 }
 
-// In the one life of the case, the writer alone calls the storage, and no rank returns before the
-// rename of the index.
+// In the one life of the case, the writer alone calls the storage.
 void check_writer(CaseRunner& runner, const Played& played, const LivesProblem& p,
-                  const SeenLives& seen, std::int64_t step) {
-  double committed_s = sim::Service::forever;
+                  const SeenLives& seen) {
   for (const StorageEvent& event : seen.storage.log()) {
-    if (event.who.rank != p.writer) {
-      runner.fail(played,
-                  because({"several_writers", "one rank writes, and the others wait for it"},
-                          {.message = text("rank ", event.who.rank, " called the storage (",
-                                           event.name, "), and the writer is rank ", p.writer),
-                           .where = text("rank ", event.who.rank)}));
-    }
-    const bool commits = event.kind == StorageCall::Kind::rename;
-    if (commits && event.to.ends_with("/index.json")) committed_s = event.until_s;
-  }
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    const auto& told = seen.told(0, step, rank);
-    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
-    const SaveReport& report = told[1].report;
-    if (report.kind != SaveReport::Kind::saved) {
-      runner.fail(played, {.cause = "save_threw",
-                           .message = text("rank ", rank, "'s save threw, though the storage ",
-                                           "refused nothing: ", report.what),
-                           .where = text("rank ", rank)});
-    }
-    if (told[1].at_s >= committed_s) continue;
+    if (event.who.rank == p.writer) continue;
     runner.fail(played,
-                because({"not_waited",
-                         "all ranks, the writer too, meet in a collective behind the "
-                         "commit, which no rank leaves before the last has come"},
-                        {.message = text("rank ", rank, " returned at ", seconds_text(told[1].at_s),
-                                         ", before the index was renamed"),
-                         .where = text("rank ", rank)}));
+                because({"several_writers", "one rank writes, and the others wait for it"},
+                        {.message = text("rank ", event.who.rank, " called the storage (",
+                                         event.name, "), and the writer is rank ", p.writer),
+                         .where = text("rank ", event.who.rank)}));
   }
 }
 
@@ -127,7 +108,8 @@ void one_writer(CaseRunner& runner) {
     if (ranks == 13) asked.push_back(Situation::rank_counts);
     const auto played = play(runner, run, p, seen, {}, asked);
     if (!played) continue;
-    check_writer(runner, *played, p, seen, run.state(1).step);
+    check_writer(runner, *played, p, seen);
+    check_waited(runner, *played, p, seen, 0, run.state(1).step);
     compare(runner, *played, run, p, {1}, "behind its save");
     check_traffic(runner, *played, p);
   }
@@ -136,7 +118,8 @@ void one_writer(CaseRunner& runner) {
 void goes_on(CaseRunner& runner) {
   const std::string when = "after 5 steps, a save, and 5 more in new processes";
   const auto five_and_five = [&](const PaperRun& run, int ranks, int writer) {
-    const LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    p.players = Players::fresh;
     SeenLives seen(2);
     const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
     if (played) compare(runner, *played, run, p, {10}, when);
@@ -168,90 +151,6 @@ void saves_again(CaseRunner& runner) {
                                                 " are left, where keep_last is 1"),
                                 .expected = "1",
                                 .seen = text(left.size())}));
-}
-
-// The calls of life 1 that are of its second save, if nothing ends it.
-struct SaveCalls {
-  std::int64_t first = 0, last = 0;  // from 0
-};
-SaveCalls calls_of_save(CaseRunner& runner, const PaperRun& run, const LivesProblem& p) {
-  SeenLives seen(1);
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.inputs = life_of(run, p, 0, {}).inputs;
-  setup.players = Players::fresh;
-  setup.services = seen.begin_life(run);
-  setup.services.push_back(&seen.storage);
-  seen.storage.begin({});
-  runner.rehearse(setup);
-  const auto& log = seen.storage.log();
-  const auto commits = [](const StorageEvent& event) {
-    return event.kind == StorageCall::Kind::rename && event.to.ends_with("/index.json");
-  };
-  const auto commit = std::ranges::find_if(log, commits);
-  const auto first = std::ranges::find(commit, log.end(), StorageCall::Kind::make,
-                                       &StorageEvent::kind);  // begin_save begins so
-  return {first - log.begin(), std::ssize(log) - 1};
-}
-
-// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save; life 2 loads.
-void cut_off(CaseRunner& runner, int ranks, int most, std::optional<PowerCut> power) {
-  const PaperRun run = run_of(runner);
-  const LivesProblem p = problem({"ttstts", "l"}, ranks, ranks - 1);
-  std::optional<SaveCalls> save;
-  for (int number = 0; number < most; ++number) {
-    if (!save && runner.plays_next()) save = calls_of_save(runner, run, p);
-    const SaveCalls calls = save.value_or(SaveCalls{});
-    const auto count = std::max<std::int64_t>(calls.last - calls.first + 1, 1);
-    const auto chosen = requests_to_die_at(count, most);
-    const std::int64_t at =
-        calls.first + chosen[static_cast<std::size_t>(number) % chosen.size()] - 1;
-    SeenLives seen(2);
-    const auto played = play(runner, run, p, seen, {{.after_calls = at, .power = power}, {}});
-    if (!played) continue;
-    std::vector<std::int64_t> allowed{4, 2};
-    for (int rank = 0; rank < ranks; ++rank) {
-      if (seen.has_returned(0, run.state(4).step, rank)) allowed = {4};
-    }
-    compare(runner, *played, run, p, allowed,
-            text("after ", power ? "the power failed" : "all were killed", " at call ", at + 1,
-                 " of the storage, in the second save"));
-  }
-}
-
-// In life 2 the disk is full after so many changes.
-void full_disk(CaseRunner& runner, std::int64_t changes) {
-  const PaperRun run = run_of(runner);
-  const LivesProblem p = problem({"tts", "ltts", "l"}, 2, 1);
-  SeenLives seen(3);
-  const auto played = play(runner, run, p, seen, {{}, {.full_after = changes}, {}});
-  if (!played) return;
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    const auto& told = seen.told(1, run.state(4).step, rank);
-    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
-    const SaveReport& report = told[1].report;
-    if (report.kind == SaveReport::Kind::refused) continue;
-    runner.fail(*played,
-                because({"not_told",
-                         "no rank may take a save that failed for one that worked: the writer "
-                         "tells the others also when it fails, and every rank throws "
-                         "CheckpointError"},
-                        {.message = text("the disk was full, and on rank ", rank, " the save ",
-                                         report.kind == SaveReport::Kind::saved
-                                             ? std::string("returned")
-                                             : "ended otherwise: " + report.what),
-                         .where = text("rank ", rank)}));
-  }
-  compare(runner, *played, run, p, {2}, "after a save that failed");
-  auto& files = seen.storage.files();
-  for (const checkpoint::Stored& one : files.list("")) {
-    const auto names = files.list(one.name);
-    if (std::ranges::find(names, "index.json", &checkpoint::Stored::name) != names.end()) continue;
-    runner.fail(*played,
-                because({"remains", "a step that fails is followed by abandon_save"},
-                        {.message = text("of the save that failed, ", one.name, " is left with ",
-                                         counted(std::ssize(names), "file"))}));
-  }
 }
 
 // Two checkpoints are there; the last one counts from the moment at which a rank reads the other.
@@ -297,53 +196,6 @@ void none_there(CaseRunner& runner) {
   }
 }
 
-// A rank dies in a save, or in a load.
-void lost_peers(CaseRunner& runner) {
-  const PaperRun run = run_of(runner);
-  const std::vector<std::pair<std::string, int>> dead{{"ts", 1}, {"ts", 2}, {"l", 0}};
-  const auto setup_of = [&](const std::pair<std::string, int>& one, SeenLives& seen) {
-    LivesProblem p = problem({"ts", one.first}, 3, 1);
-    CaseSetup setup;
-    setup.description = p.description();
-    setup.situations = {Situation::lost_at_each_request};
-    const auto prepare = [&](std::size_t number) {
-      setup.inputs = life_of(run, p, number, {}).inputs;
-      setup.services = seen.begin_life(run);
-      setup.services.push_back(&seen.storage);
-      seen.storage.begin({});
-    };
-    if (one.first == "l") {
-      prepare(0);
-      runner.rehearse(setup);
-    }
-    p.input_of = [](const LifeCase& life) {
-      Rank0Case c{.peer = Peer::lost};
-      c.life = life;
-      return fields_to_bytes(c);
-    };
-    prepare(1);
-    return setup;
-  };
-  at_each_request(runner,
-                  {.cases = 15,
-                   .requests_max = 4,
-                   .problems = static_cast<int>(dead.size()),
-                   .requests_of =
-                       [&](int number) {
-                         const auto& one = dead[static_cast<std::size_t>(number)];
-                         SeenLives seen(2);
-                         return runner.rehearse(setup_of(one, seen))
-                             .ranks[static_cast<std::size_t>(one.second)]
-                             .requests;
-                       },
-                   .judge =
-                       [&](int number, std::int64_t request) {
-                         const auto& one = dead[static_cast<std::size_t>(number)];
-                         SeenLives seen(2);
-                         check_lost_peer(runner, setup_of(one, seen), {one.second, request});
-                       }});
-}
-
 }  // namespace
 
 Exam exam() {
@@ -356,20 +208,29 @@ Exam exam() {
       {"a step that is saved again is the later save, and `options` count", saves_again},
       {"a save that is cut off at any call leaves the last checkpoint or the one before",
        [](CaseRunner& runner) {
-         cut_off(runner, 2, 6, std::nullopt);
-         cut_off(runner, 1, 3, PowerCut::loses_bytes);
-         cut_off(runner, 1, 3, PowerCut::loses_names_and_bytes);
+         constexpr PowerCut bytes = PowerCut::loses_bytes, all = PowerCut::loses_names_and_bytes;
+         cut_off(runner, run_of(runner), problem({}, 2, 1), std::vector<PowerAtEnd>(6));
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {bytes, bytes, bytes});
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {all, all, all});
        }},
       {"when the disk is full, every rank throws, and the older checkpoint is as it was",
        [](CaseRunner& runner) {
-         for (const std::int64_t changes : {0, 15}) full_disk(runner, changes);
+         for (const std::int64_t changes : {0, 15}) {
+           full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "");
+         }
        }},
       {"all ranks load the same checkpoint, or none",
        [](CaseRunner& runner) {
          one_for_all(runner);
          none_there(runner);
        }},
-      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) {
+         lose_peers(runner, run_of(runner), problem({}, 3, 1), lost_input_of,
+                    {{{"ts"}, 1}, {{"ts"}, 2}, {{"ts", "l"}, 0}}, 15);
+       },
+       {},
+       Asks::cost},
   };
 }
 
