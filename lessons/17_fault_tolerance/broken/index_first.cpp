@@ -1,0 +1,60 @@
+// Wrong on purpose: the files are written in the order of their names, so the index comes before
+// those that it names.
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/checkpoint/memory_storage.hpp"
+#include "engine/checkpoint/rank0_checkpoint.hpp"
+
+namespace lockstep::checkpoint {
+
+void write_whole(Storage& storage, const std::string& file, const std::string& content) {
+  storage.write(file + ".tmp", 0, std::as_bytes(std::span(content)));
+  storage.sync(file + ".tmp");
+  storage.rename(file + ".tmp", file);
+  storage.sync(folder_of(file));
+}
+
+namespace {
+
+void copy(const Storage& from, const std::string& folder, const Stored& file, Storage& to) {
+  const std::string name = within(folder, file.name);
+  std::vector<std::byte> bytes(file.bytes);
+  from.read(name, 0, bytes);
+  to.write(name, 0, bytes);
+  to.sync(name);
+}
+
+}  // namespace
+
+void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
+                   const Contents& contents, const TrainState& state, const SaveOptions& options) {
+  MemoryStorage whole;
+  std::vector<Stored> files;
+  if (group.rank() == writer) {
+    const Draft draft = begin_save(whole, state.step);
+    commit_save(whole, draft, {write_share(whole, draft, {}, contents, options.model)}, state,
+                options);
+    begin_save(storage, state.step);
+    files = whole.list(draft.folder);
+    copy(whole, draft.folder, files.front(), storage);
+  }
+  CpuDevice device;
+  const Tensor saved = full({1}, 1, DType::int64, device);
+  group.broadcast(saved, writer);  // the checkpoint counts, so the others go on
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    copy(whole, folder_name(state.step), files[i], storage);
+  }
+}
+
+std::optional<TrainState> load_for_all(comm::ProcessGroup&, const Storage& storage,
+                                       const Restore& restore) {
+  const auto latest = latest_in(storage);
+  if (!latest) return std::nullopt;
+  const SavedRun saved(storage, *latest);
+  restore(saved);
+  return saved.state();
+}
+
+}  // namespace lockstep::checkpoint
