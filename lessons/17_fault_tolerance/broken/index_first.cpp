@@ -1,21 +1,12 @@
 // Wrong on purpose: the files are written in the order of their names, so the index comes before
 // those that it names.
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "engine/checkpoint/memory_storage.hpp"
-#include "engine/checkpoint/rank0_checkpoint.hpp"
+#include "lessons/17_fault_tolerance/broken/usual.hpp"
 
 namespace lockstep::checkpoint {
-
-void write_whole(Storage& storage, const std::string& file, const std::string& content) {
-  storage.write(file + ".tmp", 0, std::as_bytes(std::span(content)));
-  storage.sync(file + ".tmp");
-  storage.rename(file + ".tmp", file);
-  storage.sync(folder_of(file));
-}
-
 namespace {
 
 void copy(const Storage& from, const std::string& folder, const Stored& file, Storage& to) {
@@ -33,10 +24,8 @@ void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
   MemoryStorage whole;
   std::vector<Stored> files;
   if (group.rank() == writer) {
-    const Draft draft = begin_save(whole, state.step);
-    commit_save(whole, draft, {write_share(whole, draft, {}, contents, options.model)}, state,
-                options);
-    begin_save(storage, state.step);
+    write_and_commit(whole, contents, state, options);
+    const Draft draft = begin_save(storage, state.step);
     files = whole.list(draft.folder);
     copy(whole, draft.folder, files.front(), storage);
   }
@@ -46,15 +35,6 @@ void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
   for (std::size_t i = 1; i < files.size(); ++i) {
     copy(whole, folder_name(state.step), files[i], storage);
   }
-}
-
-std::optional<TrainState> load_for_all(comm::ProcessGroup&, const Storage& storage,
-                                       const Restore& restore) {
-  const auto latest = latest_in(storage);
-  if (!latest) return std::nullopt;
-  const SavedRun saved(storage, *latest);
-  restore(saved);
-  return saved.state();
 }
 
 }  // namespace lockstep::checkpoint
