@@ -24,7 +24,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 3800" "engine/launch 3600" "engine/plan 150" "engine/train 7300" "engine/apps 7730"
     "grader/course 7350" "grader/play 2825" "grader/judge 2900" "grader/exam 10270" "grader/sandbox 2100"
-    "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1460" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
+    "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1520" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 860"
