@@ -50,6 +50,7 @@ std::optional<Cause> cause_by_neighbours(const std::vector<Scene>& calls, std::s
   for (std::size_t e = 0; e < seen.size(); ++e) {
     const auto wanted = found_origin(calls, call, held.after[e]);
     const auto came = found_origin(calls, call, seen[e]);
+    if (seen[e] == -1 && wanted) continue;  // nothing came there
     if (!wanted || !came || came->call != call) return std::nullopt;
     if (seen[e] == held.after[e]) {
       right_ranks.push_back(came->rank);
@@ -66,9 +67,10 @@ std::optional<Cause> cause_by_neighbours(const std::vector<Scene>& calls, std::s
                                     "passes on what it received in the step before")};
   }
   if (!mirrored) return std::nullopt;
-  return Cause{"other_side", text("it came from the other side, rank ", *sender,
-                                  ": data that travels to the "
-                                  "right, to rank r + 1, comes from the left, rank r - 1")};
+  return Cause{"other_side", text("it is rank ", *sender,
+                                  "'s, from the other side: data that travels to the right, to "
+                                  "rank r + 1, comes from the left, from rank r - 1 and then from "
+                                  "those behind it")};
 }
 
 // The stretch of some rank's input that a buffer holds whole: "elements 4 to 7 of rank 2's all".

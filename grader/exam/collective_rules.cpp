@@ -10,6 +10,7 @@
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/collective_causes.hpp"
+#include "grader/exam/collective_places.hpp"
 #include "grader/exam/lost_peer_rules.hpp"
 #include "grader/exam/two_levels.hpp"
 #include "grader/exam/wrong_ending.hpp"
@@ -128,21 +129,6 @@ std::optional<Cause> cause_of_special(const CollectiveProblem& p, const Holding&
   return std::nullopt;
 }
 
-// Blocks in the order of places that are counted from the root.
-std::optional<Cause> counted_from_root(const CollectiveProblem& p, const Holding& held,
-                                       std::span<const double> seen) {
-  if (p.root == 0 || held.reduced() || held.after.empty() || held.after.size() % p.ranks() != 0) {
-    return std::nullopt;
-  }
-  std::vector<double> turned = held.after;
-  const auto block = std::ssize(turned) / p.size();
-  std::ranges::rotate(turned, turned.begin() + p.root * block);
-  if (turned == held.after || !std::ranges::equal(seen, turned)) return std::nullopt;
-  return Cause{"counted_from_root",
-               text("the blocks are in the order of places counted from the root, ", p.root,
-                    "; block r belongs to rank r, whichever rank is the root")};
-}
-
 Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std::size_t call,
                int rank, std::size_t buffer, std::span<const double> seen, std::size_t at) {
   const auto place = static_cast<std::size_t>(rank);
@@ -162,6 +148,9 @@ Cause cause_of(const CollectiveProblem& p, const std::vector<Scene>& calls, std:
   }
   if (auto cause = counted_from_root(p, held, seen)) return *std::move(cause);
   Cause cause = likely_cause(calls, p.dtype, call, place, buffer, seen, at);
+  if (cause.name == "wrong_place") {
+    cause = block_of_another(p, calls[call], rank, buffer, seen).value_or(std::move(cause));
+  }
   if (cause.name == "scribbled" && p.death && p.death->at_request > 0) {
     cause.sentence +=
         "; a peer is lost here, and a call that puts it back at its end does not come that far: "
@@ -213,9 +202,8 @@ class Comparison {
     Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
     if (guess.name == "unwritten" && !brings(rank, call, held.after[*at]) &&
         received_enough(rank)) {
-      guess.sentence =
-          "this rank received as many elements as it should: what it received for this one had not "
-          "been filled when it was sent, or it was received elsewhere and not copied here";
+      guess.sentence = text("this rank received as many elements as it should: ",
+                            why_nothing_is_there(p_, calls_[call], played_.counters));
     }
     Failure failure;
     failure.cause = guess.name;
@@ -346,6 +334,8 @@ std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
   } catch (Failure& found) {
     tell_wrong_size(found);
     tell_sent_to_root(found, p, calls);
+    tell_wrong_partner(found);
+    tell_uneven_blocks(found, p);
     throw;
   }
 }

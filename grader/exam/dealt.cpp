@@ -37,6 +37,7 @@ class WrongPiece {
                    "padding left out or counted twice")};
     }
     if (auto multiple = multiple_of_right()) return *multiple;
+    if (auto terms = other_weights()) return *terms;
     if (is(sum_of_pieces())) {
       return {"pieces_summed",
               "it is the sum of all ranks' pieces; these are other elements of the whole, and no "
@@ -136,7 +137,20 @@ class WrongPiece {
                                      part == ranks ? " by the number of ranks" : "",
                                      " once too often, or a sum lacks equal terms")};
     }
+    const double divisor = ranks / factor;
+    if (ranks > 1 && divisor > 1 && std::fabs(divisor - std::round(divisor)) < 1e-3) {
+      return Cause{"other_divisor", text(by, "as if it were divided by ", std::round(divisor),
+                                         ", and not by the ", ranks, " ranks")};
+    }
     return Cause{"other_factor", text(by, "it is multiplied or divided by a wrong number")};
+  }
+
+  std::optional<Cause> other_weights() const {
+    if (!expected_.terms) return std::nullopt;
+    std::vector<Term> terms = expected_.terms();
+    for (Term& term : terms) term.values = deal_.piece(rank_, term.values);
+    return cause_of_terms(seen_, deal_.piece(rank_, expected_.whole), terms,
+                          expected_.dtype == DType::float64 ? 1e-6 : 1e-4);
   }
 
   Numbers sum_of_pieces() const {

@@ -16,6 +16,7 @@
 
 #include "engine/parallel/zero/flat_shards.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/wrong_terms.hpp"
 
 namespace lockstep::grader {
 
@@ -57,6 +58,8 @@ struct ExpectedPieces {
   std::vector<double> whole, tolerance;  // by place
   // Asked when something is wrong: the wholes that mistakes give.
   std::function<std::vector<Mistake<std::vector<double>>>(int rank)> mistakes{};
+  // Asked then, too: what adds up to the whole.
+  std::function<std::vector<Term>()> terms{};
   Cause otherwise{"other_values", "other elements went into it, or they lie in other places"};
   Cause padding{"padding", "this element belongs to no parameter. It was 0 and has to stay 0"};
 };

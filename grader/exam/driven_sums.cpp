@@ -5,7 +5,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/driven_picture.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/judge/wrong_values.hpp"
+#include "grader/judge/wrong_terms.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -148,15 +148,17 @@ class Guess {
 
   std::optional<Cause> by_rank(const WrongGradient& wrong) const {
     const DrivenGradient& right = right_of(wrong);
-    std::vector<std::vector<double>> shares;
-    WrongValues values{.seen = wrong.seen, .expected = right.values, .tolerance = right.tolerance};
-    values.ranks = run_.ranks();
+    const double weight = run_.script.weight_of(run_.ranks());
+    std::vector<Term> terms;
     for (std::size_t r = 0; r < right.made.size(); ++r) {
-      shares.push_back(
-          scaled(sum_of(right.before[r], right.made[r]), run_.script.weight_of(run_.ranks())));
+      terms.push_back({text("rank ", r, "'s new gradient"), weight, right.made[r]});
+      terms.push_back({text("rank ", r, "'s grad from before"), weight, right.before[r]});
     }
-    for (const auto& share : shares) values.inputs.emplace_back(share);
-    return one_rank_wrong(values);
+    if (wrong.pass > 0) {
+      terms.push_back(
+          {"the result of the pass before", 0, right_[wrong.pass - 1][wrong.parameter].values});
+    }
+    return cause_of_terms(wrong.seen, right.values, terms, 1e-4);
   }
 
   const Played& played_;

@@ -52,6 +52,18 @@ void check_no_remains(CaseRunner& runner, const Played& played, checkpoint::Memo
   }
 }
 
+// Fails when a checkpoint is gone that was committed.
+void check_committed_stay(CaseRunner& runner, const Played& played, StorageService& storage) {
+  for (const StorageEvent& event : storage.log()) {
+    if (!commits(event) || checkpoint::is_there(storage.files(), event.to)) continue;
+    runner.fail(played, because({"removes_what_counts",
+                                 "once the index is renamed the checkpoint counts, whoever is "
+                                 "lost then: abandon a save that fails, and no other"},
+                                {.message = text("a peer was lost, and ", event.to,
+                                                 ", which was committed, is gone")}));
+  }
+}
+
 }  // namespace
 
 bool commits(const StorageEvent& event) {
@@ -75,7 +87,7 @@ void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& 
     const double at_s = seen.told(life, step, rank)[1].at_s;
     if (at_s >= committed_s) continue;
     runner.fail(played, because({"not_waited",
-                                 "all ranks, the writer too, meet in a collective behind the "
+                                 "all ranks, the writer too, meet in a collective after the "
                                  "commit, which no rank leaves before the last has come"},
                                 {.message = text("rank ", rank, " returned at ", seconds_text(at_s),
                                                  ", before the index was renamed"),
@@ -108,7 +120,7 @@ void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
 }
 
 void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const LifeEnd& full,
-               const std::string& named) {
+               const std::string& named, const EndingsRule& wrong) {
   p.lives = {"ts", "lts", "l"};
   SeenLives seen(3);
   const auto played = play(runner, run, p, seen, {{}, full, {}});
@@ -118,8 +130,15 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
   if (std::ranges::none_of(life_2, &StorageEvent::refused)) {
     return compare(runner, *played, run, p, {2}, "after a save to which nothing was refused");
   }
+  std::vector<SaveReport> endings;
   for (int rank = 0; rank < p.ranks; ++rank) {
-    const SaveReport& report = ending_of(seen, 1, run.state(2).step, rank);
+    endings.push_back(ending_of(seen, 1, run.state(2).step, rank));
+  }
+  if (wrong) {
+    if (auto failure = wrong(endings)) runner.fail(*played, std::move(*failure));
+  }
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const SaveReport& report = endings[static_cast<std::size_t>(rank)];
     const bool refused = report.kind == SaveReport::Kind::refused;
     if (refused && report.what.find(named) != std::string::npos) continue;
     runner.fail(*played,
@@ -167,7 +186,11 @@ void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
                                [&](int number, std::int64_t request) {
                                  const DyingRank& one = dying[static_cast<std::size_t>(number)];
                                  SeenLives seen(one.lives.size());
-                                 check_lost_peer(runner, last_life(one, seen), {one.rank, request});
+                                 check_lost_peer(runner, last_life(one, seen), {one.rank, request},
+                                                 [&](const Played& played, int, const Bytes&) {
+                                                   check_committed_stay(runner, played,
+                                                                        seen.storage);
+                                                 });
                                }});
 }
 

@@ -22,10 +22,13 @@ void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
 
 // Life 1 saves after 1 step; in life 2 the disk is full when it saves after 2; life 3 loads.
 //   named  stands in every rank's error
+//   wrong  finds what else is wrong with how the save ended on each rank
+using EndingsRule = std::function<std::optional<Failure>(const std::vector<SaveReport>& of_ranks)>;
 void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const LifeEnd& full,
-               const std::string& named);
+               const std::string& named, const EndingsRule& wrong = {});
 
-// A rank dies at requests of the last of these lives.
+// A rank dies at requests of the last of these lives. What is committed stays then, as far as the
+// adapter keeps something when its part throws (play_with_a_lost_peer).
 struct DyingRank {
   std::vector<std::string> lives;
   int rank = 0;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 
+#include "grader/exam/lossy_causes.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
@@ -16,15 +17,6 @@ namespace {
 // Virtual time is a sum of a few doubles of some 1e-5 s.
 constexpr double moment_s = 1e-12;
 
-bool is_close(double seen, double right, double tolerance) {
-  if (std::isnan(right)) return std::isnan(seen);
-  return seen == right || std::fabs(seen - right) <= tolerance;
-}
-
-double tolerance_at(const Right& right, std::size_t i) {
-  return right.tolerance.empty() ? 0 : right.tolerance[i];
-}
-
 // Finds the first wrong element. If only the lengths differ, it is the end of the shorter one.
 std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) {
   const std::size_t common = std::min(seen.size(), right.values.size());
@@ -33,96 +25,6 @@ std::optional<std::size_t> first_wrong(const Numbers& seen, const Right& right) 
   }
   if (seen.size() != right.values.size()) return common;
   return std::nullopt;
-}
-
-// True if `seen` is what a mistake gives. It may round as a right answer may, by as much of what it
-// gives.
-bool fits(const Numbers& seen, const Numbers& gives, const Right& right) {
-  if (seen.size() != gives.size() || seen.size() != right.values.size()) return false;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const double wanted = right.values[i];
-    double tolerance = tolerance_at(right, i);
-    if (std::isfinite(gives[i])) {
-      const bool larger = std::isfinite(wanted) && wanted != 0;
-      tolerance *= larger ? std::max(1.0, std::fabs(gives[i] / wanted)) : 1;
-      tolerance += 1e-6 * std::fabs(gives[i]);
-    }
-    if (!is_close(seen[i], gives[i], tolerance)) return false;
-  }
-  return true;
-}
-
-// Every value too large or too small by one factor, which rounding does not explain.
-std::optional<Cause> scaled(const Numbers& seen, const Right& right) {
-  constexpr std::size_t enough = 4;  // of fewer different values, one factor may be a coincidence
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < right.values.size(); ++i) {
-    if (std::isfinite(right.values[i]) && right.values[i] != 0) places.push_back(i);
-  }
-  const auto value_at = [&](std::size_t i) { return right.values[i]; };
-  std::ranges::sort(places, {}, value_at);
-  const auto [first_again, end] = std::ranges::unique(places, {}, value_at);
-  places.erase(first_again, end);
-  if (places.size() < enough) return std::nullopt;
-  const std::size_t at = *std::ranges::max_element(
-      places, {}, [&](std::size_t i) { return std::fabs(right.values[i]); });
-  const double factor = seen[at] / right.values[at];
-  const double apart = std::fabs(seen[at] - right.values[at]);
-  if (!std::isfinite(factor) || factor == 0 || apart <= 4 * tolerance_at(right, at)) {
-    return std::nullopt;
-  }
-  Numbers gives = right.values;
-  for (double& value : gives) value *= factor;
-  if (!fits(seen, gives, right)) return std::nullopt;
-  std::ostringstream times;
-  times << factor;  // six digits
-  return Cause{"scaled", text("every value is ", times.str(),
-                              " times the right one: a factor is missing, or one too many")};
-}
-
-// True if nothing but digits is wrong: each element is right to some six of them.
-bool only_digits(const Numbers& seen, const Right& right) {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const double digits = 4e-6 * std::fabs(right.values[i]);
-    const bool right_or_near =
-        std::isfinite(digits) && std::fabs(seen[i] - right.values[i]) <= digits;
-    if (!right_or_near && !is_close(seen[i], right.values[i], tolerance_at(right, i))) return false;
-  }
-  return true;
-}
-
-// If only digits are wrong, nearly every mistake that gives nearly the right values seems to be the
-// cause. The true one gives values that are much nearer to those seen.
-bool gives_these_digits(const Numbers& seen, const Numbers& gives, const Right& right) {
-  double apart = 0, unexplained = 0;
-  for (std::size_t i = 0; i < std::min(seen.size(), gives.size()); ++i) {
-    if (is_close(seen[i], right.values[i], tolerance_at(right, i))) continue;
-    apart = std::max(apart, std::fabs(seen[i] - right.values[i]));
-    unexplained = std::max(unexplained, std::fabs(seen[i] - gives[i]));
-  }
-  return unexplained <= apart / 4;
-}
-
-Cause cause_of(const Numbers& seen, const Right& right) {
-  if (seen.size() != right.values.size()) return {"length", "the number of elements changed"};
-  const bool digits = only_digits(seen, right);
-  for (const auto& mistake : right.mistakes) {
-    if (!fits(seen, mistake.gives, right)) continue;
-    if (!digits || gives_these_digits(seen, mistake.gives, right)) return mistake.cause;
-  }
-  if (digits) {
-    return {"last_digits",
-            "only the last digits are wrong: a value was rounded to a smaller type on the way, or "
-            "once more than the contract says"};
-  }
-  const auto finite = [](double value) { return std::isfinite(value); };
-  if (std::ranges::all_of(right.values, finite) && !std::ranges::all_of(seen, finite)) {
-    return right.not_finite.value_or(
-        Cause{"no_number",
-              "a value is not finite, although all right ones are, and so are their sums over the "
-              "ranks"});
-  }
-  return scaled(seen, right).value_or(right.otherwise);
 }
 
 std::string shortly(double value) {
@@ -138,7 +40,8 @@ std::string of_call(const LossySeen& seen, std::size_t call) {
 }
 
 void require_right(CaseRunner& runner, const Played& played, const std::string& what, int rank,
-                   DType dtype, const Numbers& seen, const Right& right) {
+                   DType dtype, const Numbers& seen, const Right& right,
+                   const std::vector<Term>& terms) {
   const auto at = first_wrong(seen, right);
   if (!at) return;
   const auto wanted = number_at(right.values, *at, dtype), shown = number_at(seen, *at, dtype);
@@ -148,7 +51,7 @@ void require_right(CaseRunner& runner, const Played& played, const std::string& 
   if (rounds) {
     message += text(" (", right.allowed, ": up to ", shortly(tolerance_at(right, *at)), ")");
   }
-  runner.fail(played, because(cause_of(seen, right),
+  runner.fail(played, because(cause_of(seen, right, terms),
                               {.message = message,
                                .expected = wanted,
                                .seen = shown,
@@ -217,7 +120,7 @@ void check_result(CaseRunner& runner, const Played& played, const LossySeen& see
   for (int rank = 0; rank < seen.ranks(); ++rank) {
     const Numbers& mine = of_ranks[static_cast<std::size_t>(rank)];
     require_right(runner, played, text("result", of_call(seen, call)), rank, seen.dtype, mine,
-                  right);
+                  right, terms_of(seen, call, right));
     const auto at = first_other_bits(mine, of_ranks.front());
     if (!at || (std::isnan(mine[*at]) && std::isnan(of_ranks.front()[*at]))) continue;
     runner.fail(played,
@@ -237,7 +140,8 @@ void check_result(CaseRunner& runner, const Played& played, const LossySeen& see
 void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right) {
   require_right(runner, played, text("residual after call ", call + 1), rank, seen.dtype,
-                seen.states[call][static_cast<std::size_t>(rank)], right);
+                seen.states[call][static_cast<std::size_t>(rank)], right,
+                terms_of(seen, call, right));
 }
 
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,

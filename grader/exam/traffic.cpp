@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "engine/base/error.hpp"
@@ -113,6 +114,22 @@ void check_messages_only(CaseRunner& runner, const Played& played, const std::st
   failure.message = text("the part called the group's own ", kind,
                          "; build the collective from send and recv instead");
   runner.fail(played, failure);
+}
+
+std::optional<WrongLength> wrong_length(const Failure& found) {
+  const std::size_t to = found.message.find(" to rank "),
+                    expects = found.message.find("which expects ");
+  if (found.verdict != Verdict::mismatch || expects == std::string::npos) return std::nullopt;
+  WrongLength wrong;
+  long long sent = 0, expected = 0;
+  const bool read =
+      std::sscanf(found.message.c_str(), "mismatch: rank %d sends %lld", &wrong.src, &sent) == 2 &&
+      std::sscanf(found.message.c_str() + to, " to rank %d", &wrong.dst) == 1 &&
+      std::sscanf(found.message.c_str() + expects, "which expects %lld", &expected) == 1;
+  if (!read) return std::nullopt;
+  wrong.sent = sent;
+  wrong.expected = expected;
+  return wrong;
 }
 
 }  // namespace lockstep::grader

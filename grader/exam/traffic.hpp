@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "grader/judge/case_runner.hpp"
@@ -43,5 +44,12 @@ void check_operations(CaseRunner& runner, const Played& played, const Operations
 
 // No rank used a collective of the group itself; `wanted` says what it was to use.
 void check_messages_only(CaseRunner& runner, const Played& played, const std::string& wanted);
+
+// A message of another length than its receiver expects, as the core found it.
+struct WrongLength {
+  int src = 0, dst = 0;  // ranks of the world
+  std::int64_t sent = 0, expected = 0;
+};
+std::optional<WrongLength> wrong_length(const Failure& found);
 
 }  // namespace lockstep::grader

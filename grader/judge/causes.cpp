@@ -24,6 +24,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"stale", "the values of an earlier call: something is kept from one call to the next"},
     {"rank_missing", "one rank's value is missing from a sum"},
     {"rank_twice", "one rank's value is added twice"},
+    {"term_weight", "a term of a sum is missing, or counts with another weight than its own"},
     {"provenance", "several ranks' values are missing, or added more than once"},
     {"off_by_one_chunk", "every block is one position too early or too late"},
     {"permuted", "every block is right, but the blocks are in another order"},

@@ -22,8 +22,9 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "a variable of the tensor's type first"},
     {": ", "names itself as the peer", "peer_is_oneself",
      "where source and destination are one rank, as in a group of one, keep the data and send "
-     "nothing. If they should be two, the peer's number is wrong: a place that is counted from the "
-     "root, for example, is no rank yet"},
+     "nothing; N - 1 steps are none there, and a loop of N is one too long. If they should be two, "
+     "the peer's number is wrong: a place that is counted from the root, for example, is no rank "
+     "yet"},
     {": rank ", "is not in this group of ", "peer_outside",
      "the number of a peer is computed without its limits: a ring wraps round, and the first and "
      "the last rank of a line have one neighbour"},
@@ -35,6 +36,9 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "loss, and every other part with what came from the part behind it"},
     {"", "did not come", "missing_gradient",
      "a parameter took no part in the pass, or its gradient was counted twice or not at all"},
+    {"load_into: ", "does not fit into", "checked_late",
+     "a tensor is read that does not fit the model: compare the shape and the dtype of all of them "
+     "before the first is read, and throw CheckpointError with the name of one that differs"},
     {"", "undefined", "undefined_tensor",
      "a handle is used before a tensor is in it. A grad is undefined until backward reaches its "
      "parameter, so ask grad.defined() first; what it counts as is in the contract"},

@@ -43,7 +43,11 @@ void CaseRunner::examine(const Problem& problem, const std::function<void(const 
   Failure best = *failure;
   const auto fails_alike = [&](const Problem& variant, const std::vector<int>& way) {
     auto found = failure_of_variant(start, way, [&] { judge(variant); });
-    const bool alike = found && found->verdict == best.verdict && found->gist() == best.gist();
+    // The terms of a sum are found where it is one: in a case of one step, for example.
+    const bool says_more =
+        found && found->cause == "term_weight" && best.cause.starts_with("other_");
+    const bool alike =
+        found && found->verdict == best.verdict && (says_more || found->gist() == best.gist());
     if (alike) best = std::move(*found);
     return alike;
   };

@@ -55,6 +55,36 @@ Cause right_alone() {
       "before it is written"};
 }
 
+std::optional<std::string> relation_to_right(double seen, double expected) {
+  constexpr double most = 64;  // larger factors say little
+  const auto is_whole = [](double value) {
+    return std::fabs(value - std::round(value)) <= to_rounding * std::fabs(value);
+  };
+  if (!std::isfinite(seen) || !std::isfinite(expected) || seen == expected) return std::nullopt;
+  const bool whole = std::floor(seen) == seen && std::floor(expected) == expected;
+  if (whole && std::fabs(seen - expected) == 1 && std::fabs(expected) > 2) {
+    return text("this is one ", seen > expected ? "more" : "less", " than the right number");
+  }
+  if (seen == 0 || expected == 0) return std::nullopt;
+  const double times = seen / expected, part = expected / seen;
+  if (near(times, -1, to_rounding)) return "this is the right number with the other sign";
+  if (times >= 2 - to_rounding && times <= most && is_whole(times)) {
+    return text("this is ", std::round(times), " times the right number");
+  }
+  if (part >= 2 - to_rounding && part <= most && is_whole(part)) {
+    return text("this is 1/", std::round(part), " of the right number");
+  }
+  return std::nullopt;
+}
+
+Cause with_relation(Cause own, double seen, double expected) {
+  const auto relation = relation_to_right(seen, expected);
+  if (relation && !own.sentence.starts_with("this is")) {
+    own.sentence = text(*relation, "; ", own.sentence);
+  }
+  return own;
+}
+
 std::optional<Cause> likely_cause(const WrongNumber& number) {
   const auto& [seen, expected, earlier] = number;
   for (std::size_t before = 1; before <= earlier.size() && tells(seen); ++before) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "grader/judge/wrong_values.hpp"
 
@@ -31,11 +32,20 @@ Cause kept_from(std::size_t before);
 Cause answered_before();
 Cause right_alone();
 
+// Says what a wrong number is to the right one, as a sentence begins: "this is 3 times the right
+// number", half of it, its negative, or one more or less than a whole one.
+std::optional<std::string> relation_to_right(double seen, double expected);
+
+// The cause, behind that relation, unless it begins with one of its own.
+Cause with_relation(Cause own, double seen, double expected);
+
 // An exam's own cause, or, where it knows none ("other_…"), what the number tells by itself.
 template <typename Number>
 Cause known_or_likely(Cause own, const Number& number) {
   if (!own.name.starts_with("other_")) return own;
-  return likely_cause(number).value_or(std::move(own));
+  if (auto likely = likely_cause(number)) return *std::move(likely);
+  return with_relation(std::move(own), static_cast<double>(number.seen),
+                       static_cast<double>(number.expected));
 }
 
 // The value that is left of a number in an int.

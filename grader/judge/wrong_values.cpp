@@ -158,6 +158,30 @@ std::optional<Cause> rounding_only(const WrongValues& values) {
                "float instead of double, or a term was added and later subtracted again"};
 }
 
+std::optional<Cause> narrower_type(std::span<const double> seen, std::span<const double> expected) {
+  struct Type {
+    const char* name;
+    int bits;  // of a number's digits
+  };
+  const auto held = [](double value, int bits) {
+    int exponent = 0;
+    const double digits = std::ldexp(std::frexp(value, &exponent), bits);
+    return digits == std::floor(digits);
+  };
+  for (const auto& [name, bits] : {Type{"bfloat16", 8}, Type{"float16", 11}, Type{"float32", 24}}) {
+    bool near = seen.size() == expected.size(), all_held = true, some_need_more = false;
+    for (std::size_t e = 0; e < seen.size() && near; ++e) {
+      near = std::fabs(seen[e] - expected[e]) <= std::ldexp(std::fabs(expected[e]), 1 - bits);
+      all_held = all_held && held(seen[e], bits);
+      some_need_more = some_need_more || !held(expected[e], bits);
+    }
+    if (!near || !all_held || !some_need_more) continue;
+    return Cause{"rounded", text("every value is right to the digits of ", name, ", and is one of ",
+                                 name, ": it was rounded to that type on the way")};
+  }
+  return std::nullopt;
+}
+
 std::optional<Cause> unwritten(const WrongValues& values, std::size_t at) {
   if (!std::isnan(values.seen[at]) && values.seen[at] != -1) return std::nullopt;
   return Cause{"unwritten", "nothing was ever received or copied into this element"};

@@ -40,6 +40,8 @@ std::optional<Cause> transposed(const WrongValues& values);
 std::optional<Cause> tail_missing(const WrongValues& values);
 // Close, and further away than the order of additions explains: a narrower type on the way.
 std::optional<Cause> rounding_only(const WrongValues& values);
+// Right to the digits of a narrower type, and numbers of it: the right ones are none.
+std::optional<Cause> narrower_type(std::span<const double> seen, std::span<const double> expected);
 // NaN, or the -1 of integers, is what an adapter puts into memory that nobody has written to.
 std::optional<Cause> unwritten(const WrongValues& values, std::size_t at);
 

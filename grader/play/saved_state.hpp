@@ -156,9 +156,13 @@ class HeldState {
     for (std::size_t tensor = 0; tensor < contents_.pieces.size(); ++tensor) {
       const checkpoint::Piece& piece = contents_.pieces[tensor];
       const auto values = piece.value.data<double>();
-      const auto elements = numbers_of(piece.shape, piece.boxes);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] += added(number, tensor, static_cast<std::uint64_t>(elements[i]));
+      std::size_t i = 0;  // without a list of the elements, since memory is looked at
+      for (const Box& box : piece.boxes) {
+        for_runs(piece.shape, box, [&](std::int64_t first, std::int64_t count) {
+          for (std::int64_t element = first; element < first + count; ++element) {
+            values[i++] += added(number, tensor, static_cast<std::uint64_t>(element));
+          }
+        });
       }
     }
     advance(report_.state);

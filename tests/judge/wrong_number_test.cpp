@@ -92,3 +92,16 @@ TEST_CASE("a failure's gist is its sentence without numbers") {
   b.message = "element 0 is 1 where 2 was expected; likely cause: it was never received";
   CHECK(a.gist() != b.gist());
 }
+
+TEST_CASE("wrong number: a multiple, a part, the other sign and one too many are told") {
+  CHECK(relation_to_right(12, 4) == "this is 3 times the right number");
+  CHECK(relation_to_right(0.5, 4) == "this is 1/8 of the right number");
+  CHECK(relation_to_right(-0.7, 0.7) == "this is the right number with the other sign");
+  CHECK(relation_to_right(8, 7) == "this is one more than the right number");
+  CHECK(relation_to_right(6, 7) == "this is one less than the right number");
+  CHECK(!relation_to_right(7, 7));
+  CHECK(!relation_to_right(0.4, 0.3));
+  CHECK(!relation_to_right(1000, 1));
+  CHECK(with_relation({"other", "count again"}, 12, 4).sentence ==
+        "this is 3 times the right number; count again");
+}

@@ -1,5 +1,6 @@
 #include "grader/judge/wrong_values.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "grader/judge/causes.hpp"
@@ -107,4 +108,24 @@ TEST_CASE("causes: each has one meaning, and what a classifier finds is among th
     CHECK_FALSE(meaning_of_cause(found).empty());
   }
   CHECK(meaning_of_cause("no such cause").empty());
+}
+
+TEST_CASE("wrong values: all of a narrower type, and right to its digits, name that type") {
+  const List right = {1.0 / 3, -2.0 / 7, 5.0 / 11, 0};
+  const auto of = [&](int bits) {
+    List seen = right;
+    for (double& value : seen) {
+      int exponent = 0;
+      const double digits = std::frexp(value, &exponent);
+      value = std::ldexp(std::nearbyint(std::ldexp(digits, bits)), exponent - bits);
+    }
+    return seen;
+  };
+  CHECK(narrower_type(of(8), right)->sentence.find("one of bfloat16") != std::string::npos);
+  CHECK(narrower_type(of(11), right)->sentence.find("one of float16") != std::string::npos);
+  CHECK(narrower_type(of(24), right)->sentence.find("one of float32") != std::string::npos);
+  List other = of(8);
+  other[1] *= 1.5;
+  CHECK(!narrower_type(other, right));
+  CHECK(!narrower_type(right, right));
 }

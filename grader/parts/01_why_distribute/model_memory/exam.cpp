@@ -141,10 +141,16 @@ std::optional<Cause> wrong_activations(const MemoryQuestion& q, Wide seen, Wide 
     return Cause{"activations_in_float32",
                  "with bfloat16 weights the layers save bfloat16 activations, 2 bytes each"};
   }
-  if (!q.saved_per_sample.empty() && seen == Wide{q.saved_per_sample.back()} * q.batch * bytes) {
-    return Cause{"last_layer_only",
-                 "this counts the last layer only; every layer keeps its activations until "
-                 "backward reaches it"};
+  const auto is_one = [&](std::int64_t saved) { return seen == Wide{saved} * q.batch * bytes; };
+  if (!q.saved_per_sample.empty()) {
+    const bool last = is_one(q.saved_per_sample.back());
+    const bool most = is_one(std::ranges::max(q.saved_per_sample));
+    if (last || most) {
+      return Cause{"one_layer_only",
+                   text("this counts one layer only, the ", last ? "last" : "",
+                        last && most ? " or the " : "", most ? "largest" : "",
+                        "; every layer keeps its activations until backward reaches it")};
+    }
   }
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_terms.hpp"
 #include "grader/judge/wrong_values.hpp"
 
 namespace lockstep::grader::average_gradients {
@@ -62,10 +63,13 @@ std::optional<Cause> cause_of_shares(const ExpectedGradient& expected,
   values.ranks = static_cast<int>(inputs.size());
   for (auto& share : shares) {
     for (double& value : share) value /= values.ranks;
-    values.inputs.emplace_back(share);
   }
   if (auto operation = another_operation(shares, seen)) return operation;
-  auto cause = one_rank_wrong(values);
+  std::vector<Term> terms;
+  for (std::size_t r = 0; r < inputs.size(); ++r) {
+    terms.push_back({text("rank ", r, "'s gradient"), 1.0 / values.ranks, inputs[r]});
+  }
+  auto cause = cause_of_terms(seen, expected.values, terms, 1e-4);
   return cause ? cause : rounding_only(values);
 }
 

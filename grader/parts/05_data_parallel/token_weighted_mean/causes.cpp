@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "grader/judge/wrong_terms.hpp"
+
 namespace lockstep::grader::token_weighted_mean {
 namespace {
 
@@ -119,6 +121,13 @@ Cause likely_cause(const Round& round, int self, std::span<const double> seen,
   for (const auto& mistake : mistakes(round, self)) {
     const auto other = weighted(sums, mistake.gives);
     if (all_finite(other) && resembles(seen, other)) return mistake.cause;
+  }
+  std::vector<Term> terms;
+  for (std::size_t r = 0; r < sums.size(); ++r) {
+    terms.push_back({text("rank ", r, "'s gradient"), right[r], sums[r]});
+  }
+  if (auto cause = cause_of_terms(seen, weighted(sums, right), terms, 1e-4)) {
+    return *std::move(cause);
   }
   return {"other_values",
           "the wrong tensors were added, or the ranks visited the parameters in different orders"};

@@ -163,23 +163,24 @@ void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p
                    " still to come");
     if (early.front().kind != Ending::Kind::threw_expected) {
       Failure ended = wrong_ending(early.front(), "ContractError", asked);
+      // The same was asked of a first pass.
+      const bool later = p.script.end == DrivenScript::End::unfinished && !p.script.passes.empty();
       const Cause cause{ended.cause,
-                        "finalize does not look whether all gradients came, or those of the pass "
-                        "before still count as come: set that back when a pass is over"};
+                        later ? "what came in the pass before still counts: set it back at its end"
+                              : "finalize does not look whether all gradients came"};
       const bool returned = early.front().kind == Ending::Kind::returned;
       runner.fail(played, returned ? because_instead(cause, std::move(ended)) : ended);
     }
     std::vector<bool> came(p.script.sizes.size());
     for (const auto& note : events.notes(rank)) {
-      const bool in_it = note.scripted.pass == p.script.passes.size();
-      const DrivenEvent& event = note.scripted.event;
+      const auto& [event, takes_s, pass] = note.scripted;
+      const bool in_it = pass == p.script.passes.size();
       if (in_it && event.kind == DrivenEvent::Kind::ready) came[event.parameter] = true;
     }
-    const auto is_named = [&](std::size_t i) {
-      return early.front().what.find(text("parameter ", i)) != std::string::npos;
-    };
     bool named = false;
-    for (std::size_t i = 0; i < p.script.sizes.size(); ++i) named |= !came[i] && is_named(i);
+    for (std::size_t i = 0; i < came.size(); ++i) {
+      named |= !came[i] && early.front().what.find(text("parameter ", i)) != std::string::npos;
+    }
     if (!named) {
       runner.fail(played, {.cause = "missing_not_named",
                            .message = text("finalize throws on rank ", rank,
@@ -265,14 +266,16 @@ void unfinished_passes(CaseRunner& runner) {
   Problem p = usual(runner, 2);
   p.script.end = DrivenScript::End::unfinished;
   p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
-  judge(runner, contract_with(compare_refusals), p);
+  for (const auto& before : {std::vector<DrivenPass>{}, std::vector<DrivenPass>{{}}}) {
+    p.script.passes = before;
+    judge(runner, contract_with(compare_refusals), p);
+  }
   p.script.end = DrivenScript::End::one_missing;
   p.script.sizes[3] = 0;
   p.script.missing = 3;
   p.plans = {{{{3, 2}, {5, 4}, {1, 0}}}};  // so that no bucket is ever full
   judge(runner, contract_with(compare_refusals), p);
-  p.script.missing = 0;
-  p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};  // two buckets are started
+  p.script.missing = 0, p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};  // two buckets are started
   judge(runner, contract_with(compare_refusals), p);
 }
 

@@ -12,6 +12,7 @@
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/passes.hpp"
 
@@ -80,6 +81,16 @@ bool equals(const Problem& p, std::span<const double> seen, std::span<const doub
   return !first_difference(seen, other, training_tolerance(p.dtype, other));
 }
 
+std::vector<double> shares_of_labels(const Problem& p, std::size_t step) {
+  const Sizes labels = labels_of(p, step);
+  const auto all = std::accumulate(labels.begin(), labels.end(), std::int64_t{0});
+  std::vector<double> shares;
+  for (const std::int64_t one : labels) {
+    shares.push_back(static_cast<double>(one) / static_cast<double>(all));
+  }
+  return shares;
+}
+
 Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<const double> seen,
                    std::span<const double> right, std::size_t at) {
   if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
@@ -91,6 +102,20 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<con
   for (const KnownMistake& mistake : known_mistakes()) {
     if (equals(p, seen, train(p, salt, mistake.variant, rank).parameters)) return mistake.cause;
   }
+  // A step of SGD moves the parameters by the sum of what each micro-batch moves them.
+  std::vector<Term> terms;
+  const std::vector<double> shares = shares_of_labels(p, p.steps.size() - 1);
+  for (std::size_t i = 0; p.steps.back().size() > 1 && i < p.steps.back().size(); ++i) {
+    Term& term = terms.emplace_back(
+        Term{text("micro-batch ", i, p.steps.size() > 1 ? " of the last step" : ""), 1, {}});
+    term.values.assign(right.begin(), right.end());
+    const auto without = train(p, salt, Variant::without_this, static_cast<int>(i)).parameters;
+    term.weight = shares[i];
+    for (std::size_t e = 0; e < without.size(); ++e) {
+      term.values[e] = (term.values[e] - without[e]) / term.weight;
+    }
+  }
+  if (auto cause = cause_of_terms(seen, right, terms)) return *std::move(cause);
   return {"other_parameters",
           "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
 }

@@ -1,6 +1,7 @@
 #include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
@@ -17,7 +18,8 @@ double share_of(const Sizes& counts, std::size_t i) {
   return static_cast<double>(counts[i]) / static_cast<double>(all);
 }
 
-double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Variant variant) {
+double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Variant variant,
+                 int only) {
   const Sizes& sizes = p.steps[step];
   const Sizes labels = labels_of(p, step);
   const double right = share_of(labels, i);
@@ -35,6 +37,8 @@ double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, 
       return share_of(sizes, i);
     case Variant::last_only:
       return last ? right : 0;
+    case Variant::without_this:
+      return step + 1 == p.steps.size() && std::cmp_equal(i, only) ? 0 : right;
     case Variant::first_only:
       return i == 0 ? right : 0;
     case Variant::without_last:
@@ -78,7 +82,7 @@ class OneDevice {
   }
 
   void add_micro_batch(std::size_t step, std::size_t i) {
-    const double weight = weight_of(p_, step, i, variant_);
+    const double weight = weight_of(p_, step, i, variant_, only_);
     double loss_of_ranks = 0;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
       const AccumulationCase& c = cases_[static_cast<std::size_t>(rank)];

@@ -45,6 +45,7 @@ enum class Variant : std::uint8_t {
   last_only,       // the last one alone
   first_only,      // the first one alone
   without_last,    // all but the last
+  without_this,    // in the last step, all but that of this number
   no_average,      // one rank's own
   steps_each,      // an update after each micro-batch, on what has added up
   separate_steps,  // an update after each micro-batch, on its own gradient
@@ -58,7 +59,7 @@ struct Trained {
   std::vector<std::vector<double>> losses;  // of each step: by micro-batch, the mean over the ranks
 };
 
-//   rank  whose samples no_average uses
+//   rank  whose samples no_average uses; for without_this, the number of a micro-batch
 Trained train(const AccumulationProblem& problem, std::uint64_t salt, Variant variant, int rank);
 
 }  // namespace lockstep::grader::gradient_accumulation

@@ -212,6 +212,13 @@ std::vector<FusionQuestion> random_lists(CaseRunner& runner, int how_many, int d
   return questions;
 }
 
+// A search that ends one gradient late is right here, and one that never ends is not.
+void ask_how_far(CaseRunner& runner, const std::vector<Ready>& passed) {
+  std::vector<Ready> list{{10, DType::float32}, {2, DType::float32}};
+  list.insert(list.begin() + 1, passed.begin(), passed.end());
+  ask(runner, contract, "one gradient too far is not far enough", {{list, 100}});
+}
+
 std::vector<FusionQuestion> of_one_dtype(CaseRunner& runner) {
   std::vector<FusionQuestion> questions{
       {floats({10, 7, 10, 8, 50, 5, 40}), 100}};  // the header's, and one
@@ -307,13 +314,17 @@ std::vector<FusionQuestion> every_size() {
 Exam exam() {
   return {
       {"gradients of one type fill groups up to the threshold, in their order",
-       [](CaseRunner& runner) { judge(runner, contract, "one type", of_one_dtype(runner)); }},
+       [](CaseRunner& runner) {
+         ask_how_far(runner, floats({50, 50}));
+         judge(runner, contract, "one type", of_one_dtype(runner));
+       }},
       {"a group can be exactly full, and a gradient larger than the threshold is alone",
        [](CaseRunner& runner) {
          judge(runner, contract, "around the threshold", around_the_threshold());
        }},
       {"a group passes over gradients of other types, as far as the threshold goes",
        [](CaseRunner& runner) {
+         ask_how_far(runner, {{25, DType::float64}, {3, DType::float64}});
          judge(runner, contract, "several types", of_several_dtypes(runner));
        }},
       {"a threshold of 0 leaves every gradient alone",

@@ -20,6 +20,7 @@ enum class Past : std::uint8_t {
   nobody,
   others,
   first_fit,
+  one_too_many,
   passed_alone,
   each,
   below,
@@ -136,7 +137,7 @@ class Reader {
 
   bool passes_over(std::size_t next, std::size_t first) {
     passed_bytes_ += size_at(next);
-    const bool is_near = bytes_ + passed_bytes_ <= question_.threshold_bytes;
+    const std::int64_t all = bytes_ + passed_bytes_, limit = question_.threshold_bytes;
     switch (reading_.past) {
       case Past::nobody:
         return false;
@@ -144,14 +145,16 @@ class Reader {
         return question_.in_order[next].dtype != question_.in_order[first].dtype;
       case Past::first_fit:
         return true;
+      case Past::one_too_many:
+        return all - size_at(next) <= limit;
       case Past::passed_alone:
-        return passed_bytes_ <= question_.threshold_bytes;
+        return passed_bytes_ <= limit;
       case Past::each:
-        return bytes_ + size_at(next) <= question_.threshold_bytes;
+        return bytes_ + size_at(next) <= limit;
       case Past::below:
-        return bytes_ + passed_bytes_ < question_.threshold_bytes;
+        return all < limit;
       default:
-        return is_near;
+        return all <= limit;
     }
   }
 
@@ -183,9 +186,13 @@ const std::vector<Misreading>& misreadings() {
         "a gradient of another dtype does not end a group; it is passed over, while the group's "
         "bytes and those passed over are together no more than the threshold"},
        {.past = Past::nobody}},
+      {{"compared_before_added",
+        "the search goes one gradient too far: add its bytes to those passed over before you "
+        "compare them, with the group's, with the threshold"},
+       {.past = Past::one_too_many}},
       {{"looks_too_far",
-        "the search ends when the group's bytes and those passed over, the gradient at hand among "
-        "them, are together more than the threshold: add its bytes before you compare"},
+        "nothing ends the search among gradients of other dtypes; it ends when the group's bytes "
+        "and those passed over are together more than the threshold"},
        {.past = Past::others}},
       {{"overtakes",
         "a gradient of the group's dtype that does not fit ends the group; a smaller one behind "

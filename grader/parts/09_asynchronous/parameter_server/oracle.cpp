@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_terms.hpp"
 
 namespace lockstep::grader::parameter_server {
 namespace {
@@ -33,6 +34,7 @@ class Replayed {
     } else {
       left_[worker] = true;
       if (taken.kind == Kind::lost && !rule_.keeps_lost_push) pushed_[worker].reset();
+      if (!rule_.keeps_left_push) pushed_[worker].reset();
       if (!rule_.leaving_ends) return;
     }
     close_round();
@@ -149,6 +151,11 @@ std::vector<Misreading> misreadings(const LoopsCase& c) {
       {with([](UpdateRule& rule) { rule.keeps_lost_push = false; }),
        {"lost_push_dropped",
         "a lost worker's push was taken out of its round; what it pushed before counts"}});
+  all.push_back(
+      {with([](UpdateRule& rule) { rule.keeps_left_push = false; }),
+       {"left_push_dropped",
+        "a worker that left, finished or lost, took its push out of its round; what it pushed "
+        "before counts"}});
   for (const Sum sum : {Sum::last_come, Sum::first_worker, Sum::last_worker}) {
     for (const Factor factor : {Factor::over_pushes, Factor::one}) {
       all.push_back(
@@ -174,6 +181,24 @@ bool is_torn(const std::vector<Values>& versions, const Values& seen) {
     if (!known) return false;
   }
   return true;
+}
+
+// Lists what each push adds to the parameters in the end: updates are linear in it.
+std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
+  std::vector<Term> all;
+  std::vector<int> pushes(static_cast<std::size_t>(c.workers));
+  for (std::size_t k = 0; k < taken.size(); ++k) {
+    if (taken[k].kind != Kind::push) continue;
+    std::vector<Taken> alone(taken.begin(), taken.end());
+    for (std::size_t other = 0; other < alone.size(); ++other) {
+      if (other != k) std::ranges::fill(alone[other].gradient, 0);
+    }
+    Values moved = versions(c, alone, right_rule(c)).back();
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= c.parameters[i];
+    const int number = ++pushes[static_cast<std::size_t>(taken[k].worker)];
+    all.push_back({text("push ", number, " of worker ", taken[k].worker), 1, std::move(moved)});
+  }
+  return all;
 }
 
 }  // namespace
@@ -252,6 +277,7 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             "pushes were kept and averaged; with a staleness of 1 or more, each push is an update "
             "of its own, at once"};
   }
+  if (auto terms = cause_of_terms(seen, right, terms_of(c, taken))) return *std::move(terms);
   return {"other_parameters",
           c.staleness > 0
               ? "each push is one update, with its gradient times 1/workers, at its rate"

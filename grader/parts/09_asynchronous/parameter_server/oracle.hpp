@@ -32,6 +32,7 @@ struct UpdateRule {
   Sum sum = Sum::of_all;        // of the pushes of a round
   int times = 1;                // each update is made
   bool keeps_lost_push = true;  // in its round
+  bool keeps_left_push = true;  // the same, of every worker that leaves
   bool first_rate = false;      // that of the first push, always
   bool leaving_ends = true;     // a round of which the others have pushed
   bool reversed = false;        // a round's pushes are added from the last worker to the first

@@ -185,6 +185,27 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::uint64_t salt, 
   return all;
 }
 
+// A unit's gradient in a step is made of these; those of the step before do not belong there.
+std::vector<Term> terms_of(const Problem& p, std::uint64_t salt, int step, std::size_t unit) {
+  std::vector<Term> all;
+  for (int pass = std::max(0, step - 1) * p.passes; pass < (step + 1) * p.passes; ++pass) {
+    const bool belongs = pass >= step * p.passes;
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      Numbers one;
+      for (std::size_t i = 0; i < p.units[unit].size(); ++i) {
+        const auto made = gradient_of(p, salt, rank, pass, p.first_parameter(unit) + i);
+        const auto end = one.size() + static_cast<std::size_t>(p.units[unit][i]);
+        if (made) one.insert(one.end(), made->begin(), made->end());
+        one.resize(end);
+      }
+      all.push_back({text("rank ", rank, "'s gradient of pass ", pass % p.passes + 1,
+                          belongs ? "" : " of the step before"),
+                     belongs ? 1.0 / p.ranks() : 0, std::move(one)});
+    }
+  }
+  return all;
+}
+
 void check_gradients(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                      const Trained& right, const Reports& reports, std::size_t step) {
   for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -216,6 +237,7 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
              [&, step, unit](int rank) {
                return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
              },
+         .terms = [&, step, unit] { return terms_of(p, salt, static_cast<int>(step), unit); },
          .otherwise = {"other_gradients",
                        "no usual mistake gives it: look at what is in the flat tensor when "
                        "it is reduced, and at what is added to `gradients`"}},

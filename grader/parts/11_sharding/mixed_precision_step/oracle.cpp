@@ -97,6 +97,7 @@ double factor_of(const std::vector<double>& mean, const MixedProblem& p, int ran
                  Variant variant) {
   const double unscale = variant == Variant::not_unscaled     ? 1
                          : variant == Variant::unscaled_twice ? 1 / scale / scale
+                         : variant == Variant::scaled_again   ? scale
                                                               : 1 / scale;
   if (p.max_norm <= 0 || variant == Variant::not_clipped) return unscale;
   const auto& counted = variant == Variant::own_norm ? range_of(mean, p, rank) : mean;

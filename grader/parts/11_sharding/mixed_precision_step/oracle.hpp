@@ -54,6 +54,7 @@ enum class Variant : std::uint8_t {
   divided_twice,
   not_unscaled,  // the scale is still in it
   unscaled_twice,
+  scaled_again,    // multiplied by the scale
   clipped_scaled,  // by the norm of the scaled gradient
   own_norm,        // clipped by the norm of the own range
   not_clipped,     // max_norm is not looked at

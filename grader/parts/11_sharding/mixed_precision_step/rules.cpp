@@ -107,6 +107,11 @@ Cause cause_of_masters(const At& at, const MixedStep& step) {
             text("the gradient was divided by the scale, ", number(at.p.scale),
                  " at first, twice; ops::unscale_ changes the tensor that it is given")};
   }
+  if (is(Variant::scaled_again)) {
+    return {"scaled_again",
+            "the gradient was multiplied by the scale instead of divided by it: ops::unscale_ "
+            "multiplies by its second argument"};
+  }
   if (is(Variant::unmoved)) return {"unmoved", "no master moved: the optimizer did not step"};
   if (is(Variant::half_masters) || is(Variant::from_halves)) {
     return {"half_masters",

@@ -93,8 +93,31 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   }
 }
 
-// A crash where finalize ends a bucket that this pass did not start.
+// The bucket that a call reduces, if only one is as long.
+std::optional<std::size_t> bucket_of(const Problem& p, const sim::FoundCall& call) {
+  std::optional<std::size_t> found;
+  for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
+    const std::int64_t shard = p.cut(b).shard * p.filler;
+    if (call.count != shard && call.count != shard * p.ranks()) continue;
+    if (found) return std::nullopt;
+    found = b;
+  }
+  return found;
+}
+
+// Ranks that reduce different buckets with one collective; a crash where finalize ends a bucket
+// that this pass did not start.
 void explain(Failure& found, const Problem& p, const ScriptService& events) {
+  if (found.verdict == Verdict::mismatch && found.calls.size() > 1) {
+    const auto one = bucket_of(p, found.calls.front()), other = bucket_of(p, found.calls.back());
+    if (!one || !other || one == other) return;
+    const Cause cause{
+        found.cause,
+        text("these are buckets ", std::min(*one, *other), " and ", std::max(*one, *other),
+             ": buckets do not start in the order of the plan; one that is full "
+             "before its turn waits for those before it")};
+    found = because(cause, std::move(found));
+  }
   if (found.cause != "undefined_tensor") return;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto& notes = events.notes(rank);

@@ -92,9 +92,6 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
   });
   const double n = p.ranks();
   std::vector<Mistake<Numbers>> all{
-      {{"summed_not_averaged", "the gradients of the ranks were summed, and not multiplied by 1/N"},
-       scaled(n)},
-      {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)},
       {{"not_reduced",
         "it is this rank's own gradient: the others' were not added, or it was read before the "
         "reduction was over"},
@@ -107,6 +104,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
         "it is what this pass made alone; passes add up until zero_grad, and a grad from before "
         "the pass travels along"},
        made}};
+  if (pass == 0) {  // what every pass has would have shown in the first
+    all.insert(all.begin(),
+               {{{"summed_not_averaged",
+                  "the gradients of the ranks were summed, and not multiplied by 1/N"},
+                 scaled(n)},
+                {{"divided_twice", "the gradients were multiplied by 1/N twice"}, scaled(1 / n)}});
+  }
   // These are the right sums where nothing was there before and no grad is missing.
   const auto add_other = [&](const Cause& cause, Numbers gives) {
     if (!resembles(gives, scaled(1))) all.push_back({cause, std::move(gives)});
@@ -127,6 +131,29 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
     Numbers both = scaled(1);
     for (std::size_t e = 0; e < both.size(); ++e) both[e] += before[e];
     all.push_back({{"added_to_old", "the sum from before zero_grad is in it"}, both});
+  }
+  return all;
+}
+
+std::vector<Term> terms_of(const Problem& p, std::size_t bucket, const Right& right,
+                           std::size_t pass) {
+  std::vector<Term> all;
+  bool counts = true;  // since zero_grad
+  for (std::size_t at = pass + 1; at-- > 0;) {
+    const auto add = [&](const std::string& name, double weight, int rank, auto part) {
+      all.push_back({text(name, p.script.passes.size() > 1 ? text(" of pass ", at + 1) : "",
+                          " of rank ", rank),
+                     weight, of_bucket(p, bucket, [&](std::size_t i) {
+                       return (right[at][i].*part)[static_cast<std::size_t>(rank)];
+                     })});
+    };
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      add("the new gradient", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::made);
+      if (!is_kept(p, at)) {
+        add("the grad from before", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::before);
+      }
+    }
+    counts = counts && is_kept(p, at);
   }
   return all;
 }

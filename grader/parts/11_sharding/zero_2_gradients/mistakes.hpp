@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "grader/judge/causes.hpp"
+#include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
 
 namespace lockstep::grader::zero_2_gradients {
@@ -30,5 +30,9 @@ std::optional<Cause> cause_of_rest(std::size_t pass, std::size_t started);
 std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, int rank,
                                           const Right& right, std::size_t pass,
                                           std::size_t started);
+
+// Lists what the sum of a bucket after a pass is made of, and what zero_grad has taken out.
+std::vector<Term> terms_of(const Problem& p, std::size_t bucket, const Right& right,
+                           std::size_t pass);
 
 }  // namespace lockstep::grader::zero_2_gradients

@@ -241,6 +241,7 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
                of_bucket(p, b, [&](std::size_t i) { return tolerance_of(p, right[pass][i]); }),
            .mistakes = [&, b,
                         pass](int rank) { return mistakes_of(p, b, rank, right, pass, started); },
+           .terms = [&, b, pass] { return terms_of(p, b, right, pass); },
            .otherwise = {"other_values",
                          "no usual mistake gives it: look at what is in the bucket when it "
                          "starts, at what is added to its sum, and in which type"}},

@@ -6,6 +6,8 @@
 
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/wrong_number.hpp"
+#include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
 namespace lockstep::grader::run_stage {
@@ -78,6 +80,23 @@ bool is_divided_by_m(const Problem& p, const Expected& expected, int stage,
          });
 }
 
+std::vector<double> joined(const std::vector<std::vector<double>>& of_chunks) {
+  std::vector<double> all;
+  for (const auto& one : of_chunks) all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+std::vector<Term> terms_of(const Problem& p, const Expected& expected, int stage) {
+  std::vector<Term> all;
+  for (std::size_t m = 0; m < expected.weights.size(); ++m) {
+    std::vector<double> alone(expected.weights.size());
+    alone[m] = 1;
+    all.push_back({text("micro-batch ", m), expected.weights[m],
+                   joined(expected.gradients(p, stage, alone))});
+  }
+  return all;
+}
+
 Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
                          const std::vector<std::vector<double>>& seen) {
   const auto m = expected.weights.size();
@@ -131,6 +150,9 @@ Cause cause_of_gradients(const Problem& p, const Expected& expected, int stage,
     return std::ranges::equal(one, right, is_rounded);
   });
   if (close) return rounded();
+  if (auto terms = cause_of_terms(joined(seen), joined(all), terms_of(p, expected, stage))) {
+    return *std::move(terms);
+  }
   return {"other_gradient",
           "a pass was given what belongs to another micro-batch or another part, or a weight other "
           "than its own"};
@@ -202,8 +224,10 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
+// `gradients`: those of the stage, if it trains; they tell more than one number does.
 void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
-                const Expected& expected, int stage, const std::vector<double>& seen) {
+                const Expected& expected, int stage, const std::vector<double>& seen,
+                const std::vector<std::vector<double>>& gradients) {
   const bool last = stage == p.plan.stages - 1;
   const auto where = text("stage ", stage);
   if (!last && seen.empty()) return;
@@ -230,6 +254,11 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p,
   }
   auto cause = cause_by_finiteness(seen, {&right, 1}, 0);
   if (!cause) cause = cause_of_loss(expected, seen[0]);
+  if (cause->name == "other_loss" && !gradients.empty() &&
+      gradients != expected.gradients(p, stage, expected.weights)) {
+    cause = cause_of_gradients(p, expected, stage, gradients);
+  }
+  if (cause->name == "other_loss") cause = with_relation(*std::move(cause), seen[0], right);
   runner.fail(
       played,
       because(*cause, {.message = text("the loss of the batch is ", number(seen[0], p.dtype),
@@ -248,7 +277,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   for (int stage = p.plan.stages - 1; stage >= 0; --stage) {
     const PassService::Ran& ran = passes.of(stage);
     check_order(runner, played, p, stage, ran.passes);
-    check_loss(runner, played, p, expected, stage, reports[static_cast<std::size_t>(stage)].loss);
+    check_loss(runner, played, p, expected, stage, reports[static_cast<std::size_t>(stage)].loss,
+               trains ? ran.gradients : std::vector<std::vector<double>>());
     if (trains) check_gradients(runner, played, p, expected, stage, ran.gradients);
   }
 }

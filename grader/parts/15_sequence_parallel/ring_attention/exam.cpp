@@ -6,6 +6,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
@@ -168,18 +169,35 @@ std::vector<Problem> smaller(const Problem& p) {
   return offered;
 }
 
+// Slices differ in length; a room as long as the rank's own is told by its elements.
+void explain(Failure& found, const Problem& p, const MomentService&) {
+  const auto wrong = wrong_length(found);
+  if (!wrong || !p.members.contain(wrong->dst)) return;
+  const std::int64_t row = 2 * p.batch * p.width() * p.filler;
+  const auto slices = p.slices();
+  const std::int64_t own = slices[at(p.members.group_rank(wrong->dst))].count();
+  if (wrong->expected != own * row || wrong->sent % row != 0) return;
+  found =
+      because({found.cause, text("the room for what comes is as long as rank ", wrong->dst,
+                                 "'s own block; the block that comes has ",
+                                 counted(wrong->sent / row, "token"), ", as many as its owner")},
+              std::move(found));
+}
+
 Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
   return {.case_of = case_of,
           .compare = std::move(compared),
           .ask_of = ask_of,
           .smaller = smaller,
-          .services = [&runner](const Problem& p, std::uint64_t) {
-            MomentService::ReadMemory take_peak;
-            if (p.hands_over) {
-              take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
-            }
-            return std::tuple(MomentService(p.members, 1, {}, take_peak));
-          }};
+          .services =
+              [&runner](const Problem& p, std::uint64_t) {
+                MomentService::ReadMemory take_peak;
+                if (p.hands_over) {
+                  take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
+                }
+                return std::tuple(MomentService(p.members, 1, {}, take_peak));
+              },
+          .explain = explain};
 }
 
 Problem usual(CaseRunner& runner, int ranks) {

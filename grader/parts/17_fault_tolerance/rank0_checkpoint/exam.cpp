@@ -1,6 +1,8 @@
 // The exam of rank0_checkpoint. Storage is the judge's: a life ends between any two of its calls,
 // and new players go on with what is there. What a run must be then, the judge computes on paper.
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ended_lives.hpp"
@@ -51,7 +53,8 @@ LivesProblem problem(std::vector<std::string> lives, int ranks, int writer) {
 }
 
 void contents_of_files(CaseRunner& runner) {
-  const std::string some = text("step ", runner.draw()), more = some + some + some;
+  const std::string some = text("step ", runner.draw()), other = text("other ", runner.draw());
+  const std::string more = other + other + other;
   judge(runner, {"", some});
   judge(runner, {more, some});
   judge(runner, {some, more});
@@ -77,7 +80,8 @@ void check_writer(CaseRunner& runner, const Played& played, const LivesProblem& 
     runner.fail(played,
                 because({"several_writers", "one rank writes, and the others wait for it"},
                         {.message = text("rank ", event.who.rank, " called the storage (",
-                                         event.name, "), and the writer is rank ", p.writer),
+                                         event.name.empty() ? "the outermost folder" : event.name,
+                                         "), and `writer` is rank ", p.writer),
                          .where = text("rank ", event.who.rank)}));
   }
 }
@@ -110,7 +114,7 @@ void one_writer(CaseRunner& runner) {
     if (!played) continue;
     check_writer(runner, *played, p, seen);
     check_waited(runner, *played, p, seen, 0, run.state(1).step);
-    compare(runner, *played, run, p, {1}, "behind its save");
+    compare(runner, *played, run, p, {1}, "after its save");
     check_traffic(runner, *played, p);
   }
 }
@@ -153,6 +157,64 @@ void saves_again(CaseRunner& runner) {
                                 .seen = text(left.size())}));
 }
 
+// In a load of this life, rank 0 alone looks which checkpoint is the last.
+void check_looks(CaseRunner& runner, const Played& played, const SeenLives& seen, int life) {
+  for (const StorageEvent& event : seen.storage.log_of(life)) {
+    const bool looks = event.kind == StorageCall::Kind::list && event.name.empty();
+    if (!looks || event.who.rank == 0) continue;
+    runner.fail(played,
+                because({"others_look",
+                         "rank 0 looks which checkpoint is the last, and tells the others; "
+                         "they need not look"},
+                        {.message = text("rank ", event.who.rank, " listed the checkpoints, too"),
+                         .where = text("rank ", event.who.rank)}));
+  }
+}
+
+// True if a sentence has this number alone, and not as a part of another one or of a name.
+bool has_number(const std::string& sentence, int number) {
+  std::string word;
+  for (const char c : sentence + " ") {
+    const bool is_of_a_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (is_of_a_word) {
+      word += c;
+    } else if (std::exchange(word, {}) == text(number)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The errors of a save that its writer could not make: on the writer what its storage threw, and
+// elsewhere a sentence that names the writer.
+std::optional<Failure> wrong_errors(const std::vector<SaveReport>& of_ranks, int writer) {
+  for (int rank = 0; std::cmp_less(rank, of_ranks.size()); ++rank) {
+    const SaveReport& report = of_ranks[static_cast<std::size_t>(rank)];
+    const bool threw = report.kind != SaveReport::Kind::saved;
+    const auto failure = [&](const Cause& cause) {
+      return because(cause, {.message = text("the disk was full, and on rank ", rank, " the save ",
+                                             threw ? "threw: " + report.what : "returned"),
+                             .where = text("rank ", rank)});
+    };
+    if (rank == writer && !threw) {
+      return failure({"failure_lost",
+                      "the writer throws, too: keep the exception while the others are told, and "
+                      "throw it again"});
+    }
+    if (rank == writer && report.what.find("no space is left") == std::string::npos) {
+      return failure({"other_error_on_the_writer",
+                      "on the writer, the save throws what its storage threw: keep that "
+                      "exception, and throw it again"});
+    }
+    if (rank == writer || report.kind != SaveReport::Kind::refused) continue;
+    if (!has_number(report.what, writer)) {
+      return failure({"names_no_writer",
+                      "the sentence names the writer, whose own message says what went wrong"});
+    }
+  }
+  return std::nullopt;
+}
+
 // Two checkpoints are there; the last one counts from the moment at which a rank reads the other.
 void one_for_all(CaseRunner& runner) {
   const PaperRun run = run_of(runner);
@@ -177,6 +239,7 @@ void one_for_all(CaseRunner& runner) {
           Cause{"other_checkpoint",
                 "ranks that look at different moments see different checkpoints: rank 0 looks, and "
                 "tells the others which one it is"});
+  check_looks(runner, *played, seen, 1);
 }
 
 void none_there(CaseRunner& runner) {
@@ -216,7 +279,8 @@ Exam exam() {
       {"when the disk is full, every rank throws, and the older checkpoint is as it was",
        [](CaseRunner& runner) {
          for (const std::int64_t changes : {0, 15}) {
-           full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "");
+           full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "",
+                     [](const auto& of_ranks) { return wrong_errors(of_ranks, 1); });
          }
        }},
       {"all ranks load the same checkpoint, or none",
