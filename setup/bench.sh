@@ -24,13 +24,6 @@ lab_bench() {
     ! wants_help "$@" || exec "$bin/bench-links" --help
     hand_over bench-links bench-links "$@"
   fi
-  if [ "${1-}" = save ]; then
-    shift
-    program=bench-save
-    help_without_build "$@"
-    ! wants_help "$@" || exec "$bin/bench-save" --help
-    hand_over bench-save bench-save "$@"
-  fi
   if [ "${1-}" = check ]; then
     shift
     program=lab-further
@@ -38,16 +31,20 @@ lab_bench() {
     cd "$root"
     hand_over "lab-further lab-tool" lab-further $building bench-check "$@"
   fi
-  program=bench
+  program=bench script=torch_train.py
+  [ "${1-}" != all_reduce ] || script=torch_all_reduce.py
+  if [ "${1-}" = save ]; then
+    shift
+    program=bench-save script=torch_save.py
+  fi
   help_without_build "$@"
-  ! wants_help "$@" || exec "$bin/bench" --help
+  ! wants_help "$@" || exec "$bin/$program" --help
   python=python3
   [ ! -x "$root/build/torch/bin/python" ] || python=$root/build/torch/bin/python   # ./lab dev torch
   python=${TORCH_PYTHON:-$python}
   case " $* " in *" --torch-python"*) ;; *) set -- "$@" --torch-python "$python" ;; esac
-  script=torch_train.py
-  [ "${1-}" != all_reduce ] || script=torch_all_reduce.py
   case " $* " in *" --torch-script"*) ;; *) set -- "$@" --torch-script "$root/tests/bench/$script" ;; esac
+  [ $program = bench ] || hand_over "bench-save lockstep-run" bench-save "$@"
   . "$root/setup/engine.sh"
   hand_over "bench $(gpu_library "$@")" bench "$@"
 }

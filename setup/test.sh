@@ -83,12 +83,13 @@ lab_test() {
     choose_changed
     [ -z "$labels" ] || set -- -L "$labels" "$@"
   fi
-  # One more than there are cores, because many tests wait for a deadline or a child.
+  # Two more than there are cores: many tests wait for a deadline or a child, and one that starts
+  # processes takes two places.
   status=$root/build/$preset/test.status
   rm -f "$status"
   {
     ended=0
-    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 1))" "$@" 2>&1 8>&- || ended=$?
+    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 2))" "$@" 2>&1 8>&- || ended=$?
     echo "$ended" >"$status"
   } | show_tests
   read -r ended <"$status" && [ "$ended" = 0 ] || exit 1

@@ -2,6 +2,7 @@
 // Ranks train an MLP whose checkpoint has a given size, on a storage that writes as slowly as it is
 // told to. Ranks that write together share its rate. For each way to save: the steps while the save
 // is going on, how long the call took, when the commit was there, and the memory beside the step.
+// The peer is PyTorch's torch.distributed.checkpoint.async_save, in a program of its own.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/apps/bench_process.hpp"
 #include "engine/apps/bench_report.hpp"
 #include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
@@ -83,12 +85,16 @@ struct Asked {
 
 constexpr std::int64_t inputs = 1024, classes = 10;
 
-// Two hidden layers of h, so that parameters and AdamW's two moments have so many bytes:
+// The width of two hidden layers, so that parameters and AdamW's two moments have so many bytes:
 // h² + (1024 + 10)·h parameters, of 12 bytes.
-train::Recipe recipe_of(double bytes) {
+std::int64_t hidden_of(double bytes) {
   const double linear = inputs + classes;
   const double h = (std::sqrt(linear * linear + bytes / 3) - linear) / 2;
-  const auto hidden = std::max<std::int64_t>(1, std::llround(h));
+  return std::max<std::int64_t>(1, std::llround(h));
+}
+
+train::Recipe recipe_of(double bytes) {
+  const std::int64_t hidden = hidden_of(bytes);
   train::Recipe recipe;
   recipe.model.widths = {inputs, hidden, hidden, classes};
   recipe.optimizer.kind = optim::OptimizerKind::adamw;
@@ -182,13 +188,17 @@ std::string fixed(double value, int digits) {
   return out.str();
 }
 
-void print(const std::vector<MeasuredSave>& rows) {
-  constexpr int name = 28, column = 14;
+constexpr int name = 28, column = 14;
+
+void print_head() {
   std::cout << std::left << std::setw(name) << "" << std::right << std::setw(column) << "steps"
             << std::setw(column) << "median step" << std::setw(column) << "worst step"
             << std::setw(column) << "call" << std::setw(column) << "committed" << std::setw(column)
             << "memory"
             << "\n";
+}
+
+void print(const std::vector<MeasuredSave>& rows) {
   for (const MeasuredSave& row : rows) {
     const bool saves = row.committed_s > 0;
     std::cout << std::left << std::setw(name) << row.name << std::right << std::setw(column)
@@ -210,7 +220,35 @@ void measure(comm::ProcessGroup& group, const Asked& asked, const std::filesyste
     rows.push_back(run.measure_save(form, nullptr));
     rows.push_back(run.measure_save(form, strands.get()));
   }
-  if (group.rank() == 0) print(rows);
+  if (group.rank() != 0) return;
+  print_head();
+  print(rows);
+  std::cout << std::flush;
+}
+
+// The same of PyTorch, by its own program: DistributedDataParallel on as many ranks, of a thread
+// each.
+std::vector<MeasuredSave> measure_torch(bench::Runner& runner, const Asked& asked,
+                                        const Arguments& arguments,
+                                        const std::filesystem::path& folder) {
+  bench::Meeting meeting;
+  const auto command = bench::launched(
+      asked.ranks, {arguments.get("torch-python"), arguments.get("torch-script"), "--meet",
+                    meeting.next(), "--folder", folder.string(), "--hidden",
+                    text(hidden_of(asked.bytes)), "--batch", text(asked.batch), "--bytes-per-s",
+                    text(asked.bytes_per_s), "--save-s", text(asked.bytes / asked.bytes_per_s)});
+  const bench::Json json = runner.run_for_json(command);
+  std::vector<MeasuredSave> rows;
+  try {
+    for (const bench::Json& row : json.at("saves")) {
+      rows.push_back({row.at("name"), row.at("steps_s"), row.value("call_s", 0.0),
+                      row.value("committed_s", 0.0), row.value("memory_bytes", std::int64_t{0})});
+    }
+  } catch (const bench::Json::exception& error) {
+    throw Error(text("the peer did not print the fields of a save (", error.what(),
+                     "): ", bench::line_of(command)));
+  }
+  return rows;
 }
 
 int run(int argc, const char* const* argv) {
@@ -223,7 +261,10 @@ int run(int argc, const char* const* argv) {
       .option("mb-s", "20", "rate of the storage, in megabytes per second")
       .option("batch-size", "16", "samples per rank and step")
       .choice("transport", {"auto", "gloo", "shm"}, "auto", "how the ranks communicate")
-      .option("folder", "", "where checkpoints are written (default: the folder for temporaries)");
+      .option("folder", "", "where checkpoints are written (default: the folder for temporaries)")
+      .choice("peer", {"none", "torch"}, "none", "PyTorch's async_save, measured behind ours")
+      .option("torch-python", "python3", "a Python that has PyTorch; or set TORCH_PYTHON")
+      .option("torch-script", "tests/bench/torch_save.py", "the peer's program");
   const Arguments arguments = options.parse(argc, argv);
   if (arguments.asks_help()) {
     std::cout << options.help();
@@ -237,6 +278,8 @@ int run(int argc, const char* const* argv) {
   if (!arguments.given("folder")) temporary.emplace("bench-save");
   const std::filesystem::path folder =
       temporary ? temporary->path() : std::filesystem::path(arguments.get("folder"));
+  const bool has_peer = arguments.has("--peer torch");
+  if (has_peer) bench::Runner().require_torch(arguments.get("torch-python"), "save");
   const bench::Machine machine = bench::this_machine();
   std::cout << text("machine  ", machine.processor, ", ", counted(machine.cores, "core"), ", load ",
                     fixed(machine.load, 1), "\n", fixed(asked.bytes / 1e6, 1),
@@ -251,6 +294,10 @@ int run(int argc, const char* const* argv) {
                                              world.environment.world_size, gloo);
     measure(*group, asked, folder / "saved");
   });
+  if (has_peer) {
+    bench::Runner runner;
+    print(measure_torch(runner, asked, arguments, folder / "saved-by-torch"));
+  }
   return 0;
 }
 

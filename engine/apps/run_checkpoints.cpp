@@ -5,6 +5,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/checkpoint/agree.hpp"
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 
@@ -65,11 +66,13 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
 checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
                               train::Strategy& strategy, std::int64_t samples) {
   const checkpoint::FileStorage storage(checkpoints.folder);
-  const auto state =
-      checkpoint::load_for_all(world, storage, [&](const checkpoint::SavedRun& saved) {
-        check_same_run(saved, checkpoints, samples);
-        if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
-      });
+  std::optional<checkpoint::TrainState> state;
+  checkpoint::telling(world, "loading the last checkpoint in " + checkpoints.folder, [&] {
+    state = checkpoint::load_for_all(world, storage, [&](const checkpoint::SavedRun& saved) {
+      check_same_run(saved, checkpoints, samples);
+      if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
+    });
+  });
   if (!state) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
   return *state;
 }

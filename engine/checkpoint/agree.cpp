@@ -52,6 +52,15 @@ std::vector<std::string> agree(comm::ProcessGroup& group,
   return all;
 }
 
+void telling(const comm::ProcessGroup& group, const std::string& doing,
+             const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const CommError& error) {
+    throw CommError(text("checkpoint: ", group.own_name(), " was ", doing, ": ", error.what()));
+  }
+}
+
 std::string line_of(const Draft& draft) { return text(draft.folder, " ", draft.again); }
 
 Draft draft_of(const std::string& line) {

@@ -32,8 +32,8 @@ class AsyncCheckpoint {
   // Begins a save, when the one in flight is over.
   //   contents  views of the state, which the next step may change as soon as this returns
   //   Ensures   write(snapshot) is called once, on another strand. The snapshot lies on a host
-  //             device, has the values that `contents` had at the call, and lives until write()
-  //             has returned. No more than one snapshot exists at a time
+  //             device, has all that `contents` had at the call, and lives until write() has
+  //             returned. No more than one snapshot exists at a time
   //   Throws    what the write before it threw, once; nothing is begun then
   virtual void start(const Contents& contents, Write write) = 0;
 

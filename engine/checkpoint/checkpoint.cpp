@@ -7,7 +7,6 @@
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/read_index.hpp"
 #include "engine/checkpoint/saved_run.hpp"
-#include "engine/checkpoint/weights.hpp"
 
 namespace lockstep::checkpoint {
 namespace fs = std::filesystem;
@@ -82,13 +81,6 @@ std::optional<fs::path> whole_before(const fs::path& checkpoint) {
 
 Metadata model_metadata(const fs::path& checkpoint) {
   return read_index(FileStorage(checkpoint), "", Reads::model)->model;
-}
-
-void load_model(const fs::path& checkpoint, nn::Module& model) {
-  const FileStorage storage(checkpoint);
-  const IndexedTensors weights(storage, "", read_index(storage, "", Reads::model), Of::model);
-  check_same_model(weights, model);
-  read_weights(weights, model);
 }
 
 TrainState load(const fs::path& checkpoint, nn::Module& model, optim::Optimizer& optimizer) {

@@ -131,15 +131,11 @@ std::optional<std::filesystem::path> whole_before(const std::filesystem::path& c
 // How the model of a checkpoint is made: SaveOptions::model.
 Metadata model_metadata(const std::filesystem::path& checkpoint);
 
-// Reads parameters and buffers into `model`.
-//   Throws  CheckpointError when the model is not of the checkpoint's names, dtypes and shapes,
-//           with the first that differs in the model's order; nothing is read then
-void load_model(const std::filesystem::path& checkpoint, nn::Module& model);
-
 // Reads all of it. `optimizer` is over the parameters of `model`, with the options of the run.
-//   Throws  CheckpointError as load_model, and when the optimizer is of another kind or its state
-//           does not fit; the model is then as it was. A disk that fails in the middle of reading
-//           leaves the model half read: make it anew.
+//   Throws  CheckpointError when the model is not of the checkpoint's names, dtypes and shapes,
+//           with the first that differs in the model's order, and when the optimizer is of another
+//           kind or its state does not fit; the model is then as it was. A disk that fails in the
+//           middle of reading leaves the model half read: make it anew.
 TrainState load(const std::filesystem::path& checkpoint, nn::Module& model,
                 optim::Optimizer& optimizer);
 

@@ -224,6 +224,12 @@ Index parse_index(const std::string& json, const std::string& where, Covers cove
 }
 
 Index joined(const std::vector<Index>& shares, const std::string& where) {
+  if (shares.empty()) {
+    throw CheckpointError(text(where,
+                               ": no element was written by anybody: the list of shares is "
+                               "empty, and it needs what write_share returned on each "
+                               "writer"));
+  }
   Index whole = shares.front();
   std::map<std::pair<PieceKind, std::string>, std::size_t> places;
   for (std::size_t i = 0; i < whole.tensors.size(); ++i) {

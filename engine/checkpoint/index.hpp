@@ -77,7 +77,8 @@ std::string index_text(const Index& index);
 Index parse_index(const std::string& json, const std::string& where, Covers covers);
 
 // Puts shares together, in their order.
-//   Throws  CheckpointError when they disagree about a tensor, overlap, or leave a hole
+//   Throws  CheckpointError when there are none, or when they disagree about a tensor, overlap, or
+//           leave a hole
 Index joined(const std::vector<Index>& shares, const std::string& where);
 
 }  // namespace lockstep::checkpoint

@@ -29,8 +29,9 @@ std::unique_ptr<const SavedTensors> open_weights(const Storage& storage,
 //   Ensures     every parameter and buffer has the bits that were saved, under its own name or
 //               behind a prefix that is the same for all of them, as wrappers leave it ("module.").
 //               Every element of them is read once; of the optimizer's state none is read
-//   Throws      CheckpointError, which names the checkpoint and the first tensor, in the model's
-//               order, that is missing or has another shape or dtype; nothing is read then
+//   Throws      CheckpointError, which names the checkpoint and, as the model calls it, the first
+//               tensor in the model's order that is missing or has another shape or dtype; nothing
+//               is read then
 std::unique_ptr<nn::Module> load_for_inference(const Storage& storage,
                                                const std::string& checkpoint,
                                                const nn::ModelSpec& spec, Device& device);

@@ -38,10 +38,11 @@ void write_whole(Storage& storage, const std::string& file, const std::string& c
 //   state     on the writer, as options: where the run is
 //   Ensures   only the writer calls the storage. All that `contents` and `state` say is saved, and
 //             committed after every file is on the disk. No rank returns before that
-//   Comm      one broadcast of 8 bytes from the writer, when it is done
+//   Comm      little, when the writer is done: one broadcast of 8 bytes from it is enough, and two
+//             collectives of 16 bytes a rank together are the limit
 //   Throws    on every rank when the writer fails, and nothing half written is left: on the writer
 //             what it threw; elsewhere CheckpointError, which names the writer. CommError when a
-//             peer is lost
+//             peer is lost; what was committed stays
 void save_from_one(comm::ProcessGroup& group, int writer, Storage& storage,
                    const Contents& contents, const TrainState& state, const SaveOptions& options);
 

@@ -21,7 +21,8 @@
 
 namespace lockstep::checkpoint {
 
-// Saves the checkpoint of state.step. Called by every rank.
+// Saves the checkpoint of state.step. Called by every rank. A part: defined in
+// solutions/17_fault_tolerance, as is read_boxes.
 //   committer  the rank that begins and commits
 //   storage    each rank's own way to one storage
 //   share      what this rank writes; no other rank writes an element of it, and all ranks together
@@ -32,8 +33,9 @@ namespace lockstep::checkpoint {
 //              that
 //   Comm       texts (agree.hpp): the name of the folder, what each rank wrote, and that it was
 //              committed. No element travels
-//   Throws     CheckpointError on every rank when one of them fails: older checkpoints are then as
-//              they were, and nothing half written is left. CommError when a peer is lost
+//   Throws     CheckpointError on every rank when one of them fails, with the name of that rank:
+//              older checkpoints are then as they were, and nothing half written is left. CommError
+//              when a peer is lost
 void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
                   const TrainState& state, const SaveOptions& options);
 

@@ -25,7 +25,7 @@ struct Session {
 //   environment  the variables of this process:
 //     RANK                        this rank, from 0 to WORLD_SIZE - 1
 //     WORLD_SIZE                  how many ranks there are, at least 1
-//     LOCAL_RANK                  its number on its machine, from 0 on: its device
+//     LOCAL_RANK                  its number on its machine, from 0 to WORLD_SIZE - 1: its device
 //     MASTER_ADDR, MASTER_PORT    where rank 0 serves the store; a port is from 1 to 65535
 //     LOCKSTEP_STORE              if it is there: "HOST:PORT" of a store that the launcher serves.
 //                                 It is used then and no rank serves one. (MASTER_ADDR and

@@ -96,7 +96,7 @@ class EmbeddingUnit final : public Module {
  private:
   GptOptions options_;
   TokenShare share_;
-  Occasion occasion_;
+  Occasion occasion_{.mode = Mode::training};
   Parameter wte_, wpe_;
   std::unique_ptr<Module> embedding_;  // of wte_
 };
@@ -143,7 +143,7 @@ class BlockUnit final : public Module {
   GptOptions options_;
   TokenShare share_;
   std::uint64_t first_place_;  // of dropout
-  Occasion occasion_;
+  Occasion occasion_{.mode = Mode::training};
   Block block_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 
+#include "engine/autograd/tape.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace lockstep::nn {
@@ -21,5 +22,14 @@ struct KeyValueCache {
   // Keeps those of a pass, [1, T, 2·C], and returns all, [1, tokens + T, 2·C], in place.
   Tensor extend(const Module& layer, const Tensor& keys_values);
 };
+
+// Attention of a pass's tokens to those that the cache holds and to themselves; keeps theirs.
+//   layer     whose queries, keys and values these are; of some of its heads only, where ranks
+//             share them
+//   qkv       [1, T, 3·C], with `heads` heads
+//   Returns   [1, T, C]
+//   Requires  a tape for inference
+Value cached_attention(Tape& tape, KeyValueCache& cache, const Module& layer, const Value& qkv,
+                       std::int64_t heads);
 
 }  // namespace lockstep::nn

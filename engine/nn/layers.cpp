@@ -77,15 +77,7 @@ CausalSelfAttention::CausalSelfAttention(const std::string& name, std::int64_t w
 Value CausalSelfAttention::forward(Tape& tape, const Value& x) {
   const Value qkv = c_attn.forward(tape, x);  // [B, T, 3·C]
   if (cache == nullptr) return c_proj.forward(tape, attend(tape, qkv, heads));
-  const bool for_inference = tape.mode() == GradMode::inference;
-  LOCKSTEP_CHECK(for_inference,
-                 "attention with a cache of keys and values has no gradient for what the cache "
-                 "holds; take a tape for inference, or prepare the model without a cache");
-  const std::int64_t tokens = x.tensor.size(1), width = x.tensor.size(2);
-  const Value queries = autograd::narrow(tape, qkv, 2, 0, width);
-  const Tensor all = cache->extend(*this, ops::narrow(qkv.tensor, 2, width, 2 * width));
-  const ops::AttentionOptions options{heads, {{cache->tokens, tokens}}, {{0, all.size(1)}}};
-  return c_proj.forward(tape, autograd::attention(tape, queries, tape.constant(all), options));
+  return c_proj.forward(tape, cached_attention(tape, *cache, *this, qkv, heads));
 }
 
 std::vector<Parameter*> CausalSelfAttention::parameters() { return parameters_of(c_attn, c_proj); }

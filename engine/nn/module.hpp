@@ -15,7 +15,7 @@ struct Buffer {
   Tensor value;
 };
 
-// Dropout acts in training only.
+// Dropout acts in training only. A new model is in training, as PyTorch's are.
 enum class Mode : std::uint8_t { training, evaluation };
 
 // The occasion of the passes that come next. Random numbers are counted from these, so that they

@@ -118,17 +118,11 @@ checkpoint::Contents contents_to_write(Strategy& strategy, SaveForm form,
   return mine;
 }
 
-}  // namespace
+std::string saving(std::int64_t step) { return text("saving step ", step); }
 
-std::vector<std::vector<Share>> plan_shares(const std::vector<Held>& held, int ranks) {
-  Dealing dealing(ranks);
-  for (const auto& holders : by_tensor(held)) dealing.deal(holders);
-  return dealing.take_shares();
-}
-
-void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
-          checkpoint::Storage& storage, const checkpoint::TrainState& state,
-          const checkpoint::SaveOptions& options) {
+void save_now(Strategy& strategy, SaveForm form, std::string_view optimizer,
+              checkpoint::Storage& storage, const checkpoint::TrainState& state,
+              const checkpoint::SaveOptions& options) {
   const checkpoint::Contents contents = contents_to_write(strategy, form, optimizer);
   comm::ProcessGroup& group = strategy.trainers();
   const int reporter = strategy.position().reporter;
@@ -146,6 +140,21 @@ void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
   }
 }
 
+}  // namespace
+
+std::vector<std::vector<Share>> plan_shares(const std::vector<Held>& held, int ranks) {
+  Dealing dealing(ranks);
+  for (const auto& holders : by_tensor(held)) dealing.deal(holders);
+  return dealing.take_shares();
+}
+
+void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
+          checkpoint::Storage& storage, const checkpoint::TrainState& state,
+          const checkpoint::SaveOptions& options) {
+  checkpoint::telling(strategy.trainers(), saving(state.step),
+                      [&] { save_now(strategy, form, optimizer, storage, state, options); });
+}
+
 Saver::Saver(Strategy& strategy, Options options, checkpoint::Storage& storage)
     : strategy_(strategy), options_(std::move(options)), storage_(storage) {
   if (options_.beside == nullptr) return;
@@ -160,8 +169,11 @@ void Saver::save(const checkpoint::TrainState& state) {
                        options_.of_checkpoints);
   }
   finish();
-  const checkpoint::Contents contents =
-      contents_to_write(strategy_, options_.form, options_.optimizer);
+  checkpoint::Contents contents;
+  checkpoint::telling(strategy_.trainers(), saving(state.step), [&] {
+    contents = contents_to_write(strategy_, options_.form, options_.optimizer);
+  });
+  in_flight_ = state.step;
   const int reporter = strategy_.position().reporter;
   if (!behind_ && strategy_.trainers().rank() != reporter) return;
   snapshot_bytes_ = {};
@@ -180,19 +192,22 @@ void Saver::save(const checkpoint::TrainState& state) {
 }
 
 void Saver::finish() {
-  if (!background_) return;
-  if (behind_) return background_->wait();  // the writers have agreed
-  std::exception_ptr failure;
-  try {
-    background_->wait();
-  } catch (const checkpoint::CheckpointError&) {
-    failure = std::current_exception();
-  }
+  const auto step = std::exchange(in_flight_, std::nullopt);
+  if (!step) return;
   comm::ProcessGroup& group = strategy_.trainers();
-  group.monitored_barrier(write_s_max);
-  checkpoint::agree(group, [&] {
-    if (failure) std::rethrow_exception(failure);
-    return std::string();
+  checkpoint::telling(group, saving(*step), [&] {
+    if (behind_) return background_->wait();  // the writers have agreed
+    std::exception_ptr failure;
+    try {
+      background_->wait();
+    } catch (const checkpoint::CheckpointError&) {
+      failure = std::current_exception();
+    }
+    group.monitored_barrier(write_s_max);
+    checkpoint::agree(group, [&] {
+      if (failure) std::rethrow_exception(failure);
+      return std::string();
+    });
   });
 }
 

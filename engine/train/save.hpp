@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,7 @@ class Saver {
   //           begun then
   void save(const checkpoint::TrainState& state);
   // Returns when no save is in flight. Called by all trainers before the run ends.
-  //   Comm    beside the steps, dense: a barrier, which waits an hour for the rank that writes, and
+  //   Comm    when one is, dense: a barrier, which waits an hour for the rank that writes, and
   //           two all-gathers. Else none
   //   Throws  what the last save has thrown
   void finish();
@@ -84,7 +85,8 @@ class Saver {
   Options options_;
   checkpoint::Storage& storage_;
   std::array<std::int64_t, 3> snapshot_bytes_{};
-  std::unique_ptr<comm::ProcessGroup> behind_;               // of the strands that write shares
+  std::optional<std::int64_t> in_flight_;       // the step that is saved, on every rank
+  std::unique_ptr<comm::ProcessGroup> behind_;  // of the strands that write shares
   std::unique_ptr<checkpoint::AsyncCheckpoint> background_;  // last: ends before what it uses
 };
 

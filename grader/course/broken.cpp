@@ -33,6 +33,7 @@ class BrokenReader {
     broken.name = words(table, "name");
     broken.run = options(table, "run");
     if (table.contains("before")) broken.before = options(table, "before");
+    if (table.contains("each_before")) broken.each_before = options(table, "each_before");
     if (table.contains("sound")) {
       broken.sound = options(table, "sound");
     } else {
@@ -45,10 +46,11 @@ class BrokenReader {
     }
     static const std::map<std::string, Symptom> symptoms{
         {"replicas", Symptom::replicas}, {"loss", Symptom::loss},   {"order", Symptom::order},
-        {"end", Symptom::end},           {"bytes", Symptom::bytes}, {"time", Symptom::time}};
+        {"end", Symptom::end},           {"bytes", Symptom::bytes}, {"time", Symptom::time},
+        {"steps", Symptom::steps}};
     const auto symptom = symptoms.find(words(table, "shows"));
     if (symptom == symptoms.end())
-      fail(table, "shows", "'shows' must be replicas, loss, order, end, bytes or time");
+      fail(table, "shows", "'shows' must be replicas, loss, order, end, bytes, time or steps");
     broken.shows = symptom->second;
     broken.what = words(table, "what");
     broken.why = words(table, "why");

@@ -5,12 +5,15 @@
 //   [[break]]
 //   name = "no_average"              # of the file
 //   part = "average_gradients"       # whose place it takes
-//   run = "--ranks 4 --no-overlap"   # options of ./lab train
+//   run = "--ranks 4 --no-overlap"   # options of ./lab train; a --checkpoint is each run's own
 //   before = "--steps 15"            # optional: a sound run with these options on top comes first,
 //                                    # and both runs resume from a copy of its checkpoint
+//   each_before = "--steps 15"       # the same, but each of the two programs runs first by itself,
+//                                    # may end early, and resumes from what it has left
 //   sound = "--compress none"        # optional: options that the sound run has instead. Then the
 //                                    # mistake is in the options, and there is no file
-//   shows = "replicas"               # where it is seen: replicas, loss, order, end, bytes or time
+//   shows = "replicas"               # where it is seen: replicas, loss, order, end, bytes,
+//                                    # time or steps
 //   what = "…"                       # half a sentence: what the file does wrong
 //   why = "…"                        # what the reader has seen, and why
 #pragma once
@@ -31,12 +34,13 @@ enum class Symptom : unsigned char {
   end,       // the run stops before its last step
   bytes,     // the losses are the same, but a step sends more
   time,      // the losses are the same, but a step takes longer: in virtual time, which is exact
+  steps,     // the run takes more steps, and thus samples again that it has had
 };
 
 struct Broken {
   std::string name;
   const Exercise* part = nullptr;
-  std::vector<std::string> run, before, sound;
+  std::vector<std::string> run, before, each_before, sound;
   Symptom shows = Symptom::loss;
   std::string what, why;
   std::filesystem::path source;  // its object, in the students' edition; empty with `sound`

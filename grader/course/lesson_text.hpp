@@ -30,7 +30,7 @@ bool output_matches(const std::string& expected, const std::string& seen);
 
 // The output as it is compared with what the lesson shows: a run that takes long prints how far it
 // is every few seconds ("step 40 …"), and how often depends on the machine. Those lines are left
-// out unless the lesson shows some.
+// out unless the lesson shows some. So is what ./lab says while it builds what a run needs.
 std::string comparable_output(const std::string& expected, const std::string& seen);
 
 // A lesson's command for the programs of a given build, as they are: ./lab builds before it runs,

@@ -42,6 +42,10 @@ struct FunctionContract {
     Cause refuses{"refuses_valid", "the contract lists what is refused, and nothing else"};
     // Questions to be refused (check_of_refusals).
     std::vector<Question> nonsense{};
+    // True if a valid question is to end in an error of another type, which the exam's `wrong` asks
+    // for: then a ContractError is told as the wrong type, and this is the right one.
+    std::function<bool(const Question&)> throws_other{};
+    std::string other_type{};
   };
   std::optional<Refusals> refusals{};
   // Bytes before the questions, for a part that also has cases of another form.
@@ -76,14 +80,20 @@ bool answers(CaseRunner& runner, const Played& played,
   }
   const bool refused = ending.kind == Ending::Kind::threw_expected;
   if (valid != refused) return valid;
-  const auto& [unused, accepts, refuses, nonsense] = *contract.refusals;
-  runner.fail(played, refused ? because(refuses, {.message = text(asked, " was refused, with \"",
-                                                                  ending.what, "\", but is valid"),
-                                                  .where = asked})
-                              : because(accepts, {.message = text(asked,
-                                                                  " was accepted, but a "
-                                                                  "ContractError was expected"),
-                                                  .where = asked}));
+  const auto& rules = *contract.refusals;
+  if (refused && rules.throws_other && rules.throws_other(question)) {
+    Ending other = ending;
+    other.kind = Ending::Kind::threw_other;
+    runner.fail(played, wrong_ending(other, rules.other_type, asked));
+  }
+  runner.fail(played,
+              refused ? because(rules.refuses, {.message = text(asked, " was refused, with \"",
+                                                                ending.what, "\", but is valid"),
+                                                .where = asked})
+                      : because(rules.accepts, {.message = text(asked,
+                                                                " was accepted, but a "
+                                                                "ContractError was expected"),
+                                                .where = asked}));
 }
 
 // The questions, then the first valid one twice, the last one, and the first again.

@@ -22,8 +22,8 @@ struct Life {
 using ServicesOfLife = std::function<std::vector<sim::Service*>(std::size_t life)>;
 
 // Plays the next case. nullopt as of CaseRunner::play; the storage is then untouched.
-//   common  schedule, network, limits and situations of the case, and its description; of a case of
-//           one life, also who plays it
+//   common  schedule, network, limits and situations of the case, its description, and who plays
+//           each life. Behind one that ended early all players are new, whoever was to play
 //   Throws  Failure of any life, in whose `where` its name stands
 inline std::optional<Played> play_lives(CaseRunner& runner, const CaseSetup& common,
                                         StorageService& storage, std::span<const Life> lives,
@@ -36,7 +36,6 @@ inline std::optional<Played> play_lives(CaseRunner& runner, const CaseSetup& com
     CaseSetup setup = common;
     setup.description += text("; ", lives[i].name);
     setup.inputs = lives[i].inputs;
-    if (lives.size() > 1) setup.players = Players::fresh;
     if (others) setup.services = others(i);
     setup.services.push_back(&storage);
     if (plays) storage.begin(lives[i].end);

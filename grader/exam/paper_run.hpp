@@ -48,6 +48,17 @@ struct PaperTensor {
   Shape shape;
 };
 
+// The boxes that a rank of so many holds of a tensor.
+using BoxCut = std::function<Boxes(const Shape& shape, int rank, int ranks)>;
+inline Boxes everything(const Shape& shape, int, int) { return whole_of(shape); }
+
+// A rank, as far as it holds the run.
+struct Holder {
+  BoxCut cut = everything;
+  int rank = 0, ranks = 1;
+  Boxes of(const Shape& shape) const { return cut(shape, rank, ranks); }
+};
+
 class PaperRun {
  public:
   PaperRun(std::vector<PaperTensor> tensors, checkpoint::TrainState first, std::uint64_t salt)
@@ -61,12 +72,14 @@ class PaperRun {
     for (std::int64_t step = 0; step < steps; ++step) advance(state);
     return state;
   }
-  std::vector<double> values(std::size_t tensor, std::int64_t steps) const {
-    std::vector<double> all(static_cast<std::size_t>(numel_of(tensors_[tensor].shape)));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = added(salt_, tensor, i);
+  std::vector<double> values(std::size_t tensor, std::int64_t steps, const Holder& who = {}) const {
+    const Shape& shape = tensors_[tensor].shape;
+    std::vector<double> all;
+    for (const std::int64_t number : numbers_of(shape, who.of(shape))) {
+      const auto element = static_cast<std::uint64_t>(number);
+      all.push_back(added(salt_, tensor, element));
       for (std::int64_t step = 0; step < steps; ++step) {
-        all[i] += added(steps_.number(first_.step + step), tensor, i);
+        all.back() += added(steps_.number(first_.step + step), tensor, element);
       }
     }
     return all;
@@ -74,12 +87,13 @@ class PaperRun {
 
   // The tensors with what they hold at first, or for a life that has to load them.
   enum class Gives : std::uint8_t { values, names };
-  std::vector<RunTensor> held(Gives gives) const {
+  std::vector<RunTensor> held(Gives gives, const Holder& who = {}) const {
     std::vector<RunTensor> all;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const PaperTensor& one = tensors_[i];
-      all.push_back({one.kind, one.name, one.shape,
-                     gives == Gives::values ? to_bytes(DType::float64, values(i, 0)) : Bytes{}});
+      all.push_back(
+          {one.kind, one.name, one.shape, who.of(one.shape),
+           gives == Gives::values ? to_bytes(DType::float64, values(i, 0, who)) : Bytes{}});
     }
     return all;
   }
@@ -108,18 +122,21 @@ inline std::string told(const checkpoint::TrainState& state) {
 // The first difference between a rank's report and the run after `steps` steps, as a failure;
 // nothing when there is none.
 inline std::optional<Failure> difference(const PaperRun& run, std::int64_t steps,
-                                         const LifeReport& report) {
+                                         const LifeReport& report, const Holder& who = {}) {
   if (report.values.size() != run.tensors().size()) {
     throw MalformedMessage("a rank reported other tensors than it was given");
   }
   const checkpoint::TrainState right = run.state(steps);
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
-    const auto expected = run.values(i, steps);
+    const PaperTensor& tensor = run.tensors()[i];
+    const auto expected = run.values(i, steps, who);
     const auto seen = as_doubles(DType::float64, report.values[i]);
+    if (seen.size() != expected.size()) throw MalformedMessage("a rank reported another size");
     const auto at = first_other_bits(seen, expected);
     if (!at) continue;
     const std::string was = number_at(expected, *at), is = number_at(seen, *at);
-    return Failure{.message = text("element ", *at, " of ", run.tensors()[i].name, " is ", is,
+    const auto element = numbers_of(tensor.shape, who.of(tensor.shape))[*at];
+    return Failure{.message = text("element ", element, " of ", tensor.name, " is ", is,
                                    "; after step ", right.step, " it should be ", was),
                    .expected = was,
                    .seen = is};

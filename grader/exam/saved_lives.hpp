@@ -21,14 +21,27 @@ using SaveReports = ReportedService<SaveReport>;
 struct LivesProblem {
   std::vector<std::string> lives{"ttttts", "lttttt"};  // t: a step, s: a save, l: a load
   int ranks = 2;
+  BoxCut cut = everything;
+  // The last life's own, where other ranks load what these have saved, or other boxes.
+  std::optional<int> last_ranks{};
+  BoxCut last_cut{};
   int writer = 0;
   int keep_last = 0;
   double stagger_s = 0;  // rank r begins r times as late
+  Players players = Players::kept;
   // The input of the part's adapter.
   std::function<Bytes(const LifeCase&)> input_of{};
 
+  int ranks_of(std::size_t life) const {
+    return life + 1 == lives.size() ? last_ranks.value_or(ranks) : ranks;
+  }
+  Holder holder(std::size_t life, int rank) const {
+    return {life + 1 == lives.size() && last_cut ? last_cut : cut, rank, ranks_of(life)};
+  }
   std::string description() const {
-    return text(counted(ranks, "rank"), ", rank ", writer, " writes");
+    const std::string others =
+        last_ranks ? text("; at last ", counted(*last_ranks, "rank")) : std::string();
+    return text(counted(ranks, "rank"), ", rank ", writer, " writes the index", others);
   }
 };
 
@@ -72,9 +85,10 @@ inline std::vector<LifeAct> acts_of(std::string_view letters) {
 inline Life life_of(const PaperRun& run, const LivesProblem& p, std::size_t number, LifeEnd end) {
   Life life{text("life ", number + 1, " of ", p.lives.size()), {}, std::move(end)};
   const bool loads = p.lives[number].starts_with('l');
-  for (int rank = 0; rank < p.ranks; ++rank) {
+  for (int rank = 0; rank < p.ranks_of(number); ++rank) {
     LifeCase c;
-    c.tensors = run.held(loads ? PaperRun::Gives::names : PaperRun::Gives::values);
+    c.tensors =
+        run.held(loads ? PaperRun::Gives::names : PaperRun::Gives::values, p.holder(number, rank));
     if (!loads) c.state = run.state(0);
     c.acts = acts_of(p.lives[number]);
     c.writer = p.writer;
@@ -93,6 +107,7 @@ inline std::optional<Played> play(CaseRunner& runner, const PaperRun& run, const
   common.description = p.description();
   common.schedule_seed = runner.draw();
   common.limits.requests_max = 20'000;
+  common.players = p.players;
   common.situations = std::move(situations);
   ends.resize(p.lives.size());
   std::vector<Life> lives;
@@ -104,6 +119,9 @@ inline std::optional<Played> play(CaseRunner& runner, const PaperRun& run, const
 // Why a rank that loaded stands elsewhere than after `steps` steps: by what it did not find, and by
 // what it goes on from.
 inline Cause cause_of(const PaperRun& run, const LifeReport& report, std::int64_t steps) {
+  if (!report.refused.empty()) {
+    return {"load_threw", text("the checkpoint is whole, and the load threw: ", report.refused)};
+  }
   if (!report.found) {
     return {"nothing_found", "there is a checkpoint, and the load returned nothing"};
   }
@@ -138,9 +156,11 @@ inline void compare(CaseRunner& runner, const Played& played, const PaperRun& ru
                     const LivesProblem& p, std::vector<std::int64_t> allowed,
                     const std::string& when, const std::optional<Cause>& other = {}) {
   const bool loads = p.lives.back().starts_with('l');
-  for (int rank = 0; rank < p.ranks; ++rank) {
+  const std::size_t last = p.lives.size() - 1;
+  for (int rank = 0; rank < p.ranks_of(last); ++rank) {
+    const Holder who = p.holder(last, rank);
     const auto report = read_fields<LifeReport>(played.results->of(rank));
-    const auto stands = [&](std::int64_t steps) { return !difference(run, steps, report); };
+    const auto stands = [&](std::int64_t steps) { return !difference(run, steps, report, who); };
     const auto at_its_step = [&](std::int64_t steps) {
       return run.state(steps).step == report.state.step;
     };
@@ -151,7 +171,7 @@ inline void compare(CaseRunner& runner, const Played& played, const PaperRun& ru
     auto nearest = std::ranges::find_if(allowed, at_its_step);
     const bool elsewhere = nearest == allowed.end();
     if (elsewhere) nearest = allowed.begin();
-    auto failure = difference(run, *nearest, report);
+    auto failure = difference(run, *nearest, report, who);
     failure->message = text("rank ", rank, ", ", when, ": ", failure->message);
     failure->where = text("rank ", rank);
     const Cause cause = !loads

@@ -41,8 +41,9 @@ std::optional<sim::Service::Answer> StorageService::answer(const sim::Actor& who
   count(call);
   if (calls_ == end_.after_calls) end_here(call);
   const StorageAnswer answer =
-      refuses(call) ? StorageAnswer{.refused = text("storage:", call.name, ": no space is left")}
-                    : serve_now(call);
+      refuses(who.rank, call)
+          ? StorageAnswer{.refused = text("storage:", call.name, ": no space is left")}
+          : serve_now(call);
   ++calls_;
   busy_until_s_ = std::max(now, busy_until_s_) + price_.call_s +
                   price_.byte_s * static_cast<double>(bytes_of_call(call));
@@ -88,8 +89,9 @@ void StorageService::end_here(StorageCall& call) {
   throw sim::WorldEnds{"the case ended here, as by a kill of all ranks"};
 }
 
-bool StorageService::refuses(const StorageCall& call) {
-  const bool fills = changes(call.kind) && call.kind != StorageCall::Kind::remove;
+bool StorageService::refuses(int rank, const StorageCall& call) {
+  const bool fills = changes(call.kind) && call.kind != StorageCall::Kind::remove &&
+                     rank == end_.full_rank.value_or(rank);
   const bool refused = end_.refused.contains(calls_) || (fills && changes_ >= end_.full_after);
   if (fills) ++changes_;
   return refused;

@@ -44,6 +44,7 @@ struct LifeEnd {
   std::set<std::int64_t> refused{};  // calls, from 0, that fail
   // Once there were so many changes the disk is full: it refuses every other but to remove.
   std::int64_t full_after = never;
+  std::optional<int> full_rank{};  // only the changes of this rank count, and are refused
 };
 
 class StorageService final : public TypedService<StorageCall> {
@@ -65,7 +66,7 @@ class StorageService final : public TypedService<StorageCall> {
   std::optional<Answer> answer(const sim::Actor& who, StorageCall call, double now) override;
   void count(const StorageCall& call);
   std::uint64_t size_of(const std::string& file) const;
-  bool refuses(const StorageCall& call);
+  bool refuses(int rank, const StorageCall& call);
   [[noreturn]] void end_here(StorageCall& call);
   StorageAnswer serve_now(const StorageCall& call);
 

@@ -27,8 +27,10 @@ using nlohmann::json;
 
 constexpr CommandLimits run_limits{.deadline_s = 300, .work_s = 600};
 
+// On one thread: the models are small, and on a busy machine threads that wait for each other take
+// ten times as long.
 TrainingRun trained(const fs::path& program, const Words& options, const fs::path& log) {
-  std::vector<std::string> argv{program.string()};
+  std::vector<std::string> argv{"env", "OMP_NUM_THREADS=1", program.string()};
   argv.insert(argv.end(), options.begin(), options.end());
   argv.insert(argv.end(), {"--log", log.string()});
   return training_run(log, run_command(argv, fs::current_path(), run_limits));
@@ -55,12 +57,13 @@ RunOptions options_of(const Broken& broken, const Options& options, const Argume
   RunOptions runs;
   runs.broken = typed_without(parsed(options, all), {"break", "json"});
   runs.sound = overridden(options, runs.broken, broken.sound);
-  if (broken.before.empty()) return runs;
-  if (typed.given("checkpoint") || typed.given("resume")) {
-    throw UsageError(text(broken.name, " resumes from a checkpoint of its own; leave out ",
-                          "--checkpoint and --resume"));
+  const Words& before = broken.before.empty() ? broken.each_before : broken.before;
+  const bool saves = !before.empty() || read_words(options, broken.run).given("checkpoint");
+  if (saves && (typed.given("checkpoint") || typed.given("resume"))) {
+    throw UsageError(
+        text(broken.name, " has checkpoints of its own; leave out --checkpoint and ", "--resume"));
   }
-  runs.before = overridden(options, runs.broken, broken.before);
+  if (!before.empty()) runs.before = overridden(options, runs.broken, before);
   return runs;
 }
 
@@ -123,7 +126,9 @@ Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) 
   const TemporaryFolder folder("break");
   const fs::path reference = lab.places.build / "bin" / trainer;
   fs::path program = reference;
-  StepCounter progress(2 + (broken.source.empty() ? 0 : 1) + (runs.before.empty() ? 0 : 1));
+  const bool each_runs_before = !broken.each_before.empty();
+  StepCounter progress(2 + (broken.source.empty() ? 0 : 1) + (runs.before.empty() ? 0 : 1) +
+                       (each_runs_before ? 1 : 0));
   if (!broken.source.empty()) {
     progress.begin("linking the trainer with the broken part");
     const StudentProgram train(lab, trainer);
@@ -137,23 +142,31 @@ Exit run_broken(const Lab& lab, const Options& options, const Arguments& typed) 
     throw UsageError(
         text("the ", name, " run stopped too, so nothing can be compared: ", run.words));
   };
-  // A run writes checkpoints where it resumes, so each resumes from a copy.
-  const auto resuming = [&](Words words, const char* name) {
-    if (runs.before.empty()) return words;
-    const fs::path copy = folder.path() / name;
-    fs::copy(folder.path() / "first", copy, fs::copy_options::recursive);
-    words.insert(words.end(), {"--checkpoint", copy.string(), "--resume"});
-    return words;
+  const auto saving = [&](const Words& words, const std::string& name) {
+    return overridden(options, words, {"--checkpoint", (folder.path() / name).string()});
   };
-  if (!runs.before.empty()) {
-    Words words = runs.before;
-    words.insert(words.end(), {"--checkpoint", (folder.path() / "first").string()});
-    sound_one("first", words);
+  // A run writes checkpoints where it resumes, so each resumes from a folder of its own: a copy, or
+  // what its own program has left there.
+  const auto ready = [&](Words words, const std::string& name, const fs::path& runs_before) {
+    if (runs.before.empty()) {
+      return read_words(options, words).given("checkpoint") ? saving(words, name) : words;
+    }
+    if (each_runs_before) {
+      progress.begin("the " + name + " program's first run");
+      trained(runs_before, saving(runs.before, name), folder.path() / "first.log");
+    } else {
+      fs::copy(folder.path() / "first", folder.path() / name, fs::copy_options::recursive);
+    }
+    words.emplace_back("--resume");
+    return saving(words, name);
+  };
+  if (!runs.before.empty() && !each_runs_before) {
+    sound_one("first", saving(runs.before, "first"));
   }
-  const TrainingRun sound = sound_one("sound", resuming(runs.sound, "of_sound"));
+  const TrainingRun sound = sound_one("sound", ready(runs.sound, "sound", reference));
+  const Words last = ready(runs.broken, "broken", program);
   progress.begin("the broken run");
-  const TrainingRun wrong =
-      trained(program, resuming(runs.broken, "of_broken"), folder.path() / "broken.log");
+  const TrainingRun wrong = trained(program, last, folder.path() / "broken.log");
   progress.clear();
 
   const bool visible = shows(broken, sound, wrong);

@@ -57,6 +57,8 @@ bool shows(const Broken& broken, const TrainingRun& sound, const TrainingRun& wr
     case Symptom::time:
       return !wrong.ended && same_losses(sound, wrong) && sound.samples_per_s &&
              wrong.samples_per_s && *sound.samples_per_s > 1.5 * *wrong.samples_per_s;
+    case Symptom::steps:
+      return !wrong.ended && wrong.losses.size() > sound.losses.size();
     case Symptom::loss:
       break;
   }

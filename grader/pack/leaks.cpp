@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr const char* told_to_students =
     "exercises/*.md\nexercises/*.toml\nexercises/*.cpp\nlessons/*.md\nlessons/*.cpp\n"
     "lessons/*.hpp\nlessons/*.py\nlessons/*.awk\nlessons/*.sh\nlessons/*.toml\n"
-    "!lessons/*/broken/*.cpp\ndocs/*.md\nengine/*.hpp\n"
+    "!lessons/*/broken/*.cpp\n!lessons/*/broken/*.hpp\ndocs/*.md\nengine/*.hpp\n"
     "engine/trace/page/*\n";  // every timeline is such a page
 
 // The literals in these files are what the judge says in its reports.

@@ -1,4 +1,4 @@
-// Shapes and boxes of tensors across the wall.
+// Shapes and boxes of tensors across the wall, and the elements of boxes, one by one.
 #pragma once
 
 #include <vector>
@@ -21,4 +21,18 @@ void fields(Archive& archive, Box& box) {
   archive(box.begin, box.end);
 }
 
+namespace grader {
+
+// The numbers of a list's elements in the whole tensor, in its order.
+inline std::vector<std::int64_t> numbers_of(const Shape& shape, const Boxes& boxes) {
+  std::vector<std::int64_t> numbers;
+  for (const Box& box : boxes) {
+    for_runs(shape, box, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) numbers.push_back(first + i);
+    });
+  }
+  return numbers;
+}
+
+}  // namespace grader
 }  // namespace lockstep

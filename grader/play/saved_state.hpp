@@ -5,6 +5,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/checkpoint/saved_run.hpp"
+#include "engine/sim/wire/printable.hpp"
 #include "grader/play/ask.hpp"
 #include "grader/play/boxes.hpp"
 #include "grader/play/case_world.hpp"
@@ -31,16 +32,18 @@ void fields(Archive& archive, TrainState& state) {
 
 namespace lockstep::grader {
 
-// One tensor of the run, of float64. A life that has to load it is given no bytes.
+// The part that a rank holds of one tensor of the run, of float64. A life that has to load it is
+// given no bytes.
 struct RunTensor {
   checkpoint::PieceKind kind = checkpoint::PieceKind::parameter;
   std::string name{};
-  Shape shape{};
-  Bytes bytes{};
+  Shape shape{};  // of the whole tensor
+  Boxes boxes{};
+  Bytes bytes{};  // of their elements
 };
 template <typename Archive>
 void fields(Archive& archive, RunTensor& held) {
-  archive(held.kind, held.name, held.shape, held.bytes);
+  archive(held.kind, held.name, held.shape, held.boxes, held.bytes);
 }
 
 // The acts of a rank in one life, in their order. save_and_step: a step changes the state as soon
@@ -115,27 +118,34 @@ inline void check_fields(SaveReport& report) { check_report(report, SaveReport::
 
 // The result of a rank.
 struct LifeReport {
-  std::vector<Bytes> values{};  // of each tensor
+  std::vector<Bytes> values{};  // of what the rank holds of each tensor
   checkpoint::TrainState state{};
-  bool found = false;                  // the last load returned where the run is
-  std::uint32_t restored = 0;          // how often a load has restored the tensors
+  bool found = false;          // the last load returned where the run is
+  std::string refused{};       // the CheckpointError of a load, behind which nothing is done
+  std::uint32_t restored = 0;  // how often a load has restored the tensors
   std::vector<std::string> missing{};  // tensors that were not in what was loaded
 };
 template <typename Archive>
 void fields(Archive& archive, LifeReport& report) {
-  archive(report.values, report.state, report.found, report.restored, report.missing);
+  archive(report.values, report.state, report.found, report.refused, report.restored,
+          report.missing);
+}
+inline void check_fields(LifeReport& report) {
+  report.refused = sim::printable(report.refused, 400);
 }
 
-// The state of a rank in the player: all of the run.
+// The state of a rank in the player.
 class HeldState {
  public:
   HeldState(const LifeCase& c, Device& device) {
     report_.state = c.state;
     contents_.optimizer = "adamw";
     for (const RunTensor& held : c.tensors) {
-      const Tensor value = full(held.shape, 0, DType::float64, device);
+      const bool whole = is_whole(held.boxes, held.shape);
+      const Shape shape = whole ? held.shape : Shape{numel_of(held.boxes)};
+      const Tensor value = full(shape, 0, DType::float64, device);
       write_bytes(value, held.bytes);
-      contents_.pieces.push_back({held.kind, held.name, held.shape, whole_of(held.shape), value});
+      contents_.pieces.push_back({held.kind, held.name, held.shape, held.boxes, value});
     }
   }
 
@@ -144,8 +154,16 @@ class HeldState {
 
   void step(std::uint64_t number) {
     for (std::size_t tensor = 0; tensor < contents_.pieces.size(); ++tensor) {
-      const auto values = contents_.pieces[tensor].value.data<double>();
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] += added(number, tensor, i);
+      const checkpoint::Piece& piece = contents_.pieces[tensor];
+      const auto values = piece.value.data<double>();
+      std::size_t i = 0;  // without a list of the elements, since memory is looked at
+      for (const Box& box : piece.boxes) {
+        for_runs(piece.shape, box, [&](std::int64_t first, std::int64_t count) {
+          for (std::int64_t element = first; element < first + count; ++element) {
+            values[i++] += added(number, tensor, static_cast<std::uint64_t>(element));
+          }
+        });
+      }
     }
     advance(report_.state);
   }
@@ -157,12 +175,13 @@ class HeldState {
       const bool of_optimizer = piece.kind == checkpoint::PieceKind::optimizer_state;
       const checkpoint::SavedTensors& from = of_optimizer ? saved.optimizer() : saved.weights();
       if (const checkpoint::TensorEntry* const entry = from.find(piece.name)) {
-        from.load_into(*entry, piece.value);
+        from.load_boxes(*entry, piece.boxes, piece.value);
       } else {
         report_.missing.push_back(piece.name);
       }
     }
   }
+  void was_refused(const std::string& what) { report_.refused = what; }
   // Takes what a load has returned.
   void go_on_from(const std::optional<checkpoint::TrainState>& state) {
     report_.found = state.has_value();

@@ -1,4 +1,4 @@
-# Draws calls.svg: the calls of a save, in order, and what loads if the run ends after each. Called by figures.sh with the
+# Draws calls.svg: the calls of a save, in order, and what loads if the run is killed after each. Called by figures.sh with the
 # lines of `saving calls`: the call, the file or folder, and the step that loads.
 {
   step = $NF; sub(/ +step +[0-9]+$/, ""); kind = $1; name = $0; sub(/^[^ ]+ +/, "", name)
@@ -8,7 +8,7 @@
 END {
   row = 21; top = 44
   head(680, top + row * n + 18)
-  words(16, 24, "start", "call", bold); words(452, 24, "start", "loads if the run ends after it", bold)
+  words(16, 24, "start", "call", bold); words(452, 24, "start", "loads if it is killed after it", bold)
   for (i = 1; i <= n; i++) {
     py = top + row * (i - 1)
     commits = i > 1 && at_step[i] != at_step[i - 1]

@@ -98,6 +98,36 @@ TEST_CASE("lab bench: a missing PyTorch is said, with the way to give one") {
   CHECK_THAT(result.output, test::contains("TORCH_PYTHON="));
 }
 
+TEST_CASE("lab bench save: the peer saves as much at the same rate, and its rows follow ours") {
+  const test::Scratch scratch;
+  const fs::path python = scratch.path() / "python";
+  const auto peer = [&](const std::string& said) {
+    write_text(python,
+               "#!/bin/sh\ncase \"$*\" in *import*) echo '{}'; exit ;; esac\n"
+               "[ \"${RANK:-0}\" = 0 ] || exit 0\necho \"$*\" >told\necho '" +
+                   said + "'\n");
+    fs::permissions(python, fs::perms::owner_all);
+    const fs::path program = fs::path(LOCKSTEP_BENCH).parent_path() / "bench-save";
+    return run_command(
+        {program.string(), "--mb", "1", "--mb-s", "10", "--batch-size", "2", "--peer", "torch",
+         "--torch-script", "peer.py", "--torch-python", python.string()},
+        scratch.path(), lockstep::test::patient);
+  };
+  const auto result = peer(R"({"saves":[{"name":"Peer 1","steps_s":[0.25,0.75,0.5],"call_s":0.125,)"
+                           R"("committed_s":3.5,"memory_bytes":2500000}]})");
+  CAPTURE(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output.substr(result.output.find("sharded, beside")),
+             Catch::Matches("(.|\n)*Peer 1 +3 +0.500 s +0.750 s +0.125 s +3.50 s +2.5 MB\n"));
+  CHECK_THAT(read_text(scratch.path() / "told"),
+             test::contains("peer.py --meet ") && test::contains(" --hidden 75 --batch 2 ") &&
+                 test::contains(" --bytes-per-s 1e+07 --save-s 0.1"));
+  const auto failed = peer(R"({"saves":[{"name":"Peer 1"}]})");
+  CHECK(failed.exit_code == 1);
+  CHECK_THAT(failed.output, test::contains("the peer did not print the fields of a save") &&
+                                test::contains("steps_s"));
+}
+
 TEST_CASE("lab bench: a round's ratio is ours over the peer's, of the variant that is fastest") {
   const Bench bench;
   const auto alone = bench.run({"train", "--model", "mlp", "--steps", "1", "--repeats", "1"});

@@ -233,8 +233,6 @@ TEST_CASE("checkpoint: another optimizer is refused, and the model is left as it
                     contains("0.weight.momentum_buffer belongs to nothing here"));
   CHECK(nn::hash_of(*other.model) == before);
   CHECK(nn::hash_of(*plain.model) == before);
-  checkpoint::load_model(path, *other.model);  // the model alone may be had
-  CHECK(nn::hash_of(*other.model) == nn::hash_of(*run.model));
 }
 
 TEST_CASE("checkpoint: buffers of the model are saved and loaded") {
@@ -253,7 +251,7 @@ TEST_CASE("checkpoint: buffers of the model are saved and loaded") {
   first.steps.value.fill_(41);
   const auto optimizer = momentum(first.parameters());
   const auto path = checkpoint::save(folder.path(), first, *optimizer, {});
-  checkpoint::load_model(path, second);
+  checkpoint::load(path, second, *momentum(second.parameters()));
   CHECK(second.steps.value.item() == 41);
 }
 

@@ -199,6 +199,7 @@ TEST_CASE("index: shares that overlap, leave a hole, or lie in another storage c
     CHECK_THROWS_WITH(commit(writers, storage), contains(why));
     CHECK(checkpoint::checkpoints_in(storage).empty());
   };
+  refused({}, "no element was written by anybody: the list of shares is empty");
   refused({{0, 0}, {1, 1}, {2, 1}},
           "tensor \"w\": the boxes [2, 0]-[4, 4] and [2, 0]-[4, 4] overlap");
   refused({{0, 0}, {2, 2}}, "tensor \"w\": no box has place 8 of 24; a rank's share is missing");

@@ -2,12 +2,17 @@
 #include "engine/checkpoint/storage.hpp"
 
 #include <functional>
+#include <stop_token>
+#include <thread>
 
+#include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/memory_storage.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
+#include "engine/checkpoint/saved_run.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
+#include "tests/checkpoint/small_run.hpp"
 
 using namespace lockstep;
 using checkpoint::CheckpointError;
@@ -47,6 +52,33 @@ void on_each(const std::function<void(checkpoint::Storage&)>& act) {
     act(*storage);
   }
 }
+
+// Reads a storage of which something goes away behind each list of a folder, once.
+class Vanishing final : public checkpoint::Storage {
+ public:
+  Vanishing(MemoryStorage& files, std::string listed, std::function<void()> then)
+      : files_(files), listed_(std::move(listed)), then_(std::move(then)) {}
+  std::string told(const std::string& name) const override { return files_.told(name); }
+  std::vector<Stored> list(const std::string& folder) const override {
+    const auto names = files_.list(folder);
+    if (folder == listed_ && then_) std::exchange(then_, nullptr)();
+    return names;
+  }
+  void read(const std::string& file, std::uint64_t offset,
+            std::span<std::byte> into) const override {
+    files_.read(file, offset, into);
+  }
+  void make(const std::string&) override {}
+  void write(const std::string&, std::uint64_t, std::span<const std::byte>) override {}
+  void sync(const std::string&) override {}
+  void rename(const std::string&, const std::string&) override {}
+  void remove(const std::string&) override {}
+
+ private:
+  MemoryStorage& files_;
+  std::string listed_;
+  mutable std::function<void()> then_;
+};
 
 }  // namespace
 
@@ -141,4 +173,52 @@ TEST_CASE("memory storage: a power cut takes what was not synced, names or bytes
     CHECK(content_in(storage, "f/c").empty());
     CHECK(content_in(storage, "f/d") == "b");
   }
+}
+
+TEST_CASE("file storage: a file that goes while its folder is listed is left out, and no error") {
+  const Folder folder;
+  FileStorage storage(folder.path());
+  put_text(storage, "stays", "4444");
+  const std::jthread other([&](const std::stop_token& stop) {
+    FileStorage same(folder.path());
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 40; ++i) put_text(same, text("goes", i), "1");
+      for (int i = 0; i < 40; ++i) same.remove(text("goes", i));
+    }
+  });
+  std::size_t most = 0, least = 41;
+  // Until lists have met the removals often; a list that fails throws.
+  for (int i = 0; i < 3000; ++i) {
+    const auto names = storage.list("");
+    REQUIRE(names.back().name == "stays");
+    REQUIRE(names.back().bytes == 4);
+    most = std::max(most, names.size());
+    least = std::min(least, names.size());
+  }
+  CHECK(least < most);
+}
+
+TEST_CASE(
+    "storage: a checkpoint that goes behind a list is none, or is told with what is missing") {
+  MemoryStorage files;
+  lockstep::test::Run run(lockstep::test::adamw);
+  const auto contents = checkpoint::contents_of(*run.model, *run.optimizer);
+  const auto again = [&] {
+    for (const std::int64_t step : {2, 4}) checkpoint::save(files, contents, {.step = step});
+  };
+  const auto goes = [&] { checkpoint::remove_all(files, "step_000004"); };
+  again();
+  CHECK(checkpoint::latest_in(Vanishing(files, "", goes)) == "step_000002");
+  again();
+  const Vanishing of_index(files, "step_000004", goes);
+  CHECK_THROWS_WITH(checkpoint::SavedRun(of_index, "step_000004"),
+                    contains("memory:step_000004/index.json is not there"));
+  again();
+  const checkpoint::SavedRun opened(files, "step_000004");
+  goes();
+  CHECK_THROWS_WITH(opened.load(*run.model, *run.optimizer),
+                    contains("memory:step_000004/model.safetensors: no such file"));
+  // What fails behind a list, and not what it lists, is an error in its own words.
+  const Vanishing stops(files, "", [&] { files.stop_after(0); });
+  CHECK_THROWS_WITH(checkpoint::latest_in(stops), contains("the storage has stopped"));
 }

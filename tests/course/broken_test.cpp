@@ -54,6 +54,9 @@ TEST_CASE("a broken part: a run that comes first has options on top of those of 
   const std::vector<Broken> all = read(course, whole + "before = '--steps 15'\n");
   CHECK(all[0].before == std::vector<std::string>{"--steps", "15"});
   check_refused(whole + "before = ''\n", "'before' must be a non-empty string");
+  const std::vector<Broken> each = read(course, whole + "each_before = '--steps 15'\n");
+  CHECK(each[0].before.empty());
+  CHECK(each[0].each_before == std::vector<std::string>{"--steps", "15"});
 }
 
 TEST_CASE("a broken part: where the sound run has other options, no file replaces the part") {
@@ -74,5 +77,5 @@ TEST_CASE("a broken part: what is missing or unknown is told with its line") {
   check_refused("\n" + without(whole, "name") + "name = 'loud'\n", "broken.toml:8: there is no ");
   check_refused(without(whole, "part") + "part = 'average_gradient'\n", "broken.toml:7: ");
   check_refused(without(whole, "shows") + "shows = 'pain'\n",
-                "replicas, loss, order, end, bytes or time");
+                "replicas, loss, order, end, bytes, time or steps");
 }

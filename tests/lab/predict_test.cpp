@@ -21,13 +21,19 @@ std::string run_of(const std::string& command) {
   return "```sh run\n" + command + "\n```\n\n```text\nshown\n```\n\n";
 }
 
+// What ./lab says where a run is the first to need its programs.
+const char* const builds =
+    "{ echo 'the trainer with FSDP is built once, when it is first used'; echo 'building: 40 "
+    "steps…'; "
+    "echo 'building: 10 of 40 steps'; } >&2; ";
+
 // A lesson of four runs: a choice, a number, one that fails, one that prints none of the choices.
 struct PredictingTree : Tree {
   PredictingTree() {
     const fs::path lesson = root() / "lessons" / "06_all_reduce";
-    write_text(lesson / "README.md", run_of("echo step 1; echo loss 2.5; echo loss 2.5") +
-                                         run_of("echo sent 70000 bytes") + run_of("false") +
-                                         run_of("echo other"));
+    write_text(lesson / "README.md",
+               run_of("echo step 1; echo loss 2.5; " + std::string(builds) + "echo loss 2.5") +
+                   run_of("echo sent 70000 bytes") + run_of("false") + run_of("echo other"));
     const auto which = [](const std::string& question) {
       return "[[run]]\nquestion = \"" + question +
              "\"\nwhy = \"Both see the same data.\"\n[[run.choice]]\nsays = \"lower\"\n"
@@ -52,7 +58,7 @@ TEST_CASE("lab predict: a choice that holds, and one that does not, are both tol
   const auto right = tree.lab({"predict", "06.1", "--answer", "b"});
   CHECK(right.exit_code == 0);
   CHECK_THAT(right.output, contains("Which?") && contains("    a  lower\n    b  equal\n") &&
-                               contains("  loss 2.5\n  loss 2.5\n") &&
+                               contains("  loss 2.5\n  the trainer with FSDP is built once") &&
                                contains("Right: the run says b  equal\n") &&
                                contains("Both see the same data.") &&
                                contains("./lab predict 06.2"));

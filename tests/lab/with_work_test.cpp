@@ -201,6 +201,27 @@ TEST_CASE("with work: a student's schedule and stage train a GPT on two processe
   CHECK(losses.back() < 0.9 * losses.front());
 }
 
+TEST_CASE("with work: a student's save beside the steps is the run's, if the run asks for it") {
+  const WithLessons tree;
+  tree.solve("17_fault_tolerance/async_checkpoint.cpp");
+  const auto run = [&](const Words& more) {
+    Words words{"train", "--with",       "work",      "--backend", "sim", "--ranks",
+                "2",     "--data",       "synthetic", "--steps",   "6",   "--save-every",
+                "2",     "--checkpoint", "saved"};
+    words.insert(words.end(), more.begin(), more.end());
+    return tree.lab(words);
+  };
+  const auto beside = run({"--save-async"});
+  CAPTURE(beside.output);
+  REQUIRE(beside.exit_code == 0);
+  CHECK_THAT(beside.output, contains("  yours      async_checkpoint\n") &&
+                                contains("a snapshot for --save-async took"));
+  CHECK(std::filesystem::exists(tree.root() / "saved/step_000006/index.json"));
+  const auto between = run({"--resume", "--steps", "8"});
+  CHECK_THAT(between.output,
+             contains("add --save-async to call it") && contains("continues at step 6"));
+}
+
 TEST_CASE("with work: a compression is called with whatever number stands behind its colon") {
   const auto unused = [](const std::string& value) {
     return "add --compress " + value + " to call it";

@@ -156,12 +156,18 @@ TEST_CASE("gpt: dropout acts in training only, and two ranks drop what one would
   options.dropout = 0.3;
   const auto model = nn::make_gpt(options, DType::float64, device, 8);
   const Tensor x = tokens(4, 6, 9, device);
-  const auto logits = [&](const Tensor& in, const nn::Occasion& occasion) {
-    model->prepare(occasion);
+  const auto logits_now = [&](const Tensor& in) {
     Tape tape(GradMode::inference);
     return values_of(model->forward(tape, tape.constant(in)).tensor);
   };
+  const auto logits = [&](const Tensor& in, const nn::Occasion& occasion) {
+    model->prepare(occasion);
+    return logits_now(in);
+  };
+  const auto of_a_new_model = logits_now(x);
+  CHECK(of_a_new_model == logits(x, {.mode = nn::Mode::training}));
   const auto still = logits(x, {});
+  CHECK(still != of_a_new_model);
   const auto whole = logits(x, {nn::Mode::training, 1, 5, 0, 1});
   CHECK(still != whole);
   CHECK(logits(x, {nn::Mode::training, 1, 6, 0, 1}) != whole);

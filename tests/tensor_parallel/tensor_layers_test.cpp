@@ -46,6 +46,38 @@ Tensor logits_of(nn::Module& model, Device& device) {
 
 }  // namespace
 
+TEST_CASE(
+    "tensor layers: a cache holds the keys and values of a rank's heads, and changes no logits") {
+  const int ranks = GENERATE(1, 2, 4, 8);
+  on_fibers(ranks, [&](comm::ProcessGroup& group) {
+    CpuDevice device;
+    const nn::ModelSpec spec = shared(gpt_spec(nn::OutputHead::tied), group, Sequence::whole);
+    const auto model = nn::make_model(spec, device, 5);
+    const Tensor tokens = some_tokens(device).narrow(0, 1);  // [1, 8]
+    const auto logits = [&](std::int64_t first, std::int64_t count) {
+      Tape tape(GradMode::inference);
+      const Tensor some = tokens.view({8}).narrow(first, count).view({1, count});
+      return model->forward(tape, tape.constant(some)).tensor;
+    };
+    model->prepare({});
+    const Tensor whole = logits(0, 8);
+    nn::KeyValueCache cache{.room = 8};
+    model->prepare({.cache = &cache});
+    for (const auto& [first, count] : {std::pair{0, 3}, {3, 1}, {4, 1}, {5, 3}}) {
+      const Tensor some = logits(first, count);
+      for (std::int64_t i = 0; i < count * 29; ++i) {
+        CHECK(std::abs(some.item(i) - whole.item(first * 29 + i)) < 1e-12);
+      }
+      cache.tokens += count;
+    }
+    REQUIRE(cache.layers.size() == 2);
+    for (const auto& [layer, held] : cache.layers) {
+      CHECK(held.shape() == Shape{8, 2 * 16 / ranks});
+    }
+    model->prepare({});
+  });
+}
+
 TEST_CASE("tensor layers: a rank's weights are its boxes of the dense model's, then zeros") {
   const int ranks = GENERATE(1, 2, 4, 8);
   const nn::OutputHead head = GENERATE(nn::OutputHead::tied, nn::OutputHead::untied);

@@ -8,6 +8,7 @@
 
 #include "engine/base/temporary_folder.hpp"
 #include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/load_for_inference.hpp"
 #include "engine/comm/group_by_device.hpp"
 #include "engine/data/text.hpp"
 #include "engine/data/tokenizer.hpp"
@@ -278,8 +279,8 @@ TEST_CASE("far: a checkpoint goes from one kind of device to the other, and both
   CHECK(far.same_as(near));
 
   const auto written = [&](Device& device) {
-    const auto model = nn::make_model(course.recipe.model, device, 0);
-    checkpoint::load_model(*checkpoint::latest_in(far_folder.path()), *model);
+    const checkpoint::FileStorage storage(*checkpoint::latest_in(far_folder.path()));
+    const auto model = checkpoint::load_for_inference(storage, "", course.recipe.model, device);
     return nn::generate(*model, {'A', ' '}, {.tokens = 20, .sequence = 12, .seed = 7},
                         [](std::int64_t) {});
   };

@@ -85,19 +85,23 @@ class ParallelAttention final : public nn::Module {
           autograd::linear(tape, ranks_.gathered(tape, x), qkv_weight, qkv_bias);  // [B, T, 3·C/t]
       return ranks_.scattered(tape, mixed(tape, qkv), proj_weight, proj_bias_);
     }
-    if (!attend_) {
+    if (!attend_ && cache_ == nullptr) {
       return parallel_attention(tape, ranks_.group, x,
                                 {qkv_weight, qkv_bias, proj_weight, tape.leaf(proj_bias_)}, heads_);
     }
     const Value qkv =
         column_parallel_linear(tape, ranks_.group, x, qkv_weight, qkv_bias, ColumnOutput::share);
-    const Value of_heads = mixed(tape, qkv);
+    const Value of_heads = cache_ == nullptr
+                               ? mixed(tape, qkv)
+                               : nn::cached_attention(tape, *cache_, *this, qkv, own_heads_);
     return row_parallel_linear(tape, ranks_.group, of_heads, proj_weight, tape.leaf(proj_bias_));
   }
 
   std::vector<Parameter*> parameters() override {
     return {&qkv_weight_, &qkv_bias_, &proj_weight_, &proj_bias_};
   }
+  // A cache is of this rank's heads, as its keys and values are.
+  void prepare(const nn::Occasion& occasion) override { cache_ = occasion.cache; }
 
  private:
   Value mixed(Tape& tape, const Value& qkv) const {
@@ -107,6 +111,7 @@ class ParallelAttention final : public nn::Module {
 
   Ranks ranks_;
   nn::Attend attend_;  // none: the rank has all tokens
+  nn::KeyValueCache* cache_ = nullptr;
   std::int64_t heads_, own_heads_;
   Parameter qkv_weight_, qkv_bias_, proj_weight_, proj_bias_;
 };

@@ -51,8 +51,8 @@ using ScaledBackward = std::function<void(double scale)>;
 //             multiplied by 1/N and rounded to 16 bits before the sum, so that the mean can be
 //             finite where a sum of the ranks is not
 //   Ensures   taken: each master was updated once by its optimizer, with range r of the ranks' mean
-//             gradient in float32, divided by the scale, and then multiplied by max_norm / norm
-//             where the norm is above max_norm;
+//             gradient in float32, divided by the scale, and then clipped to max_norm as
+//             clip_global_norm does;
 //             `parameters` are the masters of all ranks, each rounded once, in the same tensor;
 //             skipped: masters, state of the optimizer and `parameters` have the bits they had;
 //             a skipped step halves the scale's value, `interval` taken ones in a row double it,

@@ -12,10 +12,11 @@ namespace lockstep::grader {
 struct AsyncCase {
   LifeCase life{};       // its saves are starts
   bool foreign = false;  // a write that fails throws ForeignDamage
+  bool away = false;     // the tensors lie on a device whose memory the host cannot read
 };
 template <typename Archive>
 void fields(Archive& archive, AsyncCase& c) {
-  archive(c.life, c.foreign);
+  archive(c.life, c.foreign, c.away);
 }
 
 // An exception of the caller's, which is no std::exception.
@@ -24,5 +25,16 @@ struct ForeignDamage {
 };
 
 inline std::string folder_of_save(std::size_t save) { return text("save", save); }
+
+// The file of a piece: its name says all that a snapshot keeps beside the elements.
+inline std::string file_of(std::size_t save, const std::string& optimizer,
+                           const checkpoint::Piece& piece) {
+  std::string name = text(optimizer, ':', static_cast<int>(piece.kind), ':', piece.name, ':',
+                          text_of(piece.shape));
+  for (const Box& box : piece.boxes) name += text(':', text_of(box));
+  std::erase(name, ' ');
+  return checkpoint::within(folder_of_save(save), name);
+}
+inline constexpr const char* unreadable = ":away";  // ends it if the host cannot read the elements
 
 }  // namespace lockstep::grader

@@ -31,6 +31,7 @@ struct Problem {
   double call_s = 0.5;  // of a write; a save has three
   std::set<std::int64_t> refused{};
   bool foreign = false;
+  bool away = false;
   std::int64_t width = 4;
   bool asks_memory = false;
 
@@ -64,6 +65,11 @@ struct Run {
     }
     return all;
   }
+  // The file of a tensor of a save.
+  std::string file(std::size_t save, std::size_t i) const {
+    const PaperTensor& one = paper.tensors()[i];
+    return file_of(save, "adamw", {one.kind, one.name, one.shape, whole_of(one.shape), {}});
+  }
   // The writes of a save, in the order in which they were served.
   std::vector<StorageEvent> writes_of(std::size_t save) const {
     std::vector<StorageEvent> writes;
@@ -85,40 +91,102 @@ using Rule = void (*)(CaseRunner&, const Played&, Run&);
   runner.fail(played, because(cause, {.verdict = verdict, .message = message}));
 }
 
-// Every save has every tensor, as it was at the call.
+// Nothing is thrown where no write fails.
+void check_nothing_thrown(CaseRunner& runner, const Played& played, Run& run) {
+  for (std::int64_t taken = 0; taken <= run.p.steps(); ++taken) {
+    for (const auto& note : run.told(taken)) {
+      const Kind kind = note.report.kind;
+      if (kind != Kind::refused && kind != Kind::other) continue;
+      const Cause twice{"joined_twice",
+                        "a strand is joined once: take it out of its member before you join it"};
+      const Cause threw{"threw", "start() and wait() throw what a write threw, and nothing else"};
+      const bool joined = note.report.what.find("Invalid argument") != std::string::npos;
+      fail(runner, played, joined ? twice : threw,
+           text("no write failed, and start() or wait() threw: ", note.report.what));
+    }
+  }
+}
+
+// The number of steps after which a tensor had these values; -1: never.
+std::int64_t steps_of(const Run& run, std::size_t tensor, const std::vector<double>& values) {
+  for (std::int64_t steps = 0; steps <= run.p.steps(); ++steps) {
+    if (values == run.paper.values(tensor, steps)) return steps;
+  }
+  return -1;
+}
+
+std::vector<double> values_in(Run& run, const StorageEvent& written) {
+  Bytes seen(written.bytes);
+  run.storage.files().read(written.name, 0, seen);
+  return as_doubles(DType::float64, seen);
+}
+
+// The one write of a tensor of a save.
+StorageEvent write_of(CaseRunner& runner, const Played& played, const Run& run, std::size_t save,
+                      std::size_t tensor) {
+  const std::string& name = run.paper.tensors()[tensor].name;
+  const std::string file = run.file(save, tensor);
+  std::vector<StorageEvent> found;
+  for (const StorageEvent& one : run.writes_of(save)) {
+    if (one.name == file) found.push_back(one);
+    if (one.name == file || one.name.find(":" + name + ":") == std::string::npos) continue;
+    if (one.name == file + unreadable) {
+      fail(runner, played,
+           {"snapshot_on_device",
+            "clone() copies to the same device: a snapshot lies on a host "
+            "device, and to_host() copies what does not"},
+           text("of save ", save, ", ", quoted(name), " is on a device that the host cannot read"));
+    }
+    fail(runner, played,
+         {"other_snapshot",
+          "a snapshot has all of `contents`: the optimizer's name, and of each "
+          "piece its kind, name, shape and boxes"},
+         text("of save ", save, ", ", quoted(name), " was handed on as ", one.name,
+              "; it should be ", file));
+  }
+  if (found.empty()) {
+    fail(runner, played, {"not_written", "every start writes all of its contents"},
+         text("of save ", save, ", ", quoted(name), " was not written"));
+  }
+  if (found.size() > 1) {
+    fail(runner, played, {"written_twice", "write(snapshot) is called once for each start()"},
+         text("of save ", save, ", ", quoted(name), " was written ", found.size(), " times"));
+  }
+  return found.front();
+}
+
+// True if all that a save has is of its own moment or of a later start: then a later snapshot was
+// taken over it. A writer that looks at the state itself sees other moments, too.
+bool is_overwritten(CaseRunner& runner, const Played& played, Run& run, std::size_t save) {
+  const auto starts = run.starts();
+  for (std::size_t i = 0; i < run.paper.tensors().size(); ++i) {
+    const auto values = values_in(run, write_of(runner, played, run, save, i));
+    const auto from = starts.begin() + static_cast<std::ptrdiff_t>(save);
+    if (std::find(from, starts.end(), steps_of(run, i, values)) == starts.end()) return false;
+  }
+  return true;
+}
+
+// Every save that no refusal ended has every tensor, as it was at the call.
 void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
   const auto starts = run.starts();
   for (std::size_t save = 0; save < starts.size(); ++save) {
-    const auto writes = run.writes_of(save);
+    if (std::ranges::any_of(run.writes_of(save), &StorageEvent::refused)) continue;
     for (std::size_t i = 0; i < run.paper.tensors().size(); ++i) {
-      const std::string& name = run.paper.tensors()[i].name;
-      const std::string file = checkpoint::within(folder_of_save(save), name);
-      const auto written = std::ranges::find(writes, file, &StorageEvent::name);
-      if (written == writes.end()) {
-        fail(runner, played, {"not_written", "every start writes all of its contents"},
-             text("of save ", save, ", ", name, " was not written"));
-      }
-      Bytes seen(written->bytes);
-      run.storage.files().read(file, 0, seen);
-      const auto values = as_doubles(DType::float64, seen);
+      const auto values = values_in(run, write_of(runner, played, run, save, i));
       if (values == run.paper.values(i, starts[save])) continue;
-      std::int64_t of_step = -1;
-      for (std::int64_t steps = 0; steps <= run.p.steps(); ++steps) {
-        if (values == run.paper.values(i, steps)) of_step = steps;
-      }
-      const bool of_next = save + 1 < starts.size() && of_step == starts[save + 1];
-      fail(runner, played,
-           of_next ? Cause{"overwritten",
-                           "it is what the next start() saves: the copy of a save in flight is "
-                           "changed, so wait for that save before you copy; or nothing is copied, "
-                           "and the writer looks at tensors that a step changes"}
-                   : Cause{"torn",
-                           "the writer looks at tensors that the next step changes: copy their "
-                           "elements before start() returns"},
+      const Cause overwritten{"overwritten",
+                              "the snapshot of this save was replaced by the next one while it was "
+                              "in flight: start() first waits for the save in flight"};
+      const Cause torn{"torn",
+                       "the writer looks at tensors that the next step changes: copy their "
+                       "elements before start() returns"};
+      const std::int64_t seen = steps_of(run, i, values);
+      fail(runner, played, is_overwritten(runner, played, run, save) ? overwritten : torn,
            text("save ", save, " was begun after ", counted(starts[save], "step"), ", and its ",
-                name,
-                of_step < 0 ? text(" is that of no step")
-                            : text(" is that after ", counted(of_step, "step"))));
+                quoted(run.paper.tensors()[i].name),
+                seen < 0 ? text(" is that of no step")
+                         : text(" is that after ", counted(seen, "step"))));
     }
   }
 }
@@ -245,6 +313,7 @@ void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) 
   c.life.tensors = run.paper.held(PaperRun::Gives::values);
   c.life.state = run.paper.state(0);
   c.foreign = p.foreign;
+  c.away = p.away;
   std::ranges::transform(p.acts, std::back_inserter(c.life.acts), act_of);
   for (std::size_t save = 0; save < run.starts().size(); ++save) {
     run.storage.files().make(folder_of_save(save));
@@ -256,17 +325,20 @@ void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) 
       runner.take_peak_bytes(0);
     });
     run.storage.watch([&](const StorageEvent& event) {
-      if (event.name == checkpoint::within(folder_of_save(1), "mean")) {
+      if (event.name == run.file(1, 0)) {
         run.peak_bytes = runner.take_peak_bytes(0);
       }
     });
   }
   Situations asked{Situation::double_digits};
   if (p.acts.find("ss") != std::string::npos) asked.insert(Situation::same_call_twice);
-  const auto played =
-      play_served(runner, text("training ", p.acts, ", ", seconds_text(p.call_s), " a write"),
-                  std::vector{c}, {&run.steps, &run.reports, &run.storage}, 20'000, asked);
+  const auto played = play_served(
+      runner,
+      text("training ", p.acts, " (t a step, s a start, S a start and a step, w a wait)",
+           p.away ? " of tensors on another device, " : ", ", seconds_text(p.call_s), " a write"),
+      std::vector{c}, {&run.steps, &run.reports, &run.storage}, 20'000, asked);
   if (!played) return;
+  if (p.refused.empty()) check_nothing_thrown(runner, *played, run);
   for (const Rule rule : rules) rule(runner, *played, run);
 }
 
@@ -279,6 +351,7 @@ void snapshots(CaseRunner& runner) {
   for (const char* acts : {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}) {
     play(runner, {.acts = acts}, {check_snapshots});
   }
+  play(runner, {.acts = "tStt", .away = true}, {check_snapshots});
 }
 void pace(CaseRunner& runner) {
   for (const double call_s : {0.125, 0.5, 3.0}) {
@@ -287,13 +360,16 @@ void pace(CaseRunner& runner) {
   play(runner, {.acts = "tsttttsttttstttt", .call_s = 1}, all_rules());
 }
 void in_flight(CaseRunner& runner) {
-  for (const char* acts : {"tststst", "tss", "tstwst"}) {
+  // The second start comes in the middle of a write, one step after the state was another one.
+  play(runner, {.acts = "tsttst", .call_s = 1.5}, all_rules());
+  for (const char* acts : {"tss", "tstwst"}) {
     play(runner, {.acts = acts, .call_s = 2}, all_rules());
   }
 }
 void errors(CaseRunner& runner) {
   for (const bool foreign : {false, true}) {
-    play(runner, {.acts = "tstttttwtw", .refused = {1}, .foreign = foreign}, {check_error});
+    play(runner, {.acts = "tstttttwtwtsttttwtw", .refused = {1}, .foreign = foreign},
+         {check_error, check_snapshots});
     play(runner, {.acts = "tssttw", .refused = {0}, .foreign = foreign}, {check_error});
   }
 }

@@ -5,6 +5,7 @@
 
 #include "engine/checkpoint/load_for_inference.hpp"
 #include "grader/play/case_world.hpp"
+#include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
 #include "grader/play/served_storage.hpp"
 
@@ -16,8 +17,7 @@ struct InferenceCase {
   std::vector<std::int64_t> tokens{};          // of one sample
 };
 struct InferenceReport {
-  bool refused = false;  // by CheckpointError
-  std::string what{};
+  Ending ending{};              // expected: a CheckpointError
   std::vector<Bytes> logits{};  // of the same tokens, by two models that were loaded
 };
 template <typename Archive>
@@ -26,7 +26,7 @@ void fields(Archive& archive, InferenceCase& c) {
 }
 template <typename Archive>
 void fields(Archive& archive, InferenceReport& report) {
-  archive(report.refused, report.what, report.logits);
+  archive(report.ending, report.logits);
 }
 
 // The logits of the tokens, by a model of one process.

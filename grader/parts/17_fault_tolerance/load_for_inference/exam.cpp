@@ -1,11 +1,13 @@
 // The exam of load_for_inference. The judge has the model, writes checkpoints of it as runs of many
 // layouts do, and answers the same tokens itself. The log of its storage says what was read.
 #include <algorithm>
+#include <cctype>
 
 #include "engine/base/random.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "grader/exam/storage_service.hpp"
+#include "grader/exam/wrong_ending.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
 namespace lockstep::grader::load_for_inference {
@@ -32,7 +34,8 @@ struct Problem {
   // The model that is asked for, where it is another one.
   std::int64_t other_width = 0;
   std::optional<DType> other_dtype{};
-  std::string missing{};  // a tensor that is not saved
+  std::string missing{};     // a tensor that is not saved
+  std::string transposed{};  // a tensor whose axes are saved in the other order
 };
 
 nn::ModelSpec saved_spec(const Problem& p) {
@@ -69,9 +72,12 @@ std::vector<Piece> pieces_of(nn::Module& model, const Problem& p) {
   for (const NamedTensor& one : checkpoint::tensors_of(model)) {
     const std::string name = saved_name(one.name, p);
     if (name.empty()) continue;
-    add(PieceKind::parameter, name, one.value);
+    Shape shape = one.value.shape();
+    if (one.name == p.transposed) std::ranges::reverse(shape);
+    const Tensor value = one.value.view(shape);
+    add(PieceKind::parameter, name, value);
     for (const char* moment : {".exp_avg", ".exp_avg_sq"}) {
-      add(PieceKind::optimizer_state, name + moment, one.value);
+      add(PieceKind::optimizer_state, name + moment, value);
     }
   }
   return pieces;
@@ -115,6 +121,7 @@ std::string text_of(const Problem& p) {
   if (!p.prefix.empty()) words += text(", its names behind \"", p.prefix, '"');
   if (!p.not_prefixed.empty()) words += text(", but for ", p.not_prefixed);
   if (!p.missing.empty()) words += text(", without ", p.missing);
+  if (!p.transposed.empty()) words += text(", ", p.transposed, " with its axes exchanged");
   if (p.other_width > 0) words += text("; a model of width ", p.other_width, " is asked for");
   if (p.other_dtype) words += text("; a model of ", name_of(*p.other_dtype), " is asked for");
   if (p.dropout > 0) words += text(", dropout ", p.dropout);
@@ -164,12 +171,19 @@ void answers(CaseRunner& runner, const Problem& p, const Cause& cause) {
   Seen seen;
   const auto played = play(runner, p, seen);
   if (!played) return;
-  if (seen.report.refused) {
-    runner.fail(*played, because({"refuses_valid",
-                                  "every tensor of the model is in the "
-                                  "checkpoint, with its shape and dtype"},
+  const Ending& ending = seen.report.ending;
+  if (ending.kind == Ending::Kind::threw_other) {
+    runner.fail(*played, unexpected_error(ending, text_of(p)));
+  }
+  if (ending.kind == Ending::Kind::threw_expected) {
+    const std::string why =
+        p.prefix.empty()
+            ? "every tensor of the model is in the checkpoint, with its shape and dtype"
+            : text("every name of the model stands behind the prefix ", quoted(p.prefix),
+                   "; a prefix may be any, and have several dots");
+    runner.fail(*played, because({"refuses_valid", why},
                                  {.message = text("the checkpoint was refused, with \"",
-                                                  sim::printable(seen.report.what, 200), '"')}));
+                                                  sim::printable(ending.what, 200), '"')}));
   }
   if (seen.report.logits.size() != 2) throw MalformedMessage("two models answer");
   const auto right = [&](const Bytes& logits) { return logits == seen.logits; };
@@ -225,7 +239,7 @@ std::string first_misfit(const Problem& p) {
     const std::string& name = wanted[i].name;
     const bool is_named = saved_name(name, p) == p.prefix + name;
     if (!p.not_prefixed.empty() ? name != p.not_prefixed : !is_named) return name;
-    if (wanted[i].value.shape() != there[i].value.shape()) return name;
+    if (wanted[i].value.shape() != there[i].value.shape() || name == p.transposed) return name;
     if (wanted[i].value.dtype() != there[i].value.dtype()) return name;
   }
   throw Error("the exam asks for a model that fits");
@@ -236,34 +250,73 @@ bool is_of_tensors(const StorageEvent& event) {
          event.name.find("safetensors") != std::string::npos;
 }
 
+// The way in which a sentence has a name: alone, or only behind a prefix.
+enum class Named : std::uint8_t { alone, behind_a_prefix, no };
+Named named(const std::string& sentence, const std::string& name) {
+  const auto is_of_a_name = [&](std::size_t at) {
+    const char c = at < sentence.size() ? sentence[at] : ' ';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  Named found = Named::no;
+  for (auto at = sentence.find(name); at != std::string::npos; at = sentence.find(name, at + 1)) {
+    if (at == 0 || !is_of_a_name(at - 1)) return Named::alone;
+    found = Named::behind_a_prefix;
+  }
+  return found;
+}
+
+// Checks what the refusal of a checkpoint says.
+void check_sentence(CaseRunner& runner, const Played& played, const Problem& p, const Cause& other,
+                    const std::string& sentence) {
+  const std::string misfit = first_misfit(p);
+  const auto fail = [&](const Cause& cause, const std::string& expected) {
+    runner.fail(
+        played,
+        because(cause, {.message = text("the refusal is ", quoted(sim::printable(sentence, 200))),
+                        .expected = expected}));
+  };
+  const Named is = named(sentence, misfit);
+  if (is == Named::no) fail(other, misfit);
+  if (is == Named::behind_a_prefix) {
+    fail({"names_with_the_prefix", "the tensor is named as the model calls it"}, misfit);
+  }
+  if (sentence.find(folder) != std::string::npos) return;
+  fail({"names_no_checkpoint", "the sentence names the checkpoint, too: weights->path()"}, folder);
+}
+
 void refusals(CaseRunner& runner) {
-  const Problem without{.missing = "ln_f.bias"};
-  for (const Problem& p : {Problem{.other_width = 16}, Problem{.other_dtype = DType::bfloat16},
-                           without, Problem{.prefix = "module.", .not_prefixed = "wpe.weight"},
-                           Problem{.wrote = Wrote::columns, .writers = 2, .other_width = 4}}) {
+  const Problem mixed{.prefix = "module.", .not_prefixed = "wpe.weight"};
+  const Cause names_no_tensor{"names_no_tensor",
+                              "the sentence names the first tensor, in the model's order, that is "
+                              "missing or differs"};
+  const Cause one_prefix{"one_prefix",
+                         "a prefix stands before all of the model's names, or there is none: look "
+                         "for all of them behind it before you take it"};
+  for (const Problem& p :
+       {Problem{.other_width = 16}, Problem{.other_dtype = DType::bfloat16},
+        Problem{.missing = "ln_f.bias"}, mixed, Problem{.prefix = "module.", .other_width = 16},
+        Problem{.transposed = "wpe.weight"},
+        Problem{.wrote = Wrote::columns, .writers = 2, .other_width = 4}}) {
     Seen seen;
     const auto played = play(runner, p, seen);
     if (!played) continue;
-    if (!seen.report.refused) {
-      runner.fail(*played, because({"accepts_another_model",
-                                    "compare name, shape and dtype of "
-                                    "every tensor before any is read"},
+    const Ending& ending = seen.report.ending;
+    const bool is_mixed = !p.not_prefixed.empty();
+    if (ending.kind == Ending::Kind::returned) {
+      const Cause any{"accepts_another_model",
+                      "compare name, shape and dtype of every tensor before any is read"};
+      runner.fail(*played, because(is_mixed ? one_prefix : any,
                                    {.message = "a checkpoint that does not fit was loaded"}));
+    }
+    if (ending.kind == Ending::Kind::threw_other) {
+      runner.fail(*played, wrong_ending(ending, "CheckpointError", text_of(p)));
     }
     if (std::ranges::any_of(seen.storage.log(), is_of_tensors)) {
       runner.fail(*played, because({"half_loaded", "look at all tensors before any is read"},
                                    {.message = "the checkpoint was refused when some of it had "
                                                "been read"}));
     }
-    const std::string misfit = first_misfit(p);
-    if (seen.report.what.find(misfit) != std::string::npos) continue;
-    runner.fail(
-        *played,
-        because({"names_no_tensor",
-                 "the sentence names the first tensor, in the model's "
-                 "order, that is missing or differs"},
-                {.message = text("the refusal is \"", sim::printable(seen.report.what, 200), '"'),
-                 .expected = misfit}));
+    check_sentence(runner, *played, p, is_mixed ? one_prefix : names_no_tensor, ending.what);
   }
 }
 

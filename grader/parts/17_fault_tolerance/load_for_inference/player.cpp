@@ -9,16 +9,13 @@ Bytes play(sim::PlayerCase& played) {
   const auto world = make_case_world(played);
   const ServedStorage storage(played.port);
   InferenceReport report;
-  try {
+  report.ending = ending_of<checkpoint::CheckpointError>([&] {
     for (int i = 0; i < 2; ++i) {
       const auto model = checkpoint::load_for_inference(storage, c.checkpoint, nn::spec_of(c.model),
                                                         world->device());
       report.logits.push_back(logits_of(*model, c.tokens, world->device()));
     }
-  } catch (const checkpoint::CheckpointError& error) {
-    report.refused = true;
-    report.what = error.what();
-  }
+  });
   world->require_intact();
   require_released(world->device(), 0);
   return fields_to_bytes(report);

@@ -1,10 +1,11 @@
 // The exam of rank0_checkpoint. Storage is the judge's: a life ends between any two of its calls,
 // and new players go on with what is there. What a run must be then, the judge computes on paper.
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/saved_lives.hpp"
+#include "grader/exam/ended_lives.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/whole_files.hpp"
 
@@ -35,18 +36,25 @@ PaperRun run_at(CaseRunner& runner, std::int64_t step) {
 }
 PaperRun run_of(CaseRunner& runner) { return run_at(runner, runner.draw_between(1, 50)); }
 
+Bytes input_of(const LifeCase& life) {
+  Rank0Case c;
+  c.life = life;
+  return fields_to_bytes(c);
+}
+Bytes lost_input_of(const LifeCase& life) {
+  Rank0Case c{.peer = Peer::lost};
+  c.life = life;
+  return fields_to_bytes(c);
+}
 LivesProblem problem(std::vector<std::string> lives, int ranks, int writer) {
   LivesProblem p{.lives = std::move(lives), .ranks = ranks, .writer = writer};
-  p.input_of = [](const LifeCase& life) {
-    Rank0Case c;
-    c.life = life;
-    return fields_to_bytes(c);
-  };
+  p.input_of = input_of;
   return p;
 }
 
 void contents_of_files(CaseRunner& runner) {
-  const std::string some = text("step ", runner.draw()), more = some + some + some;
+  const std::string some = text("step ", runner.draw()), other = text("other ", runner.draw());
+  const std::string more = other + other + other;
   judge(runner, {"", some});
   judge(runner, {more, some});
   judge(runner, {some, more});
@@ -64,40 +72,17 @@ void ends_of_files(CaseRunner& runner) {
   }
 }
 
-// In the one life of the case, the writer alone calls the storage, and no rank returns before the
-// rename of the index.
+// In the one life of the case, the writer alone calls the storage.
 void check_writer(CaseRunner& runner, const Played& played, const LivesProblem& p,
-                  const SeenLives& seen, std::int64_t step) {
-  double committed_s = sim::Service::forever;
+                  const SeenLives& seen) {
   for (const StorageEvent& event : seen.storage.log()) {
-    if (event.who.rank != p.writer) {
-      runner.fail(played,
-                  because({"several_writers", "one rank writes, and the others wait for it"},
-                          {.message = text("rank ", event.who.rank, " called the storage (",
-                                           event.name, "), and the writer is rank ", p.writer),
-                           .where = text("rank ", event.who.rank)}));
-    }
-    const bool commits = event.kind == StorageCall::Kind::rename;
-    if (commits && event.to.ends_with("/index.json")) committed_s = event.until_s;
-  }
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    const auto& told = seen.told(0, step, rank);
-    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
-    const SaveReport& report = told[1].report;
-    if (report.kind != SaveReport::Kind::saved) {
-      runner.fail(played, {.cause = "save_threw",
-                           .message = text("rank ", rank, "'s save threw, though the storage ",
-                                           "refused nothing: ", report.what),
-                           .where = text("rank ", rank)});
-    }
-    if (told[1].at_s >= committed_s) continue;
+    if (event.who.rank == p.writer) continue;
     runner.fail(played,
-                because({"not_waited",
-                         "all ranks, the writer too, meet in a collective behind the "
-                         "commit, which no rank leaves before the last has come"},
-                        {.message = text("rank ", rank, " returned at ", seconds_text(told[1].at_s),
-                                         ", before the index was renamed"),
-                         .where = text("rank ", rank)}));
+                because({"several_writers", "one rank writes, and the others wait for it"},
+                        {.message = text("rank ", event.who.rank, " called the storage (",
+                                         event.name.empty() ? "the outermost folder" : event.name,
+                                         "), and `writer` is rank ", p.writer),
+                         .where = text("rank ", event.who.rank)}));
   }
 }
 
@@ -127,8 +112,9 @@ void one_writer(CaseRunner& runner) {
     if (ranks == 13) asked.push_back(Situation::rank_counts);
     const auto played = play(runner, run, p, seen, {}, asked);
     if (!played) continue;
-    check_writer(runner, *played, p, seen, run.state(1).step);
-    compare(runner, *played, run, p, {1}, "behind its save");
+    check_writer(runner, *played, p, seen);
+    check_waited(runner, *played, p, seen, 0, run.state(1).step);
+    compare(runner, *played, run, p, {1}, "after its save");
     check_traffic(runner, *played, p);
   }
 }
@@ -136,7 +122,8 @@ void one_writer(CaseRunner& runner) {
 void goes_on(CaseRunner& runner) {
   const std::string when = "after 5 steps, a save, and 5 more in new processes";
   const auto five_and_five = [&](const PaperRun& run, int ranks, int writer) {
-    const LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
+    p.players = Players::fresh;
     SeenLives seen(2);
     const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
     if (played) compare(runner, *played, run, p, {10}, when);
@@ -170,88 +157,62 @@ void saves_again(CaseRunner& runner) {
                                 .seen = text(left.size())}));
 }
 
-// The calls of life 1 that are of its second save, if nothing ends it.
-struct SaveCalls {
-  std::int64_t first = 0, last = 0;  // from 0
-};
-SaveCalls calls_of_save(CaseRunner& runner, const PaperRun& run, const LivesProblem& p) {
-  SeenLives seen(1);
-  CaseSetup setup;
-  setup.description = p.description();
-  setup.inputs = life_of(run, p, 0, {}).inputs;
-  setup.players = Players::fresh;
-  setup.services = seen.begin_life(run);
-  setup.services.push_back(&seen.storage);
-  seen.storage.begin({});
-  runner.rehearse(setup);
-  const auto& log = seen.storage.log();
-  const auto commits = [](const StorageEvent& event) {
-    return event.kind == StorageCall::Kind::rename && event.to.ends_with("/index.json");
-  };
-  const auto commit = std::ranges::find_if(log, commits);
-  const auto first = std::ranges::find(commit, log.end(), StorageCall::Kind::make,
-                                       &StorageEvent::kind);  // begin_save begins so
-  return {first - log.begin(), std::ssize(log) - 1};
+// In a load of this life, rank 0 alone looks which checkpoint is the last.
+void check_looks(CaseRunner& runner, const Played& played, const SeenLives& seen, int life) {
+  for (const StorageEvent& event : seen.storage.log_of(life)) {
+    const bool looks = event.kind == StorageCall::Kind::list && event.name.empty();
+    if (!looks || event.who.rank == 0) continue;
+    runner.fail(played,
+                because({"others_look",
+                         "rank 0 looks which checkpoint is the last, and tells the others; "
+                         "they need not look"},
+                        {.message = text("rank ", event.who.rank, " listed the checkpoints, too"),
+                         .where = text("rank ", event.who.rank)}));
+  }
 }
 
-// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save; life 2 loads.
-void cut_off(CaseRunner& runner, int ranks, int most, std::optional<PowerCut> power) {
-  const PaperRun run = run_of(runner);
-  const LivesProblem p = problem({"ttstts", "l"}, ranks, ranks - 1);
-  std::optional<SaveCalls> save;
-  for (int number = 0; number < most; ++number) {
-    if (!save && runner.plays_next()) save = calls_of_save(runner, run, p);
-    const SaveCalls calls = save.value_or(SaveCalls{});
-    const auto count = std::max<std::int64_t>(calls.last - calls.first + 1, 1);
-    const auto chosen = requests_to_die_at(count, most);
-    const std::int64_t at =
-        calls.first + chosen[static_cast<std::size_t>(number) % chosen.size()] - 1;
-    SeenLives seen(2);
-    const auto played = play(runner, run, p, seen, {{.after_calls = at, .power = power}, {}});
-    if (!played) continue;
-    std::vector<std::int64_t> allowed{4, 2};
-    for (int rank = 0; rank < ranks; ++rank) {
-      if (seen.has_returned(0, run.state(4).step, rank)) allowed = {4};
+// True if a sentence has this number alone, and not as a part of another one or of a name.
+bool has_number(const std::string& sentence, int number) {
+  std::string word;
+  for (const char c : sentence + " ") {
+    const bool is_of_a_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (is_of_a_word) {
+      word += c;
+    } else if (std::exchange(word, {}) == text(number)) {
+      return true;
     }
-    compare(runner, *played, run, p, allowed,
-            text("after ", power ? "the power failed" : "all were killed", " at call ", at + 1,
-                 " of the storage, in the second save"));
   }
+  return false;
 }
 
-// In life 2 the disk is full after so many changes.
-void full_disk(CaseRunner& runner, std::int64_t changes) {
-  const PaperRun run = run_of(runner);
-  const LivesProblem p = problem({"tts", "ltts", "l"}, 2, 1);
-  SeenLives seen(3);
-  const auto played = play(runner, run, p, seen, {{}, {.full_after = changes}, {}});
-  if (!played) return;
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    const auto& told = seen.told(1, run.state(4).step, rank);
-    if (told.size() != 2) throw MalformedMessage("a rank told of another number of saves");
-    const SaveReport& report = told[1].report;
-    if (report.kind == SaveReport::Kind::refused) continue;
-    runner.fail(*played,
-                because({"not_told",
-                         "no rank may take a save that failed for one that worked: the writer "
-                         "tells the others also when it fails, and every rank throws "
-                         "CheckpointError"},
-                        {.message = text("the disk was full, and on rank ", rank, " the save ",
-                                         report.kind == SaveReport::Kind::saved
-                                             ? std::string("returned")
-                                             : "ended otherwise: " + report.what),
-                         .where = text("rank ", rank)}));
+// The errors of a save that its writer could not make: on the writer what its storage threw, and
+// elsewhere a sentence that names the writer.
+std::optional<Failure> wrong_errors(const std::vector<SaveReport>& of_ranks, int writer) {
+  for (int rank = 0; std::cmp_less(rank, of_ranks.size()); ++rank) {
+    const SaveReport& report = of_ranks[static_cast<std::size_t>(rank)];
+    const bool threw = report.kind != SaveReport::Kind::saved;
+    const auto failure = [&](const Cause& cause) {
+      return because(cause, {.message = text("the disk was full, and on rank ", rank, " the save ",
+                                             threw ? "threw: " + report.what : "returned"),
+                             .where = text("rank ", rank)});
+    };
+    if (rank == writer && !threw) {
+      return failure({"failure_lost",
+                      "the writer throws, too: keep the exception while the others are told, and "
+                      "throw it again"});
+    }
+    if (rank == writer && report.what.find("no space is left") == std::string::npos) {
+      return failure({"other_error_on_the_writer",
+                      "on the writer, the save throws what its storage threw: keep that "
+                      "exception, and throw it again"});
+    }
+    if (rank == writer || report.kind != SaveReport::Kind::refused) continue;
+    if (!has_number(report.what, writer)) {
+      return failure({"names_no_writer",
+                      "the sentence names the writer, whose own message says what went wrong"});
+    }
   }
-  compare(runner, *played, run, p, {2}, "after a save that failed");
-  auto& files = seen.storage.files();
-  for (const checkpoint::Stored& one : files.list("")) {
-    const auto names = files.list(one.name);
-    if (std::ranges::find(names, "index.json", &checkpoint::Stored::name) != names.end()) continue;
-    runner.fail(*played,
-                because({"remains", "a step that fails is followed by abandon_save"},
-                        {.message = text("of the save that failed, ", one.name, " is left with ",
-                                         counted(std::ssize(names), "file"))}));
-  }
+  return std::nullopt;
 }
 
 // Two checkpoints are there; the last one counts from the moment at which a rank reads the other.
@@ -278,6 +239,7 @@ void one_for_all(CaseRunner& runner) {
           Cause{"other_checkpoint",
                 "ranks that look at different moments see different checkpoints: rank 0 looks, and "
                 "tells the others which one it is"});
+  check_looks(runner, *played, seen, 1);
 }
 
 void none_there(CaseRunner& runner) {
@@ -297,53 +259,6 @@ void none_there(CaseRunner& runner) {
   }
 }
 
-// A rank dies in a save, or in a load.
-void lost_peers(CaseRunner& runner) {
-  const PaperRun run = run_of(runner);
-  const std::vector<std::pair<std::string, int>> dead{{"ts", 1}, {"ts", 2}, {"l", 0}};
-  const auto setup_of = [&](const std::pair<std::string, int>& one, SeenLives& seen) {
-    LivesProblem p = problem({"ts", one.first}, 3, 1);
-    CaseSetup setup;
-    setup.description = p.description();
-    setup.situations = {Situation::lost_at_each_request};
-    const auto prepare = [&](std::size_t number) {
-      setup.inputs = life_of(run, p, number, {}).inputs;
-      setup.services = seen.begin_life(run);
-      setup.services.push_back(&seen.storage);
-      seen.storage.begin({});
-    };
-    if (one.first == "l") {
-      prepare(0);
-      runner.rehearse(setup);
-    }
-    p.input_of = [](const LifeCase& life) {
-      Rank0Case c{.peer = Peer::lost};
-      c.life = life;
-      return fields_to_bytes(c);
-    };
-    prepare(1);
-    return setup;
-  };
-  at_each_request(runner,
-                  {.cases = 15,
-                   .requests_max = 4,
-                   .problems = static_cast<int>(dead.size()),
-                   .requests_of =
-                       [&](int number) {
-                         const auto& one = dead[static_cast<std::size_t>(number)];
-                         SeenLives seen(2);
-                         return runner.rehearse(setup_of(one, seen))
-                             .ranks[static_cast<std::size_t>(one.second)]
-                             .requests;
-                       },
-                   .judge =
-                       [&](int number, std::int64_t request) {
-                         const auto& one = dead[static_cast<std::size_t>(number)];
-                         SeenLives seen(2);
-                         check_lost_peer(runner, setup_of(one, seen), {one.second, request});
-                       }});
-}
-
 }  // namespace
 
 Exam exam() {
@@ -356,20 +271,30 @@ Exam exam() {
       {"a step that is saved again is the later save, and `options` count", saves_again},
       {"a save that is cut off at any call leaves the last checkpoint or the one before",
        [](CaseRunner& runner) {
-         cut_off(runner, 2, 6, std::nullopt);
-         cut_off(runner, 1, 3, PowerCut::loses_bytes);
-         cut_off(runner, 1, 3, PowerCut::loses_names_and_bytes);
+         constexpr PowerCut bytes = PowerCut::loses_bytes, all = PowerCut::loses_names_and_bytes;
+         cut_off(runner, run_of(runner), problem({}, 2, 1), std::vector<PowerAtEnd>(6));
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {bytes, bytes, bytes});
+         cut_off(runner, run_of(runner), problem({}, 1, 0), {all, all, all});
        }},
       {"when the disk is full, every rank throws, and the older checkpoint is as it was",
        [](CaseRunner& runner) {
-         for (const std::int64_t changes : {0, 15}) full_disk(runner, changes);
+         for (const std::int64_t changes : {0, 15}) {
+           full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "",
+                     [](const auto& of_ranks) { return wrong_errors(of_ranks, 1); });
+         }
        }},
       {"all ranks load the same checkpoint, or none",
        [](CaseRunner& runner) {
          one_for_all(runner);
          none_there(runner);
        }},
-      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
+      {"when a peer is lost, a rank throws CommError",
+       [](CaseRunner& runner) {
+         lose_peers(runner, run_of(runner), problem({}, 3, 1), lost_input_of,
+                    {{{"ts"}, 1}, {{"ts"}, 2}, {{"ts", "l"}, 0}}, 15);
+       },
+       {},
+       Asks::cost},
   };
 }
 

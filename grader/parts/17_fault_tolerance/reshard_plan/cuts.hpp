@@ -6,21 +6,11 @@
 
 #include "engine/checkpoint/reshard_plan.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/play/boxes.hpp"
 
 namespace lockstep::grader::reshard_plan {
 
 using checkpoint::ShardPlan;
-
-// The numbers of a list's elements in the whole tensor, in its order.
-inline std::vector<std::int64_t> numbers_of(const Shape& shape, const Boxes& boxes) {
-  std::vector<std::int64_t> numbers;
-  for (const Box& box : boxes) {
-    for_runs(shape, box, [&](std::int64_t first, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) numbers.push_back(first + i);
-    });
-  }
-  return numbers;
-}
 
 // Flat cuts: ranges of these sizes, one after the other.
 inline ShardPlan ranges(const std::vector<std::int64_t>& sizes) {

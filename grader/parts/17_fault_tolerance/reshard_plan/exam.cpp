@@ -143,6 +143,9 @@ Cause cause_of(const Question& q, const Elements& seen, const Elements& right, s
   if (at >= right.size()) {
     return {"too_many", "a rank reads each element that it holds once, and no other"};
   }
+  if (q.shape.empty()) {
+    return {"scalar_is_nothing", "a box without axes is a scalar, which has one element"};
+  }
   if (at < seen.size()) {
     const Element& one = seen[at];
     if (one.source < 0 || std::cmp_greater_equal(one.source, q.saved.size())) {
@@ -171,13 +174,15 @@ Failure fault_of(const Question& q, const Answer& seen, const Answer& right) {
                    std::move(found));
   }
   if (seen.missing) {
-    return because({"refuses_what_is_there", "each element that the rank wants is in a source"},
+    return because({"refuses_what_is_there",
+                    "a source has what counts as missing: look at all of them before you refuse"},
                    std::move(found));
   }
   if (!is_walked(q)) {
     return because({"other_bounds",
-                    "in a flat tensor, a stretch goes from the larger of two begins to the smaller "
-                    "of two ends, and its offset is from the begin of its source"},
+                    "in a flat tensor, a stretch goes from the larger of two starts to the smaller "
+                    "of two ends, its offset is from the start of its source, and places on the "
+                    "rank need 64 bits, too"},
                    std::move(found));
   }
   const Elements elements = elements_of(seen), wanted = right_elements(q);
@@ -230,9 +235,9 @@ FunctionContract<Question, Answer> contract_with(
                             [](const Question& q) {
                               return q.rank >= 0 && std::cmp_less(q.rank, q.wanted.size());
                             },
-                        .accepts = {"accepts_rank",
-                                    "the new run has no such rank; ranks count "
-                                    "from 0"}}},
+                        .accepts = {"accepts_rank", "ranks of the new run count from 0"},
+                        .throws_other = [](const Question& q) { return right_answer(q).missing; },
+                        .other_type = "CheckpointError"}},
           .smaller = smaller,
           .sizes = [](const Question& q) -> Sizes {
             return {std::ssize(q.wanted), {numel_of(q.shape)}};
@@ -246,10 +251,11 @@ void each_rank(std::vector<Question>& all, const Shape& shape, const ShardPlan& 
   }
 }
 
-// The example of the task first.
+// The example of the task first: rank 1, whose sources begin elsewhere than the tensor and the
+// rank.
 std::vector<Question> one_axis(CaseRunner& runner) {
   std::vector<Question> all;
-  each_rank(all, {8}, equal_ranges(8, 3), equal_ranges(8, 2));
+  for (const int rank : {1, 0}) all.push_back({{8}, equal_ranges(8, 3), equal_ranges(8, 2), rank});
   for (const auto& [from, to] : {std::pair{2, 3}, {3, 2}, {4, 1}, {1, 4}, {5, 3}, {3, 8}}) {
     const std::int64_t count = runner.draw_between(11, 40);
     each_rank(all, {count}, equal_ranges(count, from), equal_ranges(count, to));
@@ -303,6 +309,7 @@ std::vector<Question> large(CaseRunner& runner) {
                      static_cast<int>(runner.draw_between(0, to - 1))});
     }
     each_rank(all, {count}, equal_ranges(count, 2), equal_ranges(count, 3));
+    each_rank(all, {count}, equal_ranges(count, 3), equal_ranges(count, 2));
   }
   return all;
 }

@@ -28,7 +28,8 @@ class OneStrand final : public AsyncCheckpoint {
     Job job{{}, std::move(write)};
     job.snapshot.optimizer = contents.optimizer;
     for (Piece piece : contents.pieces) {
-      piece.value = piece.value.clone();
+      const bool on_host = piece.value.device().on_host();
+      piece.value = on_host ? piece.value.clone() : to_host(piece.value);
       job.snapshot.pieces.push_back(std::move(piece));
     }
     const std::scoped_lock inside(*monitor_);

@@ -18,7 +18,7 @@ class OneBuffer final : public AsyncCheckpoint {
     wait();
     if (copy_.pieces.size() != contents.pieces.size()) make(contents);
     for (std::size_t i = 0; i < copy_.pieces.size(); ++i) {
-      copy_.pieces[i].value.copy_(contents.pieces[i].value);
+      copy_.pieces[i].value.copy_(to_host(contents.pieces[i].value));
     }
     strand_ = strands_.start("writer", [this, write = std::move(write)] {
       try {
@@ -40,7 +40,7 @@ class OneBuffer final : public AsyncCheckpoint {
   }
   void make(const Contents& contents) {
     copy_ = contents;
-    for (Piece& piece : copy_.pieces) piece.value = piece.value.clone();
+    for (Piece& piece : copy_.pieces) piece.value = to_host(piece.value).clone();
   }
 
   Strands& strands_;

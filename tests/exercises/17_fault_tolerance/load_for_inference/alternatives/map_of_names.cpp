@@ -40,7 +40,7 @@ std::unique_ptr<nn::Module> load_for_inference(const Storage& storage,
     const auto saved = names.find(one.name);
     const bool fits = saved != names.end() && saved->second->shape == one.value.shape() &&
                       saved->second->dtype == one.value.dtype();
-    if (!fits) throw CheckpointError("this checkpoint has no such " + one.name);
+    if (!fits) throw CheckpointError(checkpoint + " has no such " + one.name);
   }
   for (const NamedTensor& one : tensors_of(*model)) {
     weights->load_into(*names.at(one.name), one.value);

@@ -1,3 +1,9 @@
+// Task: a checkpoint that all ranks write, a share each, and that any number of ranks reads. Save
+// in three steps, which all ranks take together: begin, write, commit. And read the elements that a
+// rank wants out of the boxes that others saved. The contract is in
+// engine/checkpoint/sharded_checkpoint.hpp. With agree (engine/checkpoint/agree.hpp) ranks tell
+// each other what came of a step; reshard (engine/checkpoint/reshard_plan.hpp) says what to read
+// where.
 #include "engine/checkpoint/sharded_checkpoint.hpp"
 
 #include <algorithm>
@@ -10,16 +16,19 @@
 namespace lockstep::checkpoint {
 namespace {
 
+// >>> your code
 // A stretch, and the byte at which it belongs.
 struct Destined {
   Stretch from;
   std::size_t to = 0;
 };
+// <<< your code
 
 }  // namespace
 
 void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
                   const TrainState& state, const SaveOptions& options) {
+  // >>> your code
   const bool commits = group.rank() == committer;
   const auto by_committer = [&](const auto& work) {
     const auto told = agree(group, [&] { return commits ? work() : std::string(); });
@@ -39,10 +48,12 @@ void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, co
     if (commits) abandon_save(storage, draft);
     throw;
   }
+  // <<< your code
 }
 
 void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t element_bytes,
                 const ReadStretch& read, std::span<std::byte> into) {
+  // >>> your code
   ShardPlan sources;
   for (const Box& box : saved) sources.push_back({box});
   std::vector<Destined> all;
@@ -56,6 +67,7 @@ void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t 
   for (const Destined& one : all) {
     read(one.from, into.subspan(one.to, static_cast<std::size_t>(one.from.length) * element_bytes));
   }
+  // <<< your code
 }
 
 }  // namespace lockstep::checkpoint

@@ -1,0 +1,41 @@
+// Saves that do not end well: at any call of the storage, on a full disk, or without a peer. What
+// exams of parts that save ask of them, whoever writes.
+#pragma once
+
+#include "grader/exam/saved_lives.hpp"
+
+namespace lockstep::grader {
+
+// True of the call from which on a checkpoint counts.
+bool commits(const StorageEvent& event);
+
+// The save of this step in a life: it returned on every rank, and on none before the index was
+// renamed.
+void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& p,
+                  const SeenLives& seen, std::size_t life, std::int64_t step);
+
+// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save, as many as
+// `ends` has: by a kill, or by a power failure of this kind. Life 2 loads.
+using PowerAtEnd = std::optional<checkpoint::PowerCut>;
+void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
+             const std::vector<PowerAtEnd>& ends);
+
+// Life 1 saves after 2 steps; in life 2 the disk is full when it saves after 4; life 3 loads.
+//   named  stands in every rank's error
+//   wrong  finds what else is wrong with how the save ended on each rank
+using EndingsRule = std::function<std::optional<Failure>(const std::vector<SaveReport>& of_ranks)>;
+void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const LifeEnd& full,
+               const std::string& named, const EndingsRule& wrong = {});
+
+// A rank dies at requests of the last of these lives. What is committed stays then, as far as the
+// adapter keeps something when its part throws (play_with_a_lost_peer).
+struct DyingRank {
+  std::vector<std::string> lives;
+  int rank = 0;
+};
+//   lost_input  the input of the part's adapter, where a peer is lost
+void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
+                const std::function<Bytes(const LifeCase&)>& lost_input,
+                const std::vector<DyingRank>& dying, int cases);
+
+}  // namespace lockstep::grader
