@@ -39,8 +39,8 @@ void SocketPort::check_thread(const char* doing, const std::string& place) {
   send_failure(
       Failure::foreign_thread,
       text(doing, place.empty() ? "" : ", " + place,
-           " on a std::thread of its own; a rank may use its group only on the thread that "
-           "called the part: isend and irecv return at once and need no other thread"));
+           " on a std::thread of its own; a rank may use its group only on the thread that called "
+           "the part, where isend and irecv return at once, and on strands (Strands::start)"));
   std::_Exit(1);
 }
 
