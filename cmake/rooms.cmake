@@ -22,7 +22,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/gpu 6100" "engine/comm 11500" "engine/collectives 1200" "engine/replicas 250"
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
-    "engine/checkpoint 3800" "engine/launch 3600" "engine/plan 150" "engine/train 7320" "engine/apps 7780"
+    "engine/checkpoint 3860" "engine/launch 3600" "engine/plan 150" "engine/train 7320" "engine/apps 7780"
     "grader/course 7360" "grader/play 2870" "grader/judge 3205" "grader/exam 10540" "grader/sandbox 2100"
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1520" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
@@ -31,7 +31,7 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/07_ddp 5260" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
     "grader/parts/10_compression 3100" "grader/parts/11_sharding 8130"
     "grader/parts/12_tensor_parallel 3700"
-    "grader/parts/13_pipeline_parallel 2735" "grader/parts/14_expert_parallel 2480" "grader/parts/15_sequence_parallel 2265" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2710")
+    "grader/parts/13_pipeline_parallel 2735" "grader/parts/14_expert_parallel 2480" "grader/parts/15_sequence_parallel 2270" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2710")
 
 function(lockstep_floor_of room result)
   set(floor 0)
