@@ -8,18 +8,12 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/agree.hpp"
 
 namespace lockstep::checkpoint {
-namespace {
-
-// >>> your code
-// <<< your code
-
-}  // namespace
 
 void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
                   const TrainState& state, const SaveOptions& options) {

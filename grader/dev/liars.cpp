@@ -13,6 +13,7 @@ const std::vector<Liar>& liars() {
       {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
       {"fully_sharded", "hoards", {8}},
       {"prefetching_loader", "hoards", {2, 5}},
+      {"rank0_checkpoint", "remembers", {3, 4, 5, 6, 8}},
       {"ring_attention", "computes_unseen", {11}},
       {"ring_attention", "hoards", {10}},
       {"row_parallel_linear", "hoards", {11}},

@@ -133,9 +133,12 @@ class WrongPiece {
                "it is added to itself, or never divided")};
     }
     if (part > 1 && std::fabs(1 / factor - part) < 1e-4) {
-      return Cause{"too_small", text("all of it is 1/", part, " of the right one: it is divided",
-                                     part == ranks ? " by the number of ranks" : "",
-                                     " once too often, or a sum lacks equal terms")};
+      return Cause{
+          "too_small",
+          text("all of it is 1/", part, " of the right one: it is divided",
+               part == ranks ? text(" by the number of ranks once too often, or by another ", part)
+                             : text(" by ", part, " once too often"),
+               ", or a sum lacks equal terms")};
     }
     const double divisor = ranks / factor;
     if (ranks > 1 && divisor > 1 && std::fabs(divisor - std::round(divisor)) < 1e-3) {

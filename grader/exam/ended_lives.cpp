@@ -97,7 +97,7 @@ void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& 
 
 void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
              const std::vector<PowerAtEnd>& ends) {
-  p.lives = {"ttstts", "l"};
+  p.lives = {"tsts", "l"};
   std::optional<SaveCalls> save;
   for (std::size_t number = 0; number < ends.size(); ++number) {
     if (!save && runner.plays_next()) save = calls_of_save(runner, run, p);
@@ -109,9 +109,9 @@ void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
     SeenLives seen(2);
     const auto played = play(runner, run, p, seen, {{.after_calls = at, .power = power}, {}});
     if (!played) continue;
-    std::vector<std::int64_t> allowed{4, 2};
+    std::vector<std::int64_t> allowed{2, 1};
     for (int rank = 0; rank < p.ranks; ++rank) {
-      if (seen.has_returned(0, run.state(4).step, rank)) allowed = {4};
+      if (seen.has_returned(0, run.state(2).step, rank)) allowed = {2};
     }
     compare(runner, *played, run, p, allowed,
             text("after ", power ? "the power failed" : "all were killed", " at call ", at + 1,
@@ -121,18 +121,18 @@ void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
 
 void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const LifeEnd& full,
                const std::string& named, const EndingsRule& wrong) {
-  p.lives = {"tts", "ltts", "l"};
+  p.lives = {"ts", "lts", "l"};
   SeenLives seen(3);
   const auto played = play(runner, run, p, seen, {{}, full, {}});
   if (!played) return;
   // A rank that does not write meets no full disk.
   const auto life_2 = seen.storage.log_of(1);
   if (std::ranges::none_of(life_2, &StorageEvent::refused)) {
-    return compare(runner, *played, run, p, {4}, "after a save to which nothing was refused");
+    return compare(runner, *played, run, p, {2}, "after a save to which nothing was refused");
   }
   std::vector<SaveReport> endings;
   for (int rank = 0; rank < p.ranks; ++rank) {
-    endings.push_back(ending_of(seen, 1, run.state(4).step, rank));
+    endings.push_back(ending_of(seen, 1, run.state(2).step, rank));
   }
   if (wrong) {
     if (auto failure = wrong(endings)) runner.fail(*played, std::move(*failure));
@@ -152,7 +152,7 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
                                              : "ended otherwise: " + report.what),
                          .where = text("rank ", rank)}));
   }
-  compare(runner, *played, run, p, {2}, "after a save that failed");
+  compare(runner, *played, run, p, {1}, "after a save that failed");
   check_no_remains(runner, *played, seen.storage.files());
 }
 

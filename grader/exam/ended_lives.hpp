@@ -14,13 +14,13 @@ bool commits(const StorageEvent& event);
 void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& p,
                   const SeenLives& seen, std::size_t life, std::int64_t step);
 
-// Life 1, which saves after 2 and after 4 steps, ends at calls of its second save, as many as
+// Life 1, which saves after 1 and after 2 steps, ends at calls of its second save, as many as
 // `ends` has: by a kill, or by a power failure of this kind. Life 2 loads.
 using PowerAtEnd = std::optional<checkpoint::PowerCut>;
 void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
              const std::vector<PowerAtEnd>& ends);
 
-// Life 1 saves after 2 steps; in life 2 the disk is full when it saves after 4; life 3 loads.
+// Life 1 saves after 1 step; in life 2 the disk is full when it saves after 2; life 3 loads.
 //   named  stands in every rank's error
 //   wrong  finds what else is wrong with how the save ended on each rank
 using EndingsRule = std::function<std::optional<Failure>(const std::vector<SaveReport>& of_ranks)>;

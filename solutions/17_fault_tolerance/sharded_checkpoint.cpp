@@ -8,29 +8,18 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/agree.hpp"
 
 namespace lockstep::checkpoint {
-namespace {
-
-// >>> your code
-// A stretch, and the byte at which it belongs.
-struct Destined {
-  Stretch from;
-  std::size_t to = 0;
-};
-// <<< your code
-
-}  // namespace
 
 void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
                   const TrainState& state, const SaveOptions& options) {
   // >>> your code
   const bool commits = group.rank() == committer;
-  const auto by_committer = [&](const auto& work) {
+  const auto by_committer = [&](const std::function<std::string()>& work) {
     const auto told = agree(group, [&] { return commits ? work() : std::string(); });
     return told[static_cast<std::size_t>(committer)];
   };
@@ -56,16 +45,17 @@ void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t 
   // >>> your code
   ShardPlan sources;
   for (const Box& box : saved) sources.push_back({box});
-  std::vector<Destined> all;
+  // Source, offset and length of a stretch, and the byte at which it belongs: sorted as it is read.
+  std::vector<std::tuple<int, std::int64_t, std::int64_t, std::size_t>> all;
   std::size_t to = 0;
   for (const Stretch& one : reshard(sources, {wanted}, 0)) {
-    all.push_back({one, to});
+    all.emplace_back(one.source, one.offset, one.length, to);
     to += static_cast<std::size_t>(one.length) * element_bytes;
   }
-  std::ranges::sort(
-      all, {}, [](const Destined& one) { return std::pair(one.from.source, one.from.offset); });
-  for (const Destined& one : all) {
-    read(one.from, into.subspan(one.to, static_cast<std::size_t>(one.from.length) * element_bytes));
+  std::ranges::sort(all);
+  for (const auto& [source, offset, length, place] : all) {
+    const std::size_t bytes = static_cast<std::size_t>(length) * element_bytes;
+    read({source, offset, length}, into.subspan(place, bytes));
   }
   // <<< your code
 }

@@ -2,7 +2,6 @@
 // each element by itself.
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/sharded_checkpoint.hpp"
@@ -49,24 +48,23 @@ std::vector<std::string> round(comm::ProcessGroup& group,
 
 void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, const Contents& share,
                   const TrainState& state, const SaveOptions& options) {
-  std::optional<Draft> draft;  // of the committer
+  const bool commits = group.rank() == committer;
+  Draft draft{folder_name(state.step)};
   try {
     const auto drafts = round(group, [&] {
-      if (group.rank() != committer) return std::string();
-      draft = begin_save(storage, state.step);
-      return text(draft->again);
+      if (commits) draft = begin_save(storage, state.step);
+      return text(draft.again);
     });
-    const int again = std::stoi(drafts[static_cast<std::size_t>(committer)]);
+    draft.again = std::stoi(drafts[static_cast<std::size_t>(committer)]);
     const auto shares = round(group, [&] {
-      return write_share(storage, {folder_name(state.step), again}, {group.rank(), group.size()},
-                         share, options.model);
+      return write_share(storage, draft, {group.rank(), group.size()}, share, options.model);
     });
     round(group, [&] {
-      if (draft) commit_save(storage, *draft, shares, state, options);
+      if (commits) commit_save(storage, draft, shares, state, options);
       return std::string();
     });
   } catch (const CheckpointError&) {
-    if (draft) abandon_save(storage, *draft);
+    if (commits) abandon_save(storage, draft);
     throw;
   }
 }

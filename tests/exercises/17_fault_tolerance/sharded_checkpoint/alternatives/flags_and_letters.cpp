@@ -1,7 +1,7 @@
 // Texts travel as letters in rooms of one size, flags by an all-reduce, and a barrier ends the
 // save. Boxes are intersected one by one, without a plan.
 #include <algorithm>
-#include <vector>
+#include <map>
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/sharded_checkpoint.hpp"
@@ -75,8 +75,8 @@ void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t 
   struct Row {
     std::int64_t from, to, length;
   };
-  std::vector<std::vector<Row>> rows(saved.size());
-  std::int64_t first = 0, found = 0;  // first: of the wanted box, in `into`
+  std::map<std::size_t, std::vector<Row>> rows;  // by source
+  std::int64_t first = 0, found = 0;             // first: of the wanted box, in `into`
   for (const Box& box : wanted) {
     for (std::size_t source = 0; source < saved.size(); ++source) {
       const auto part = intersection(saved[source], box);
@@ -92,9 +92,9 @@ void read_boxes(const std::vector<Box>& saved, const Boxes& wanted, std::size_t 
   }
   if (found != first)
     throw CheckpointError(text("of ", first, " elements, ", found, " were saved"));
-  for (std::size_t source = 0; source < saved.size(); ++source) {
-    std::ranges::sort(rows[source], {}, &Row::from);
-    for (const Row& row : rows[source]) {
+  for (auto& [source, of_source] : rows) {
+    std::ranges::sort(of_source, {}, &Row::from);
+    for (const Row& row : of_source) {
       read({static_cast<int>(source), row.from, row.length},
            into.subspan(static_cast<std::size_t>(row.to) * element_bytes,
                         static_cast<std::size_t>(row.length) * element_bytes));
