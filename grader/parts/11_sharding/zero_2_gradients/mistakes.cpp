@@ -12,17 +12,19 @@ bool is_kept(const Problem& p, std::size_t pass) {
   return pass > 0 && p.script.passes[pass].before == DrivenPass::Before::kept;
 }
 
-// Each pass divides all that its sum holds, and not only what came in it.
-Numbers sum_divided_again(const Problem& p, std::size_t bucket, const Right& right,
-                          std::size_t pass) {
+// The sum of a bucket after a pass, if each pass takes `carried` times what the sum held before,
+// and rounds what it leaves to a type, if there is one.
+Numbers over_passes(const Problem& p, std::size_t bucket, const Right& right, std::size_t pass,
+                    double carried, std::optional<DType> rounded = std::nullopt) {
   return of_bucket(p, bucket, [&](std::size_t i) {
     Numbers sum;
     for (std::size_t at = 0; at <= pass; ++at) {
       const Numbers before = is_kept(p, at) ? sum : Numbers();
       sum = right[at][i].values;
       for (std::size_t e = 0; e < before.size(); ++e) {
-        sum[e] += before[e] / p.ranks() - right[at - 1][i].values[e];
+        sum[e] += carried * before[e] - right[at - 1][i].values[e];
       }
+      if (rounded) sum = as_doubles(*rounded, to_bytes(*rounded, sum));
     }
     return sum;
   });
@@ -52,23 +54,6 @@ Numbers without_gaps(const Problem& p, std::size_t bucket, const Right& right, s
   for (const std::size_t i : p.plan.buckets[bucket]) count += right[pass][i].values.size();
   sum.resize(count);
   return sum;
-}
-
-// The sum is kept in the gradients' type from pass to pass, and rounded to it each time.
-Numbers rounded_each_pass(const Problem& p, std::size_t bucket, const Right& right,
-                          std::size_t pass) {
-  return of_bucket(p, bucket, [&](std::size_t i) {
-    Numbers sum;
-    for (std::size_t at = 0; at <= pass; ++at) {
-      const Numbers before = is_kept(p, at) ? sum : Numbers();
-      sum = right[at][i].values;
-      for (std::size_t e = 0; e < before.size(); ++e) {
-        sum[e] += before[e] - right[at - 1][i].values[e];
-      }
-      sum = as_doubles(p.script.dtype, to_bytes(p.script.dtype, sum));
-    }
-    return sum;
-  });
 }
 
 }  // namespace
@@ -137,13 +122,13 @@ std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::size_t bucket, 
   add_other({"sum_divided_again",
              "what passes before had added up was multiplied by 1/N once more: multiply what came "
              "in this pass, and add it then"},
-            sum_divided_again(p, bucket, right, pass));
+            over_passes(p, bucket, right, pass, 1.0 / p.ranks()));
   if (p.sums() != p.script.dtype) {
     add_other({"sum_rounded",
                text("the sum was rounded to ", name_of(p.script.dtype),
                     " after each pass: convert "
                     "what came to the sums' type first, then add, and keep the sum in that type")},
-              rounded_each_pass(p, bucket, right, pass));
+              over_passes(p, bucket, right, pass, 1, p.script.dtype));
   }
   add_other({"grads_moved",
              "a parameter without a grad has its place in the bucket, too: the k-th begins at "
