@@ -265,7 +265,7 @@ void check_traffic(CaseRunner& runner, const Played& played, int ranks) {
 
 void each_its_share(CaseRunner& runner) {
   for (const int ranks : rank_counts) {
-    // Where it is few ranks, elements would weigh more than lists.
+    // Elements outweigh the lists that travel, so that gathering them would show.
     const PaperRun run = run_of(runner, ranks == 2 || ranks == 4 ? 2'000 : 100);
     const LivesProblem p = problem({"ts"}, ranks, ranks == 5 ? 0 : ranks / 2);
     SeenLives seen(1);
