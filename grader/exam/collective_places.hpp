@@ -1,5 +1,5 @@
-// Likely causes that go by places: blocks that are counted from the root, data that is passed on
-// before it came, and messages that nobody expects from this side.
+// Likely causes of wrong places: blocks counted from the root, data sent before it has arrived, and
+// messages from a rank that should have sent to another.
 #pragma once
 
 #include "grader/exam/collective_rules.hpp"
@@ -26,7 +26,7 @@ std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
 // Adds the cause to a circle in which each rank receives from the rank that it sends to.
 void tell_wrong_partner(Failure& found);
 
-// Adds the cause to a message whose sides mean blocks of other lengths.
+// Adds the cause to a message whose two sides mean blocks of different lengths.
 void tell_uneven_blocks(Failure& found, const CollectiveProblem& p);
 
 }  // namespace lockstep::grader

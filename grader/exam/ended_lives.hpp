@@ -1,5 +1,5 @@
-// Saves that do not end well: at any call of the storage, on a full disk, or without a peer. What
-// exams of parts that save ask of them, whoever writes.
+// Saves that do not end well: at any call of the storage, on a full disk, or without a peer. Every
+// exam of a part that saves asks about them, with one writer or with many.
 #pragma once
 
 #include "grader/exam/saved_lives.hpp"
@@ -33,7 +33,7 @@ struct DyingRank {
   std::vector<std::string> lives;
   int rank = 0;
 };
-//   lost_input  the input of the part's adapter, where a peer is lost
+//   lost_input  makes the input of the part's adapter for a case in which a peer is lost
 void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
                 const std::function<Bytes(const LifeCase&)>& lost_input,
                 const std::vector<DyingRank>& dying, int cases);

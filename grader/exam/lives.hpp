@@ -23,7 +23,7 @@ using ServicesOfLife = std::function<std::vector<sim::Service*>(std::size_t life
 
 // Plays the next case. nullopt as of CaseRunner::play; the storage is then untouched.
 //   common  schedule, network, limits and situations of the case, its description, and who plays
-//           each life. Behind one that ended early all players are new, whoever was to play
+//           each life. After a life that ended early, all players are new in any case
 //   Throws  Failure of any life, in whose `where` its name stands
 inline std::optional<Played> play_lives(CaseRunner& runner, const CaseSetup& common,
                                         StorageService& storage, std::span<const Life> lives,

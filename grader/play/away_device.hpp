@@ -1,5 +1,5 @@
-// A device whose tensors the host must not read, as those of a GPU: whoever asks for their elements
-// is refused, and to_host() makes a copy. Its memory is a host device's. It copies, and computes
+// A device whose tensors the host must not read, like those of a GPU: asking for their elements is
+// refused, and to_host() makes a copy. Its memory is a host device's. It copies, and computes
 // nothing.
 #pragma once
 
