@@ -7,6 +7,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/ended_lives.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
+#include "grader/parts/17_fault_tolerance/rank0_checkpoint/drawn_state.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/whole_files.hpp"
 
 namespace lockstep::grader::rank0_checkpoint {
@@ -26,12 +27,7 @@ std::vector<PaperTensor> tensors() {
 }
 
 PaperRun run_at(CaseRunner& runner, std::int64_t step) {
-  checkpoint::TrainState first{.step = step,
-                               .epoch = runner.draw_between(1, 3),
-                               .taken = places_of_a_step * runner.draw_between(0, 3),
-                               .seed = runner.draw()};
-  first.loss_scaler = {1024, runner.draw_between(1, 9)};
-  first.notes = {{"dropout", text(runner.draw_between(1, 99))}};
+  const checkpoint::TrainState first = drawn_state(runner, step);
   return {tensors(), first, runner.draw()};
 }
 PaperRun run_of(CaseRunner& runner) { return run_at(runner, runner.draw_between(1, 50)); }

@@ -8,6 +8,7 @@
 #include "grader/exam/asked.hpp"
 #include "grader/exam/ended_lives.hpp"
 #include "grader/exam/traffic.hpp"
+#include "grader/parts/17_fault_tolerance/rank0_checkpoint/drawn_state.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/boxes_in_turn.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/case.hpp"
 
@@ -19,11 +20,7 @@ using checkpoint::PowerCut;
 using Kind = StorageCall::Kind;
 
 PaperRun run_of(CaseRunner& runner, std::int64_t width = 5) {
-  checkpoint::TrainState first{.step = runner.draw_between(1, 50),
-                               .epoch = runner.draw_between(1, 3),
-                               .taken = places_of_a_step * runner.draw_between(0, 3),
-                               .seed = runner.draw()};
-  first.notes = {{"dropout", text(runner.draw_between(1, 99))}};
+  const checkpoint::TrainState first = drawn_state(runner, runner.draw_between(1, 50));
   return {{
               {PieceKind::parameter, "0.weight", {width, 6}},
               {PieceKind::buffer, "0.mean", {6}},
