@@ -1,10 +1,10 @@
 #!/bin/sh
-# The answers to the design problem of lesson 11, with 8 bytes per parameter; prints how long a step takes:
+# The answers to the design problem of lesson 11; prints how long a step takes:
 #   sh lessons/11_sharding/design.sh TRAIN      TRAIN is build/release/bin/train-zero
 set -eu
 step() {  # SEQUENCES OPTION…
   sequences=$1; shift
-  "$train" --model gpt --layers 48 --width 7168 --heads 56 --sequence 2048 --dtype bfloat16 --ranks 64 --zero 3 \
+  "$train" --model gpt --layers 48 --width 7168 --heads 56 --sequence 2048 --dtype bfloat16 --masters --ranks 64 --zero 3 \
     --batch-size "$sequences" --steps 2 --backend sim --cluster h100 --sizes-only "$@" |
     awk '/^  step/ { printf "%.2f\n", $2 }'
 }

@@ -26,13 +26,13 @@ END {
     for (n = 1; n <= samples[way]; n++) if (bytes[way, n] / 1e9 > most) most = bytes[way, n] / 1e9
   }
   right = int(longest / 100 + 1) * 100; top = int(most / 10 + 1) * 10
-  split("#6e7781|#bc4c00|#8250df|#0969da|#0969da", colours, "|")
+  split("#bc4c00|#8250df|#0969da|#0969da", colours, "|")
   head(740, 320)
   x_scale(0, 60, right, 690); y_scale(0, 250, top, 20)
   y_ticks(ticks_to(0, top, 10, " GB"), 56, 728)
   x_ticks(ticks_to(0, right, 100, " ms"), 268)
   for (way = 1; way <= ways; way++) {
-    more = way == 5 ? dashed(4, 3) : ""
+    more = way == 4 ? dashed(4, 3) : ""
     stairs(way, colours[way], more)
     sample(60 + 122 * (way - 1), 296, 22, said[way], colours[way], 2, more)
   }

@@ -2,7 +2,8 @@
 //   build/release/bin/anatomy LAYERS WIDTH HEADS TOKENS VOCABULARY
 // Of each unit: its parameters, the operations of both passes, and the bytes that forward keeps for
 // backward, in bfloat16. Under them, what the usual formulas say: 12·L·C² parameters in the blocks,
-// 2·P operations per token forward and 4·P backward, and attention's part, over all T² scores.
+// 2·P operations per token forward and 4·P backward, and attention's part: over all T² scores, and
+// over the half of them that a causal model needs.
 // Sources: [KMH20] §2.1, [PALM22] appendix B
 #include <algorithm>
 #include <iomanip>
@@ -110,6 +111,7 @@ void tell_all(const nn::GptOptions& options) {
   tell("12·L·C²", {12 * layers * width * width});
   tell("matrices, 2·P·T and 4·P·T", {0, matrices, 2 * matrices});
   tell("scores, 4·L·T²·C and twice", {0, scores, 2 * scores});
+  tell("causal: half of them", {0, scores / 2, scores});
 }
 
 }  // namespace
