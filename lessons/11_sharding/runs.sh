@@ -7,9 +7,10 @@ brief() {  # WHAT
   awk -v what="$1" '
     /^  step/ { time = $2 " " $3 }
     /^  memory/ { held = $2 }
+    /out of memory/ { end = "does not fit" }
     END {
       if (time == "") {
-        printf "%-24s does not fit\n", what
+        printf "%-24s %s\n", what, end == "" ? "failed" : end
         exit
       }
       while ((getline line <"/tmp/lockstep-11.jsonl") > 0)
