@@ -1,5 +1,5 @@
 // Workers that take H steps alone between two averages of their parameters, simulated:
-//   build/release/bin/local-sgd H…
+//   build/release/bin/local-sgd [--lr RATE] H…
 // Two sites have four A100 each, which multiply in float32 without TF32; between the sites, a card
 // sends 100 Mb/s. Each worker takes 480 steps of AdamW on its own samples. With an H of 1,
 // gradients are averaged in every step, as DDP does it. Any other H runs twice: the outer step
@@ -9,6 +9,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,13 @@ struct Seen {
 
 class Worker {
  public:
-  Worker(comm::ProcessGroup& group, Device& device, const optim::SgdOptions& outer)
+  Worker(comm::ProcessGroup& group, Device& device, double inner_rate,
+         const optim::SgdOptions& outer)
       : group_(group), device_(device) {
     const std::vector<std::int64_t> widths{inputs, 256, 128, classes};
     model_ = nn::make_mlp(widths, DType::float32, device, 0);
     parameters_ = model_->parameters();
-    inner_ = optim::make_adamw(parameters_, {.learning_rate = 2e-4});
+    inner_ = optim::make_adamw(parameters_, {.learning_rate = inner_rate});
     outer_ = optim::make_sgd(parameters_, outer);
     for (const Parameter* parameter : parameters_) start_.push_back(parameter->value.clone());
   }
@@ -127,7 +129,7 @@ class Worker {
   std::vector<Tensor> start_;  // the parameters after the last average, equal on all ranks
 };
 
-Seen run(std::int64_t apart, const optim::SgdOptions& outer) {
+Seen run(std::int64_t apart, double inner_rate, const optim::SgdOptions& outer) {
   const auto samples = data::make_synthetic(32'768, inputs, classes, 0);
   const auto others = data::make_synthetic(2'048, inputs, classes, 1);
   const sim::Cluster cluster = two_sites();
@@ -142,7 +144,7 @@ Seen run(std::int64_t apart, const optim::SgdOptions& outer) {
     const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
     comm::SimulatedDevice device(self.port, self.rank, cluster.device, DType::float32,
                                  comm::Elements::numbers);
-    Worker worker(*group, device, outer);
+    Worker worker(*group, device, inner_rate, outer);
     worker.train(*samples, apart);
     if (self.rank > 0) return;
     seen = {.seconds = group->now_s(), .bytes_sent = group->traffic().bytes_sent};
@@ -168,16 +170,29 @@ std::int64_t steps_of(const std::string& word) {
   throw UsageError(text("'", word, "' does not divide the ", steps, " steps; pass a divisor"));
 }
 
+double rate_of(const std::string& word) {
+  std::istringstream in(word);
+  double rate = 0;
+  if (in >> rate && in.eof() && rate > 0) return rate;
+  throw UsageError(text("'", word, "' is no learning rate; pass a number such as 2e-4"));
+}
+
 }  // namespace
 
-int main(int count, char** words) {
+int main(int count, char** given) {
   try {
-    if (count < 2) throw UsageError("usage: local-sgd H…, such as local-sgd 1 16 96");
+    std::vector<std::string> words(given + 1, given + count);
+    double inner_rate = 2e-4;
+    if (words.size() > 1 && words[0] == "--lr") {
+      inner_rate = rate_of(words[1]);
+      words.erase(words.begin(), words.begin() + 2);
+    }
+    if (words.empty()) throw UsageError("usage: local-sgd [--lr RATE] H…, such as local-sgd 1 96");
     std::cout << "   H  outer step     sent      time   loss\n";
-    for (int i = 1; i < count; ++i) {
-      const std::int64_t apart = steps_of(words[i]);
-      print(apart, apart == 1 ? "none" : "the mean", run(apart, plain));
-      if (apart > 1) print(apart, "Nesterov", run(apart, nesterov));
+    for (const std::string& word : words) {
+      const std::int64_t apart = steps_of(word);
+      print(apart, apart == 1 ? "none" : "the mean", run(apart, inner_rate, plain));
+      if (apart > 1) print(apart, "Nesterov", run(apart, inner_rate, nesterov));
     }
   } catch (const std::exception& error) {
     std::cerr << "local-sgd: " << error.what() << "\n";

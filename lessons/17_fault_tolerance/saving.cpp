@@ -222,15 +222,31 @@ void calls() {
   }
 }
 
+// Training stops for `stops_s` per save; the write may go on beside it for `beside_s`.
+struct Saves {
+  const char* who;
+  double stops_s, beside_s;
+};
+
 void interval() {
-  constexpr double failure_s = 54 * 24 * 3600 / 419.0, bytes = 12 * 405e9;
+  constexpr double failure_s = 54 * 24 * 3600 / 419.0, restart_s = 600, bytes = 12 * 405e9;
+  constexpr double link_bytes_s = 50e9, gpus = 16'384;  // between a GPU and its host
+  const auto percent = [](double share) { std::cout << std::setw(7) << 100 * share << " %"; };
   std::cout << std::fixed << std::setprecision(1) << "a failure every " << failure_s / 3600
-            << " h\n                      a save      every    lost\n";
-  for (const auto& [who, rate] :
-       {std::pair{"one rank, 2 GB/s ", 2e9}, {"all ranks, 2 TB/s", 2e12}}) {
-    const double save_s = bytes / rate, every_s = std::sqrt(2 * save_s * failure_s);
-    std::cout << who << std::setw(9) << save_s << " s" << std::setw(7) << every_s / 60 << " min"
-              << std::setw(6) << 100 * (save_s / every_s + every_s / (2 * failure_s)) << " %\n";
+            << " h, a restart takes " << restart_s / 60
+            << " min\n                         stops for      every   saving    again  restart   "
+               "  lost\n";
+  for (const auto& [who, stops_s, beside_s] :
+       {Saves{"one rank, 2 GB/s        ", bytes / 2e9, 0},
+        {"all ranks, 2 TB/s       ", bytes / 2e12, 0},
+        {"the same, beside steps  ", bytes / gpus / link_bytes_s, bytes / 2e12}}) {
+    const double every_s = std::sqrt(2 * stops_s * failure_s);
+    const double saving = stops_s / every_s, again = (every_s / 2 + beside_s) / failure_s;
+    std::cout << who << std::setw(8) << std::setprecision(stops_s < 0.1 ? 3 : 1) << stops_s << " s"
+              << std::setprecision(1) << std::setw(7) << every_s / 60 << " min";
+    for (const double share : {saving, again, restart_s / failure_s}) percent(share);
+    percent(saving + again + restart_s / failure_s);
+    std::cout << "\n";
   }
 }
 
