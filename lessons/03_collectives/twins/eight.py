@@ -3,11 +3,10 @@ import torch, torch.distributed as dist
 
 dist.init_process_group("gloo")
 rank = dist.get_rank()
-mine = torch.tensor([1, 2, 3]) + 3 * rank  # [1 2 3], [4 5 6], [7 8 9]
+mine = torch.tensor([1, 2, 3]) + 3 * rank
 
 def show(name, result):
-    results = [None] * 3 if rank == 0 else None
-    dist.gather_object(result.tolist(), results)
+    dist.all_gather_object(results := [None] * 3, str(result.tolist()).replace(" ", ""))
     if rank == 0:
         print(f"{name:24}", *results)
 
