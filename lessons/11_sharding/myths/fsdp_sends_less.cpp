@@ -45,5 +45,6 @@ int main() {
     std::cout << ranks << " ranks: FULL_SHARD sends " << times << " times what NO_SHARD sends\n";
     more = more && times > 1.3;
   }
-  return myth::refuted_if(more, "It saves memory, and in one type, it pays with half as many bytes again.");
+  return myth::refuted_if(more,
+                          "It saves memory and, in one type, sends half as many bytes again.");
 }
