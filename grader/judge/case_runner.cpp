@@ -91,7 +91,7 @@ Failure because(const Cause& cause, Failure found) {
   return found;
 }
 
-Failure because(const std::string& sentence, Failure found) {
+Failure also_because(const std::string& sentence, Failure found) {
   const std::string cause = found.cause;
   return because(Cause{cause, sentence}, std::move(found));
 }

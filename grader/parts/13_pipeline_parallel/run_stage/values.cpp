@@ -289,7 +289,7 @@ void explain(Failure& found, const Problem& p, const PassService&) {
   };
   if (found.verdict == Verdict::in_flight && says("isend (engine/parallel/pipeline/outbox.cpp")) {
     const std::string sentence = "call outbox.finish() before returning: it waits for the sends";
-    found = because(sentence, std::move(found));
+    found = also_because(sentence, std::move(found));
   }
   const std::string loss = p.loss_axes == 0 ? " []" : " [1]";
   const bool of_loss = says(loss + " cannot take ") || says(loss + ";");
