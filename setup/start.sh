@@ -1,15 +1,16 @@
-# ./lab start: from a bare machine to a trained model and the first exercise in five steps. Each step
-# says what it did and how long it took.
+# ./lab start: from a bare machine to the first verdict and a trained model in five steps. Each step says
+# what it did and how long it took. The verdict comes first, since it needs less to be built.
 
 start_help() {
   cat <<'TEXT'
 usage: ./lab start [--yes]
 
-Installs the packages that the lab needs (Debian 12, Ubuntu 24.04), builds, and trains a small model on
-Fashion-MNIST with two processes. Then it copies the exercises' stubs to work/, judges the first one,
-and shows where to begin. Everything else is built when you first need it, or before that in the
-background (LOCKSTEP_BACKGROUND=0 forbids it). You can run it again: it skips what is done and keeps
-your files in work/.
+Installs the packages that the lab needs (Debian 12, Ubuntu 24.04), builds a judge, copies the
+exercises' stubs to work/, and judges the first one. Then it builds the trainer, trains a small model on
+Fashion-MNIST with two processes, and shows where to begin. Everything else is built when you first need
+it, or before that in the background (LOCKSTEP_BACKGROUND=0 forbids it). You can run it again: it skips
+what is done and keeps your files in work/. If you stop it after the verdict, nothing is lost: ./lab train
+builds the rest.
 
   --yes    install packages without asking (the default without a terminal)
 TEXT
@@ -42,38 +43,43 @@ lab_start() {
   ensure_packages
   done_in "all installed"
 
-  step 2/5 "build"
+  step 2/5 "build the judge"
   first=$(first_exercise)
   ready
-  build $(first_targets "$first")
-  done_in "these steps use build/release; everything else is built when you first need it"
+  build $(judge_targets "$first")
+  done_in "in build/release; everything else is built when you first need it"
 
-  step 3/5 "train a small model on two processes"
-  "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
-    fail 4 "the training run failed; ./lab doctor shows what this machine lacks"
-  done_in "trained"
-
-  step 4/5 "your files"
+  step 3/5 "your files"
   "$bin/lab-tool" begin
   done_in "edit the files in work/, not those in exercises/"
 
-  step 5/5 "judge the first exercise, which you have not written yet"
+  step 4/5 "judge the first exercise, which you have not written yet"
   status=0
   "$bin/lab-tool" check "$first" || status=$?
   case $status in
     0 | 1) ;;   # solved already, or unsolved as expected
     *) fail 4 "the judge failed with code $status" ;;
   esac
-  done_in "judged"
+  done_in "judged, $(($(seconds) - began)) s after you began"
+
+  step 5/5 "build the trainer, and train a small model on two processes"
+  [ -e edition ] || printf "      while this builds, you can read %s\n" "$(first_lesson)"
+  build train
+  "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
+    fail 4 "the training run failed; ./lab doctor shows what this machine lacks"
+  done_in "trained"
 
   where_to_begin "$first"
   # What the next lesson is judged with is built while the student reads.
   "$bin/lab-tool" $building next >/dev/null || :
 }
 
-# What is built for the first exercise, by its address. setup/first_build.txt lists what that takes, and
-# tests/house holds it.
-first_targets() { printf '%s\n' lab-tool train "judge-$(printf '%.2s' "$1")" "player-${1#*/}"; }
+# What judges the first exercise, by its address; with the trainer, all that is built. setup/first_build.txt
+# lists what that takes, and tests/house holds it.
+judge_targets() { printf '%s\n' lab-tool "judge-$(printf '%.2s' "$1")" "player-${1#*/}"; }
+first_targets() { judge_targets "$1"; printf '%s\n' train; }
+
+first_lesson() { find lessons -mindepth 2 -name README.md | sort | sed -n 1p; }
 
 # The address of the first code exercise on the path of exercises/course.toml, which can begin with a
 # lesson or with an exercise.
@@ -93,7 +99,7 @@ where_to_begin() {
   cat <<TEXT
 
 Ready in $(($(seconds) - began)) s. Now:
-  read    $(find lessons -mindepth 2 -name README.md | sort | sed -n 1p), which leads through the first exercise
+  read    $(first_lesson), which leads through the first exercise
   edit    work/$1.cpp
   check   ./lab check ${1#*/}, or ./lab watch ${1#*/} for a verdict at each save
 ${site}  later   ./lab shows your progress and what comes next; ./lab doctor checks this machine

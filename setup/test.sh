@@ -1,14 +1,17 @@
-# ./lab test: the whole suite under one preset, or only what a change can affect.
+# ./lab test: what a machine proves in a quarter of an hour, the whole suite, or what a change can affect.
 
 test_help() {
   cat <<'TEXT'
-usage: ./lab test [--preset release|dev|asan|tsan] [--changed[=BASE]] [-- CTEST-ARGUMENTS…]
+usage: ./lab test [--all | --changed[=BASE]] [--preset release|dev|asan|tsan] [-- CTEST-ARGUMENTS…]
 
-Configures, builds everything and runs all tests. The last lines are ctest's own. Before them stand
-the slowest ten tests, and what each exercise adds to building and testing (./lab dev costs).
+Configures, builds and runs the tests that take about a quarter of an hour on two cores: every room of
+the engine, the judge, the lab, the texts, one proof a lesson, each hostile answer. What is left out is
+not built. It is named before ctest's closing lines, which are the last, with the slowest ten tests.
+  --all         the whole suite, as continuous integration runs it; only this is conclusive. It also
+                shows what each exercise adds to building and testing (./lab dev costs)
+  --changed     only the tests that a change since BASE (main) can affect, of the whole suite, with
+                reasons; untracked files count as changed
   --preset P    release (default); asan and tsan build and run with sanitizers
-  --changed     only the tests that a change since BASE (main) can affect, with reasons; untracked
-                files count as changed. Only the whole suite is conclusive
   --            pass the rest to ctest: ./lab test -- -R ring
 TEXT
 }
@@ -30,6 +33,7 @@ show_tests() {
       *"% tests passed, "*)
         show_slowest
         show_costs
+        show_left_out
         printf '%s\n' "$line"
         cat
         return ;;
@@ -48,13 +52,31 @@ show_slowest() {
 }
 
 show_costs() {
-  grep -q ': proof of ' "$times" || return 0
+  [ "${whole:-yes}" = yes ] && grep -q ': proof of ' "$times" || return 0
   "$root/build/$preset/bin/lab-dev" dev costs || :
   printf '\n'
 }
 
+# What this run left out, from tests/left_out.txt.
+show_left_out() {
+  [ "${whole:-yes}" = no ] || return 0
+  printf 'left out and not built; ./lab test --all runs these, too (seconds beside the others):\n'
+  grep -v '^#' "$root/tests/left_out.txt" | awk '{ seconds = $1; sub(/^ *[0-9]+  /, ""); printf "%10d  %s\n", seconds, $0 }'
+  printf '\n'
+}
+
+# Refuses a choice of tests, CTEST-ARGUMENTS, that meets only what is left out.
+refuse_nothing() {
+  ctest --test-dir "$root/build/$preset" -N -LE '^whole: ' "$@" 2>/dev/null | grep -q '^Total Tests: 0$' || return 0
+  names=$(ctest --test-dir "$root/build/$preset" -N "$@" 2>/dev/null | sed -n 's/^  Test *#[0-9]*: //p' | head -n 5)
+  [ -z "$names" ] || say "left out of ./lab test:
+$names"
+  fail 2 "no test that ./lab test runs is chosen by: $*. To choose from the whole suite, type ./lab test --all -- $*"
+}
+
 lab_test() {
   base=
+  whole=no
   while [ $# -gt 0 ]; do
     case $1 in
       --help | -h) test_help; exit 0 ;;
@@ -63,6 +85,7 @@ lab_test() {
         [ $# -ge 2 ] || fail 2 "--preset needs a name: release, dev, asan or tsan"
         preset=$2
         shift ;;
+      --all) whole=yes ;;
       --changed) base=main ;;
       --changed=*) base=${1#--changed=} ;;
       --) shift; break ;;
@@ -77,7 +100,14 @@ lab_test() {
   cd "$root"
   nothing_ahead
   ready
-  build
+  [ -z "$base" ] || whole=yes
+  if [ "$whole" = yes ]; then
+    build all whole
+  else
+    build
+    [ $# = 0 ] || refuse_nothing "$@"
+    set -- -LE '^whole: ' "$@"
+  fi
   if [ -n "$base" ]; then
     bin=$root/build/$preset/bin
     choose_changed

@@ -1,6 +1,7 @@
 #include "grader/dev/course_check.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/base/error.hpp"

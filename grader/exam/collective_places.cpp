@@ -116,12 +116,12 @@ void tell_uneven_blocks(Failure& found, const CollectiveProblem& p) {
   const std::int64_t least = p.count / p.size();
   const auto is_block = [&](std::int64_t length) { return length == least || length == least + 1; };
   if (!is_block(wrong->sent) || !is_block(wrong->expected)) return;
-  found = because(
-      {found.cause, text("blocks of ", p.count, " elements on ", p.size(), " ranks have ", least,
-                         " or ", least + 1,
-                         ": in a step, what one rank sends and the other receives must be the same "
-                         "block, cut at the same borders")},
-      std::move(found));
+  found =
+      also_because(text("blocks of ", p.count, " elements on ", p.size(), " ranks have ", least,
+                        " or ", least + 1,
+                        ": in a step, what one rank sends and the other receives must be the same "
+                        "block, cut at the same borders"),
+                   std::move(found));
 }
 
 void tell_wrong_partner(Failure& found) {
@@ -136,10 +136,10 @@ void tell_wrong_partner(Failure& found) {
     sends_there = sends_there || says(text("rank ", rank, "'s isend to rank ", next, " "));
   }
   if (!sends_there) return;
-  found = because({found.cause,
-                   "each rank receives from the rank that it sends to, which sends to another one: "
-                   "who sends to rank r + k receives from rank r - k"},
-                  std::move(found));
+  const std::string sentence =
+      "each rank receives from the rank that it sends to, which sends to another one: who sends to "
+      "rank r + k receives from rank r - k";
+  found = also_because(sentence, std::move(found));
 }
 
 }  // namespace lockstep::grader

@@ -91,6 +91,11 @@ Failure because(const Cause& cause, Failure found) {
   return found;
 }
 
+Failure also_because(const std::string& sentence, Failure found) {
+  const std::string cause = found.cause;
+  return because(Cause{cause, sentence}, std::move(found));
+}
+
 Failure because_instead(const Cause& cause, Failure found) {
   const std::size_t told = found.message.find(text("; ", lead));
   if (told != std::string::npos) found.message.resize(told);

@@ -42,6 +42,8 @@ struct Failure {
 
 // Adds its cause to a failure: the cause is named, and told after the message.
 Failure because(const Cause& cause, Failure found);
+// The same for a failure that keeps the cause which it has.
+Failure also_because(const std::string& sentence, Failure found);
 // The same for a failure that may have a cause already, which this one replaces.
 Failure because_instead(const Cause& cause, Failure found);
 

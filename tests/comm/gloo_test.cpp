@@ -21,7 +21,8 @@ namespace {
 
 // The same over TCP and in shared memory, one after the other.
 std::vector<Outcome> run_gloo(int ranks, const RankGroup& body) {
-  auto outcomes = lockstep::test::run_gloo(ranks, body);
+  std::vector<Outcome> outcomes;
+  if (test::also_over_tcp(ranks)) outcomes = lockstep::test::run_gloo(ranks, body);
   for (Outcome& outcome : lockstep::test::run_gloo(ranks, body, test::late_s, Transport::shm)) {
     outcome.message = "in shared memory: " + outcome.message;
     outcomes.push_back(std::move(outcome));

@@ -101,6 +101,6 @@ TEST_CASE("references: fibers, player processes, shared memory and Gloo give the
     const auto bits = on_fibers(ranks, 7).bits;
     CHECK(on_process_host(ranks) == bits);
     CHECK(on_processes(ranks, Transport::shm) == bits);
-    CHECK(on_processes(ranks, Transport::gloo) == bits);
+    if (test::also_over_tcp(ranks)) CHECK(on_processes(ranks, Transport::gloo) == bits);
   }
 }

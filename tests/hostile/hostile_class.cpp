@@ -1,7 +1,10 @@
-// The whole corpus as one class: each hostile file is a student's, and all are graded in one run of
+// The corpus as one class: each hostile file is a student's, and all are graded in one run of
 // ./lab grade. Every one must get the row that its first lines say, and nothing may be left behind.
+// Answers that get the same row in the sandbox as outside are left out: each is judged by itself
+// (hostile_answer.cpp).
 //
 //   hostile_class LAB-TOOL ROOT FOLDER…      grades what lies in the folders
+//   hostile_class --every LAB-TOOL ROOT FOLDER…   grades all of it
 //   hostile_class --table ROOT FOLDER…       prints docs/hostile.md
 //   hostile_class --fresh ROOT FOLDER…       fails when that page is another
 #include <algorithm>
@@ -54,9 +57,10 @@ std::string what_it_does(const std::string& content) {
 std::string table_of(const fs::path& root, const std::vector<fs::path>& folders) {
   std::string out =
       "# Hostile files\n\n"
-      "Each test run grades all of these files. Each must get this verdict and leave nothing "
-      "behind. In the second\ntable, `pass` means that the attack was refused, did no harm, and "
-      "the right answer after it was judged as usual.\n"
+      "Each test run judges the files of the first table one by one, and grades those of the "
+      "second as one class, with\nthose of the first whose verdict differs there. Each must get "
+      "this verdict and leave nothing behind. In the second\ntable, `pass` means that the attack "
+      "was refused, did no harm, and the right answer after it was judged as usual.\n"
       "`hostile_class --table . tests/hostile/answers tests/hostile/sandboxed` writes this page.\n";
   for (const fs::path& folder : folders) {
     const std::string where = folder.filename();
@@ -84,14 +88,20 @@ json row_of(const fs::path& out, const std::string& student, const std::string& 
   throw Error("there is no row of " + student);
 }
 
-int grade(const std::string& tool, const fs::path& root, const std::vector<fs::path>& folders) {
+enum class Graded : std::uint8_t { what_needs_a_class, every_file };
+
+int grade(const std::string& tool, const fs::path& root, const std::vector<fs::path>& folders,
+          Graded graded) {
   test::adopt_orphans();
   const test::Scratch scratch;
   const Course course = read_course(root / "exercises" / "course.toml");
   std::vector<test::HostileFile> corpus;
   std::string exercises;
   for (const fs::path& file : sources_in(folders)) {
-    const auto& hostile = corpus.emplace_back(file, root);
+    const test::HostileFile hostile(file, root);
+    const bool alone = file.parent_path().filename() == "answers" && !hostile.differs_in_a_class;
+    if (alone && graded == Graded::what_needs_a_class) continue;
+    corpus.push_back(hostile);
     const Exercise& part = exercise_named(course, hostile.exercise);
     write_text(scratch.path() / "class" / hostile.name / part.file(), hostile.content);
     exercises += hostile.exercise + ",";
@@ -130,8 +140,10 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool every = argc > 1 && std::string(argv[1]) == "--every";
+  if (every) ++argv, --argc;
   if (argc < 4) {
-    std::cerr << "usage: hostile_class LAB-TOOL|--table|--fresh ROOT FOLDER…\n";
+    std::cerr << "usage: hostile_class [--every] LAB-TOOL|--table|--fresh ROOT FOLDER…\n";
     return 2;
   }
   const std::vector<fs::path> folders(argv + 3, argv + argc);
@@ -142,7 +154,10 @@ int main(int argc, char** argv) {
       std::cout << table_of(root, folders);
       return 0;
     }
-    if (first != "--fresh") return grade(first, root, folders);
+    if (first != "--fresh") {
+      return grade(first, root, folders,
+                   every ? Graded::every_file : Graded::what_needs_a_class);
+    }
     if (read_text(root / "docs/hostile.md") == table_of(root, folders)) return 0;
     std::cerr << "docs/hostile.md is stale: hostile_class --table . tests/hostile/answers "
                  "tests/hostile/sandboxed > docs/hostile.md\n";

@@ -60,6 +60,7 @@ struct HostileFile {
     verdict = needed("verdict");
     says = needed("says");
     const auto other = header_in(content, "sandboxed");
+    differs_in_a_class = other.has_value();
     sandboxed = other.value_or(verdict);
     if (!other) says_sandboxed = says;
     const auto then = header_in(content, "then");
@@ -73,6 +74,7 @@ struct HostileFile {
     }
   }
   std::string name, content, exercise, verdict, says, sandboxed, says_sandboxed;
+  bool differs_in_a_class = false;
 };
 
 // From now on this process adopts what its children leave behind.

@@ -156,7 +156,7 @@ tests_of() {
   fi
 }
 run_tests() {
-  if [ "$hardware" = paper ]; then   # the others are run by ./lab test
+  if [ "$hardware" = paper ]; then   # the others are run by ./lab test --all
     tests_of test_gpu "gpu: the thinnest slice*"
     tests_of test_gpu_kernels "gpu: checksums are*"
     return

@@ -288,14 +288,15 @@ void explain(Failure& found, const Problem& p, const PassService&) {
     return found.message.find(what) != std::string::npos;
   };
   if (found.verdict == Verdict::in_flight && says("isend (engine/parallel/pipeline/outbox.cpp")) {
-    found = because({found.cause, "call outbox.finish() before returning: it waits for the sends"},
-                    std::move(found));
+    const std::string sentence = "call outbox.finish() before returning: it waits for the sends";
+    found = also_because(sentence, std::move(found));
   }
   const std::string loss = p.loss_axes == 0 ? " []" : " [1]";
   const bool of_loss = says(loss + " cannot take ") || says(loss + ";");
   if (found.cause == "shapes_differ" && p.plan.chunks > 1 && of_loss) {
+    const std::string cause = found.cause;
     found = because_instead(
-        {found.cause,
+        {cause,
          "an output is taken for a loss, or a loss for an output: only the last chunk of the last "
          "stage is the last part of the model, not each chunk of that stage"},
         std::move(found));

@@ -177,11 +177,10 @@ void explain(Failure& found, const Problem& p, const MomentService&) {
   const auto slices = p.slices();
   const std::int64_t own = slices[at(p.members.group_rank(wrong->dst))].count();
   if (wrong->expected != own * row || wrong->sent % row != 0) return;
-  found =
-      because({found.cause, text("the room for what comes is as long as rank ", wrong->dst,
-                                 "'s own block; the block that comes has ",
-                                 counted(wrong->sent / row, "token"), ", as many as its owner")},
-              std::move(found));
+  found = also_because(text("the room for what comes is as long as rank ", wrong->dst,
+                            "'s own block; the block that comes has ",
+                            counted(wrong->sent / row, "token"), ", as many as its owner"),
+                       std::move(found));
 }
 
 Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
