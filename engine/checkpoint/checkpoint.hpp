@@ -25,6 +25,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -62,6 +63,10 @@ struct SaveOptions {
   // Checkpoints to keep: this one, and of the others that are whole those of the most steps; 0:
   // all.
   int keep_last = 0;
+  std::string run = {};  // the run that saves, as its mark and the note "run" say; empty: unknown
+  // Told in a sentence each what a save removes beside its own older checkpoints, and what lies
+  // among them and is kept because no save wrote it. It may be called again with the same sentence.
+  std::function<void(const std::string&)> tell = {};
 };
 
 // The share of one writer in a checkpoint, in the order in which it is written.

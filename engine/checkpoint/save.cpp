@@ -222,6 +222,7 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
   }
   Index index = joined(parsed, storage.told(file));
   index.state = state;
+  if (!options.run.empty()) index.state.notes["run"] = options.run;
   for (const ExtraFile& extra : options.files) {
     write_whole(storage, within(draft.folder, extra.name), extra.content);
   }
