@@ -128,14 +128,15 @@ bool is_whole_checkpoint(const Storage& storage, const std::string& folder) {
 
 // Keeps `folder` and, of the others, the whole ones of the most steps: a run that went back to an
 // earlier step must not lose what it just saved, and none may lose the last one that can be loaded.
-void keep_last(Storage& storage, const std::string& folder, int count) {
+void keep_last(Storage& storage, const std::string& folder, const SaveOptions& options) {
   auto others = checkpoints_in(storage);
   std::erase(others, folder);
   int kept = 1;
   for (auto one = others.rbegin(); one != others.rend(); ++one) {
-    if (kept >= count) {
+    if (kept >= options.keep_last) {
       remove_checkpoint(storage, *one);
-    } else if (is_whole_checkpoint(storage, *one)) {
+    } else if (std::ranges::find(options.damaged, *one) == options.damaged.end() &&
+               is_whole_checkpoint(storage, *one)) {
       ++kept;
     }
   }
@@ -236,7 +237,7 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
   storage.sync(draft.folder);
   write_whole(storage, file, index_text(index));
   remove_replaced(storage, draft.folder, index);
-  if (options.keep_last > 0) keep_last(storage, draft.folder, options.keep_last);
+  if (options.keep_last > 0) keep_last(storage, draft.folder, options);
 }
 
 void abandon_save(Storage& storage, const Draft& draft) noexcept {

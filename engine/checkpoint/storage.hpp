@@ -24,6 +24,11 @@ struct CheckpointError : Error {
   using Error::Error;
 };
 
+// A file of a newer version of this program. Nothing is wrong with it, and nobody may remove it.
+struct NewerFormat : CheckpointError {
+  using CheckpointError::CheckpointError;
+};
+
 enum class StoredKind : std::uint8_t { file, folder };
 
 // One name in a folder.
