@@ -116,6 +116,7 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
 }
 
 void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked) {
+  world.barrier();  // the lock is there
   const auto said = checkpoint::gather_texts(
       world, (locked ? "+" : "-") + checkpoint::job_in(checkpoints.folder));
   const auto writer = std::ranges::find_if(said, [](const auto& one) { return one[0] == '+'; });

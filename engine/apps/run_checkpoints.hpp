@@ -39,7 +39,7 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
 
 // Checks before the first step that every rank sees the folder in which each writes its share.
 //   locked  this rank has just put its lock there
-//   Comm    a text of each rank
+//   Comm    a barrier, and a text of each rank
 //   Throws  UsageError on every rank, with one that does not see the lock
 void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked);
 

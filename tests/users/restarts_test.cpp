@@ -6,7 +6,7 @@ using namespace lockstep::test;
 
 namespace {
 
-const std::string train =
+const std::string train_line =
     "$bin/train --data synthetic --batch-size 8 --optimizer adamw --lr-schedule constant ";
 
 // Two ranks that are restarted twice at most. In the first attempt they take four steps, and rank 1
@@ -15,7 +15,7 @@ std::string restarted(const std::string& between, const std::string& options,
                       const std::string& steps = "9") {
   return "export bin; $bin/lockstep-run --ranks 2 --max-restarts 2 --prefix none -- bash -c '"
          "steps=" +
-         steps + "; [ $TORCHELASTIC_RESTART_COUNT != 0 ] || steps=4\n" + train +
+         steps + "; [ $TORCHELASTIC_RESTART_COUNT != 0 ] || steps=4\n" + train_line +
          "--steps $steps --save-every 1 --checkpoint run " + options + " || exit $?\n" +
          "[ $RANK$TORCHELASTIC_RESTART_COUNT != 10 ] || { " + between + " exit 7; }'";
 }
@@ -30,7 +30,8 @@ int times(const std::string& text, const std::string& words) {
 
 TEST_CASE("restarts: a run goes on from what it saved, to the weights of one that never failed") {
   const Place place;
-  REQUIRE(place.shell(train + "--ranks 2 --steps 9 --export whole.safetensors").exit_code == 0);
+  REQUIRE(place.shell(train_line + "--ranks 2 --steps 9 --export whole.safetensors").exit_code ==
+          0);
   struct Between {
     std::string name, lines, begins;
   };
@@ -68,14 +69,14 @@ TEST_CASE("restarts: a run that had taken all its steps ends well, and exports")
     CHECK((place.has("w.safetensors") != options.empty()));
   }
   const auto again = place.shell(
-      train + "--ranks 2 --steps 4 --checkpoint run --resume auto --export v; cmp v w.*");
+      train_line + "--ranks 2 --steps 4 --checkpoint run --resume auto --export v; cmp v w.*");
   CAPTURE(again.output);
   CHECK(again.exit_code == 0);
 }
 
 TEST_CASE("restarts: what is refused is refused once, with code 2") {
   const Place place;
-  REQUIRE(place.shell(train + "--steps 2 --checkpoint run; cp -r run kept").exit_code == 0);
+  REQUIRE(place.shell(train_line + "--steps 2 --checkpoint run; cp -r run kept").exit_code == 0);
   struct Refusal {
     std::string lines, sentence;
   };
@@ -100,7 +101,7 @@ TEST_CASE("restarts: ranks with folders of their own are told so before the firs
   const std::string each =
       "export bin; mkdir -p 0 1; $bin/lockstep-run --ranks 2 -- bash -c 'cd "
       "$RANK; exec " +
-      train + "--checkpoint run ";
+      train_line + "--checkpoint run ";
   const auto refused = [&](const std::string& options, const std::string& sentence) {
     const auto ran = place.shell(each + options + "'");
     CAPTURE(options, ran.output);
@@ -122,11 +123,11 @@ TEST_CASE("restarts: ranks with folders of their own are told so before the firs
 TEST_CASE("restarts: a checkpoint that is damaged inside is told with what to type") {
   const Place place;
   const auto ran = place.shell(
-      train +
+      train_line +
       "--steps 8 --save-every 1 --checkpoint run > out\n"
       "printf '\\377' | dd of=run/step_000008/model.safetensors bs=1 seek=99999 conv=notrunc "
       "status=none\n" +
-      train + "--steps 9 --resume --checkpoint run; echo code $?\n" + train +
+      train_line + "--steps 9 --resume --checkpoint run; echo code $?\n" + train_line +
       "--steps 9 --resume auto --checkpoint run; echo code $?; ls run");
   CAPTURE(ran.output);
   CHECK_THAT(ran.output, contains("run/step_000007 is whole: to continue from it, type --resume "
