@@ -12,7 +12,7 @@ Options run_options() {
       "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
   options.option(
       "max-restarts", "0",
-      "how often to restart all ranks after a failure; exit code 2, wrong usage, is not restarted");
+      "how often to restart all ranks after a failure; after exit code 2, wrong usage, none");
   options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
   options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
   options.option("nnodes", "1",

@@ -154,7 +154,7 @@ void files(Options& options) {
       .flag("save-async", "write checkpoints while training goes on, from a copy in memory")
       .flag("resume", {"auto"},
             "continue from the latest checkpoint in --checkpoint, which must be there; auto: from "
-            "the\nnewest that is whole, or from the start. After a launcher's restart, auto is the "
+            "the\nnewest that is whole, or begin if there is none. After a restart, auto is the "
             "default")
       .only_if({"resume", "save-every", "save", "save-async"}, "needs --checkpoint FOLDER",
                has_folder)

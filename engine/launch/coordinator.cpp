@@ -58,7 +58,7 @@ std::optional<Command> Coordinator::decide() {
   const bool refused = fatal_.empty() && left > 0 && is_refusal(failures_);
   if (refused) {
     report += text("\nnothing is started again: exit code ", refusal_code,
-                   " says that what was typed, or an input, is wrong, and a restart has the same");
+                   " says that what was typed or read is wrong, and a restart has the same");
   }
   if (!fatal_.empty() || only_spares || refused || left == 0) {
     if (attempt_ > 0) report = text("attempt ", attempt_, " of ", max_restarts_, ": ", report);
