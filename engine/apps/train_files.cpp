@@ -95,7 +95,7 @@ void check_files(const Arguments& arguments) {
   if (arguments.given("log")) check_log(arguments.get("log"));
   if (arguments.given("export")) {
     check_destination("--export", arguments.get("export"));
-    check_destination("--export", arguments.get("export") + ".tmp");  // checkpoint::NewFile's
+    check_destination("--export", checkpoint::NewFile::temporary_of(arguments.get("export")));
   }
   if (arguments.given("init")) checkpoint::OldFile(arguments.get("init"));
 }

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -253,6 +254,9 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const auto strategy = ways.make(making);
   const train::RankPosition position = strategy->position();
   Checkpoints checkpoints = make_checkpoints(arguments, saved, datasets, options.seed);
+  checkpoints.options.tell = [told = std::set<std::string>(), &making](const auto& what) mutable {
+    if (told.insert(what).second) making.tell(what);
+  };
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::JobLock> lock;
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);

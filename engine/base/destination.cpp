@@ -23,7 +23,9 @@ fs::file_status status_of(const std::string& option, const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown) {
-    refuse(option, path, text("cannot be looked at (", error.message(), "); name another place"));
+    const bool loop = error == std::errc::too_many_symbolic_link_levels;
+    const std::string why = loop ? "its links lead in a circle" : error.message();
+    refuse(option, path, text("cannot be looked at (", why, "); name another place"));
   }
   return status;
 }
@@ -55,6 +57,8 @@ fs::path nearest_there(const std::string& option, const fs::path& folder) {
   check_current_folder(option, folder);
   fs::path at = fs::absolute(folder);
   while (at.has_relative_path() && status_of(option, at).type() == fs::file_type::not_found) {
+    const std::string end = end_of_links(at).string();
+    if (end != at) refuse(option, at, text("is a link to ", end, "; make that folder first"));
     at = at.parent_path();
   }
   return at;
@@ -62,9 +66,20 @@ fs::path nearest_there(const std::string& option, const fs::path& folder) {
 
 }  // namespace
 
+fs::path end_of_links(fs::path path) {
+  std::error_code unseen;
+  for (int links = 0; links < 40 && fs::is_symlink(path, unseen); ++links) {
+    path = path.parent_path() / fs::read_symlink(path, unseen);
+  }
+  return path;
+}
+
 void check_destination(const std::string& option, const fs::path& file) {
   if (file.empty()) throw UsageError(option + " is empty; name a file");
   check_current_folder(option, file);
+  if (const fs::path end = end_of_links(file); end != file && !fs::is_symlink(end)) {
+    return check_destination(text(option, ": ", file.string(), " is a link"), end);
+  }
   const fs::path folder = (fs::path(".") / file).parent_path();
   const fs::path shown = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const fs::file_status of_folder = status_of(option, folder);

@@ -62,6 +62,8 @@ std::string damage_of(const fs::path& checkpoint) {
   try {
     read_index(FileStorage(checkpoint), "", Reads::all);
     return "";
+  } catch (const NewerFormat&) {
+    throw;
   } catch (const CheckpointError& damage) {
     return damage.what();
   }
@@ -74,7 +76,10 @@ std::optional<fs::path> whole_before(const fs::path& checkpoint) {
     return !step || *step_of(one.filename().string()) >= *step;
   });
   for (auto one = older.rbegin(); one != older.rend(); ++one) {
-    if (damage_of(*one).empty()) return checkpoint.parent_path() / one->filename();
+    try {
+      if (damage_of(*one).empty()) return checkpoint.parent_path() / one->filename();
+    } catch (const NewerFormat&) {  // this program cannot go on from it
+    }
   }
   return std::nullopt;
 }

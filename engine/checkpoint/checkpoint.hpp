@@ -6,6 +6,7 @@
 //   runs/a/step_000500/optimizer.safetensors    its state, under PyTorch's names
 //   runs/a/step_000500/index.json               which tensor lies where, where in the data the run
 //                                               is, and the seed
+//   runs/a/step_000500/mark.json                the names of all these files
 //   runs/a/step_000500/…                        what the program adds (a vocabulary)
 //
 // Writer 2 of several writes model-rank2.safetensors and optimizer-rank2.safetensors, in which a
@@ -13,11 +14,13 @@
 //
 // Invariants
 //   1. The index is the commit. It is written last, beside its name, and renamed when all files are
-//      on the disk. A folder without one is no checkpoint but the remains of a save, and the next
-//      save clears it away.
+//      on the disk. A folder without one is no checkpoint.
 //   2. A save of a step that is there already writes files of other names, such as
 //      model-again1.safetensors, and its index replaces the old one at once. Older files go then.
 //   3. What is removed loses its index first.
+//   4. Nothing is removed or replaced that no save wrote. So a save puts a mark into its folder
+//      before any other file, which names them all; the next save removes what a mark names where
+//      there is no index. Of a link the link is removed, and nothing is written behind one.
 //   So a program may end, and the power fail, at any moment: the last commit is whole, or, while it
 //   is being replaced or made, the one before.
 //
@@ -103,8 +106,14 @@ struct Draft {
 struct Writer {
   int rank = 0, of = 1;
 };
-// Makes the folder, and clears remains of interrupted saves away.
-Draft begin_save(Storage& storage, std::int64_t step);
+// Makes the folder and puts the mark into it, which is then on the disk. Before that, clears away
+// what saves have left that were cut off.
+//   options  as commit_save is going to have them, for the mark
+//   writers  how many there are going to be; 0: unknown, and the mark names files of any rank
+//   Throws   CheckpointError, also when the step's folder is a link, or has a file that no save
+//            wrote and this one would replace. NewerFormat when a newer version committed this step
+Draft begin_save(Storage& storage, std::int64_t step, const SaveOptions& options = {},
+                 int writers = 0);
 // Writes a writer's files, and brings them to the disk.
 //   Returns  what it wrote, as text that commit_save reads
 std::string write_share(Storage& storage, const Draft& draft, Writer writer,
@@ -132,6 +141,9 @@ std::optional<std::filesystem::path> latest_in(const std::filesystem::path& fold
 std::filesystem::path commit_of(const std::filesystem::path& checkpoint);
 // Says what is wrong with a checkpoint, as far as its index and the sizes of its files tell; empty
 // when it is whole.
+//   Throws  NewerFormat when a newer version wrote it: it is not damaged, and no older one takes
+//   its
+//           place
 std::string damage_of(const std::filesystem::path& checkpoint);
 // The newest one beside `checkpoint` that is older and whole, for a person who has lost this one.
 std::optional<std::filesystem::path> whole_before(const std::filesystem::path& checkpoint);

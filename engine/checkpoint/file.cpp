@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/base/destination.hpp"
+
 namespace lockstep::checkpoint {
 namespace {
 
@@ -21,7 +23,21 @@ constexpr std::size_t bytes_a_call = std::size_t{1} << 30;
 
 }  // namespace
 
-NewFile::NewFile(std::filesystem::path target) : target_(std::move(target)), temporary_(target_) {
+std::filesystem::path NewFile::temporary_of(const std::filesystem::path& target) {
+  const std::filesystem::path end = end_of_links(target), file = end.string() + ".tmp";
+  std::error_code unseen;
+  for (const auto& path : {end, file}) {
+    if (!std::filesystem::is_symlink(path, unseen)) continue;
+    throw CheckpointError(text(path,
+                               path == end ? " is a link that leads back to itself"
+                                           : " is a link, and would be written through",
+                               "; remove it, or name another file"));
+  }
+  return file;
+}
+
+NewFile::NewFile(std::filesystem::path target)
+    : target_(end_of_links(std::move(target))), temporary_(temporary_of(target_)) {
   // A rename would put a file in the place of a device: root's `--export /dev/null` took the null
   // device from the whole machine.
   std::error_code absent;
@@ -29,8 +45,7 @@ NewFile::NewFile(std::filesystem::path target) : target_(std::move(target)), tem
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     throw CheckpointError(text(target_, " is no regular file, and would be replaced by one"));
   }
-  temporary_ += ".tmp";
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd_ < 0) failed("opening for writing", temporary_, errno);
 }
 

@@ -1,6 +1,7 @@
 // Files that are whole or not there. What is written goes to a temporary file beside the target;
 // only when all of it is on the disk does one rename put it in the target's place. A reader sees
-// the old file or the new one, and after a crash the disk has one of them.
+// the old file or the new one, and after a crash the disk has one of them. A target that is a link
+// stays one: what it leads to is replaced.
 //
 // Requires one writer at a time for one target.
 #pragma once
@@ -22,6 +23,9 @@ class NewFile {
   ~NewFile();  // without commit: removes the temporary file, the target is as it was
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
+
+  // The temporary file: beside what the links of `target` lead to. It may be no link itself.
+  static std::filesystem::path temporary_of(const std::filesystem::path& target);
 
   void write(std::span<const std::byte> bytes);
   void write(const std::string& text) { write(std::as_bytes(std::span(text))); }

@@ -61,15 +61,21 @@ std::vector<Stored> FileStorage::list(const std::string& folder) const {
     std::vector<Stored> names;
     if (!fs::is_directory(path_of(folder))) return names;
     for (const auto& entry : fs::directory_iterator(path_of(folder))) {
-      const bool is_file = entry.is_regular_file();
-      if (!is_file && !entry.is_directory()) continue;
+      // A link that leads nowhere, or to itself, is listed, too: its name is taken.
       std::error_code failed;
-      const std::uintmax_t bytes = is_file ? entry.file_size(failed) : 0;
+      Stored one{entry.path().filename().string(), StoredKind::other, 0, entry.is_symlink(failed)};
+      const fs::file_status status = entry.status(failed);
       // Another rank may have removed it meanwhile, as it does with what it tries the disk with.
-      if (failed == std::errc::no_such_file_or_directory) continue;
-      if (failed) throw fs::filesystem_error("size", entry.path(), failed);
-      names.push_back({entry.path().filename().string(),
-                       is_file ? StoredKind::file : StoredKind::folder, bytes});
+      if (!one.is_link && status.type() == fs::file_type::not_found) continue;
+      if (!one.is_link && failed) throw fs::filesystem_error("status", entry.path(), failed);
+      if (fs::is_directory(status)) one.kind = StoredKind::folder;
+      if (fs::is_regular_file(status)) {
+        one.kind = StoredKind::file;
+        one.bytes = entry.file_size(failed);
+        if (failed == std::errc::no_such_file_or_directory) continue;
+        if (failed) throw fs::filesystem_error("size", entry.path(), failed);
+      }
+      names.push_back(std::move(one));
     }
     std::ranges::sort(names, {}, &Stored::name);
     return names;

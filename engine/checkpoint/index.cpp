@@ -197,9 +197,7 @@ std::string index_text(const Index& index) {
 Index parse_index(const std::string& json, const std::string& where, Covers covers) {
   const Json parsed = parse_json(json, where, levels);
   Fields fields(parsed, where);
-  if (const std::string said = fields.word("format"); said != format) {
-    fields.refuse(text("the format \"", format, "\""), said);
-  }
+  check_format(fields, format, where);
   Index index{.state = train_state_of(fields.any("state"), where),
               .model = fields.strings("model"),
               .optimizer = fields.word("optimizer")};

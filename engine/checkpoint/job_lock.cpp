@@ -51,9 +51,11 @@ std::string job_in(const std::filesystem::path& folder) {
 JobLock::JobLock(const std::filesystem::path& folder) : file_(folder / lock_file) {
   FileStorage(folder).make("");
   while (fd_ < 0) {
-    fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd_ < 0) {
-      throw CheckpointError(text("opening ", file_, " failed: ", std::strerror(errno)));
+      throw CheckpointError(
+          text(file_, errno == ELOOP ? text(" is a link, and would be written through: remove it")
+                                     : text(" cannot be opened: ", std::strerror(errno))));
     }
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       const std::string holder = content_of(fd_);
@@ -63,6 +65,13 @@ JobLock::JobLock(const std::filesystem::path& folder) : file_(folder / lock_file
                                  "stop it, or pass a different --checkpoint"));
     }
     if (!is_still(file_, fd_)) ::close(std::exchange(fd_, -1));
+  }
+  if (const std::string there = content_of(fd_);
+      ::lseek(fd_, 0, SEEK_END) > 0 && !there.starts_with("process ")) {
+    ::close(fd_);
+    throw CheckpointError(text(file_,
+                               " is no lock of a job: move it, or pass a different "
+                               "--checkpoint"));
   }
   const std::string name = own_name();
   if (::ftruncate(fd_, 0) != 0 ||

@@ -29,6 +29,21 @@ Json parse_json(const std::string& json, const std::string& file, int depth_max)
   }
 }
 
+void check_format(Fields& fields, const std::string& format, const std::string& where) {
+  const std::string seen = fields.word("format");
+  if (seen == format) return;
+  const std::size_t number = format.rfind(' ') + 1;
+  const bool newer = seen.starts_with(format.substr(0, number)) && seen.size() > number &&
+                     std::all_of(seen.begin() + static_cast<std::ptrdiff_t>(number), seen.end(),
+                                 [](char c) { return '0' <= c && c <= '9'; }) &&
+                     seen[number] != '0';
+  if (!newer) fields.refuse(text("the format \"", format, "\""), seen);
+  throw NewerFormat(text(where, " has the format ", quoted(seen), ", and this program reads \"",
+                         format,
+                         "\": a newer version of Lockstep wrote it; use that version. "
+                         "Nothing was changed"));
+}
+
 Fields::Fields(const Json& object, const std::string& where) : object_(object), where_(where) {
   if (!object.is_object()) refuse("an object with fields", object);
 }

@@ -16,6 +16,13 @@ using Json = nlohmann::ordered_json;
 //           deeper than `depth_max` objects and lists
 Json parse_json(const std::string& json, const std::string& file, int depth_max);
 
+class Fields;
+// Reads the field "format" of a document, which ends in the number of its version.
+//   Throws  NewerFormat when that number is larger than that of `format`; CheckpointError when it
+//   is
+//           another format
+void check_format(Fields& fields, const std::string& format, const std::string& where);
+
 // The fields of an object, each read once. Both must outlive this.
 //   Throws  CheckpointError, which names `where`, what was expected and what was found
 class Fields {

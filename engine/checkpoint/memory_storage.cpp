@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "engine/base/random.hpp"
+
 namespace lockstep::checkpoint {
 namespace {
 
@@ -14,6 +16,27 @@ std::vector<std::string> steps_of(const std::string& name) {
 }
 
 std::string last_of(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+// What the disk has of a file when the power fails: `old`, with some of the pages by which `now`
+// differs from it, and the new length or the old one.
+Bytes torn(const Bytes& old, const Bytes& now, std::uint64_t seed) {
+  Bytes left = old;
+  left.resize(now.size());
+  std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> pages;  // those that differ: begin, end
+  for (std::ptrdiff_t at = 0; at < std::ssize(now); at += MemoryStorage::page_bytes) {
+    const auto end = std::min(at + MemoryStorage::page_bytes, std::ssize(now));
+    const bool same =
+        std::equal(now.begin() + at, now.begin() + end, left.begin() + at, left.begin() + end);
+    if (!same) pages.emplace_back(at, end);
+  }
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const bool is_lost = i == random_bits(seed, 0) % pages.size() || random_bits(seed, 2 + i) % 2;
+    const auto [at, end] = pages[i];
+    if (!is_lost) std::copy(now.begin() + at, now.begin() + end, left.begin() + at);
+  }
+  if (random_bits(seed, 1) % 2 == 0) left.resize(old.size());
+  return left;
+}
 
 }  // namespace
 
@@ -106,10 +129,10 @@ void MemoryStorage::start_again() {
   last_ = -1;
 }
 
-void MemoryStorage::start_again(PowerCut of) {
+void MemoryStorage::start_again(PowerCut of, std::uint64_t seed) {
   start_again();
   const std::scoped_lock lock(mutex_);
-  cut(*root_, of);
+  cut(*root_, of, seed);
 }
 
 std::int64_t MemoryStorage::calls() const {
@@ -146,10 +169,13 @@ MemoryStorage::Node& MemoryStorage::at(const std::string& name, StoredKind kind)
   return *node;
 }
 
-void MemoryStorage::cut(Node& node, PowerCut of) {
-  node.bytes = node.synced_bytes;
+void MemoryStorage::cut(Node& node, PowerCut of, std::uint64_t seed) {
+  node.bytes = torn(node.synced_bytes, node.bytes, seed);
+  node.synced_bytes = node.bytes;
   if (of == PowerCut::loses_names_and_bytes) node.names = node.synced_names;
-  for (const auto& [name, there] : node.names) cut(*there, of);
+  for (const auto& [name, there] : node.names) {
+    cut(*there, of, seed ^ checksum_of(std::as_bytes(std::span(name))));
+  }
 }
 
 }  // namespace lockstep::checkpoint

@@ -2,6 +2,10 @@
 // forget what was not synced, as a machine does whose power fails. So every moment at which a save
 // can be interrupted can be tried, one by one.
 //
+// A disk keeps any of the pages that were written and not synced, in any order. So a power failure
+// leaves a drawn subset of them, and never all; a page is small here, so that small files tear,
+// too. What is lost of a file in front of its end, and was never on the disk, is zeros.
+//
 // Thread: from any; the mutex guards all there is.
 #pragma once
 
@@ -14,12 +18,14 @@
 
 namespace lockstep::checkpoint {
 
-// The loss when the power fails: all that was not synced; or the bytes alone, as on a file
+// The loss when the power fails: names and pages that were not synced; or pages alone, as on a file
 // system that brought the names to the disk before the bytes.
 enum class PowerCut : std::uint8_t { loses_names_and_bytes, loses_bytes };
 
 class MemoryStorage final : public Storage {
  public:
+  static constexpr std::ptrdiff_t page_bytes = 16;
+
   std::string told(const std::string& name) const override { return "memory:" + name; }
   void make(const std::string& folder) override;
   void write(const std::string& file, std::uint64_t offset,
@@ -36,7 +42,8 @@ class MemoryStorage final : public Storage {
   void stop_after(std::int64_t calls);
   // A new program finds what was written, or what a failing power has left of it.
   void start_again();
-  void start_again(PowerCut cut);
+  // Of the pages, `seed` draws those that were not lost.
+  void start_again(PowerCut cut, std::uint64_t seed = 0);
 
   std::int64_t calls() const;       // so far
   std::int64_t bytes_read() const;  // so far
@@ -50,7 +57,7 @@ class MemoryStorage final : public Storage {
   void count(const std::string& name) const;
   Node& at(const std::string& name, StoredKind kind) const;
   Node* find(const std::string& name) const;
-  static void cut(Node& node, PowerCut cut);
+  static void cut(Node& node, PowerCut cut, std::uint64_t seed);
 
   mutable std::mutex mutex_;
   std::shared_ptr<Node> root_ = std::make_shared<Node>();

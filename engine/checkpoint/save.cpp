@@ -5,8 +5,10 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/index.hpp"
+#include "engine/checkpoint/mark.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 #include "engine/checkpoint/read_index.hpp"
+#include "engine/checkpoint/remains.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/comm/solo_group.hpp"
 
@@ -14,20 +16,10 @@ namespace lockstep::checkpoint {
 namespace {
 
 constexpr const char* prefix = "step_";
-constexpr const char* again_mark = "-again";
-constexpr const char* tensors_end = ".safetensors";
 
-// The number that follows `mark` in a name; 0 where there is none.
-int number_after(const std::string& name, const std::string& mark) {
-  int number = 0;
-  const std::size_t at = name.find(mark);
-  if (at == std::string::npos) return 0;
-  std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), number);
-  return number;
-}
-
-std::string file_name(const char* stem, const Draft& draft, Writer writer) {
-  return text(stem, writer.of > 1 ? text("-rank", writer.rank) : std::string(),
+// `rank`: of several writers, as a mark may name it, too; empty of one.
+std::string file_name(const char* stem, const Draft& draft, const std::string& rank) {
+  return text(stem, rank.empty() ? "" : "-rank", rank,
               draft.again > 0 ? text(again_mark, draft.again) : std::string(), tensors_end);
 }
 
@@ -43,27 +35,37 @@ void check(const SaveOptions& options) {
     const std::string& name = file.name;
     LOCKSTEP_CHECK(!name.empty() && name == std::filesystem::path(name).filename() &&
                        name.front() != '.' && !name.ends_with(tensors_end) &&
-                       !name.ends_with(".tmp") && name != index_file && name != state_file,
+                       !name.ends_with(".tmp") && name != index_file && name != state_file &&
+                       !is_mark_name(name),
                    "checkpoint: a file cannot be added under the name ", quoted(name),
                    "; it needs a plain name that no other file of a checkpoint has");
   }
 }
 
-// "step_000500.tmp" and "step_000500.old.tmp", which saves of the older form have left.
-bool is_older_remains(std::string name) {
-  for (const char* end : {".tmp", ".old"}) {
-    if (name.ends_with(end)) name.resize(name.size() - 4);
-    if (step_of(name)) return true;
+// All files of a save, as its mark names them.
+std::vector<std::string> files_of(const Draft& draft, const SaveOptions& options, int writers) {
+  std::vector<std::string> files{index_file, index_file + std::string(".tmp")};
+  for (const ExtraFile& extra : options.files) {
+    files.insert(files.end(), {extra.name, extra.name + ".tmp"});
   }
-  return false;
+  std::vector<std::string> ranks;
+  if (writers <= 1) ranks.emplace_back();
+  if (writers <= 0) ranks.emplace_back("*");
+  for (int rank = 0; writers > 1 && rank < writers; ++rank) ranks.push_back(text(rank));
+  for (const std::string& rank : ranks) {
+    for (const char* stem : {"model", "optimizer"}) files.push_back(file_name(stem, draft, rank));
+  }
+  return files;
 }
 
-void clear_remains(Storage& storage) {
-  for (const Stored& one : storage.list("")) {
-    if (one.kind != StoredKind::folder) continue;
-    const bool is_ours = step_of(one.name).has_value();
-    if (is_ours ? is_committed(storage, one.name) : !is_older_remains(one.name)) continue;
-    remove_all(storage, one.name);
+// Refuses a folder in which a file of the save would replace one that is somebody else's.
+void check_free(const Storage& storage, const std::string& folder, const std::vector<Stored>& names,
+                const std::vector<std::string>& files) {
+  for (const Stored& one : names) {
+    if (std::ranges::find(files, one.name) == files.end()) continue;
+    throw CheckpointError(text(storage.told(within(folder, one.name)),
+                               " is in the way: no save wrote it, and this one would replace it; "
+                               "move it, or save to another folder"));
   }
 }
 
@@ -94,51 +96,23 @@ std::string name_of_box(const Piece& piece, const Box& box) {
   return is_whole({box}, piece.shape) ? piece.name : text(piece.name, " ", text_of(box));
 }
 
-// Makes a checkpoint none: without its index, and then without the rest.
-void remove_checkpoint(Storage& storage, const std::string& folder) {
-  for (const Stored& one : storage.list(folder)) {
-    if (one.name == index_file || one.name == state_file) {
-      storage.remove(within(folder, one.name));
-    }
-  }
-  storage.sync(folder);
-  remove_all(storage, folder);
-}
-
 bool is_used(const Index& index, const std::string& file) {
   return std::ranges::find(index.files, file, &IndexedFile::name) != index.files.end();
 }
 
-// Removes files that the commit has replaced.
-void remove_replaced(Storage& storage, const std::string& folder, const Index& index) {
-  for (const Stored& one : storage.list(folder)) {
-    const bool is_data = has_tensors(one.name) || one.name == state_file;
-    if (is_data && !is_used(index, one.name)) storage.remove(within(folder, one.name));
+// Removes files of earlier saves that the commit has replaced.
+void remove_replaced(Storage& storage, const Draft& draft, const Index& index,
+                     const SaveOptions& options) {
+  const auto names = storage.list(draft.folder);
+  const Written written = written_in(storage, draft.folder, names, By::marks);
+  for (const Stored& one : names) {
+    const bool stays =
+        one.name == index_file || is_used(index, one.name) ||
+        std::ranges::find(options.files, one.name, &ExtraFile::name) != options.files.end();
+    if (!stays && written.has(one)) storage.remove(within(draft.folder, one.name));
   }
-}
-
-bool is_whole_checkpoint(const Storage& storage, const std::string& folder) {
-  try {
-    read_index(storage, folder, Reads::all);
-    return true;
-  } catch (const CheckpointError&) {
-    return false;
-  }
-}
-
-// Keeps `folder` and, of the others, the whole ones of the most steps: a run that went back to an
-// earlier step must not lose what it just saved, and none may lose the last one that can be loaded.
-void keep_last(Storage& storage, const std::string& folder, const SaveOptions& options) {
-  auto others = checkpoints_in(storage);
-  std::erase(others, folder);
-  int kept = 1;
-  for (auto one = others.rbegin(); one != others.rend(); ++one) {
-    if (kept >= options.keep_last) {
-      remove_checkpoint(storage, *one);
-    } else if (std::ranges::find(options.damaged, *one) == options.damaged.end() &&
-               is_whole_checkpoint(storage, *one)) {
-      ++kept;
-    }
+  for (const std::string& mark : written.marks) {
+    if (mark != mark_name(draft.again)) storage.remove(within(draft.folder, mark));
   }
 }
 
@@ -172,22 +146,41 @@ std::vector<NamedTensor> tensors_of(const std::vector<Piece>& pieces, Of of) {
   return tensors;
 }
 
-Draft begin_save(Storage& storage, std::int64_t step) {
+Draft begin_save(Storage& storage, std::int64_t step, const SaveOptions& options, int writers) {
   LOCKSTEP_CHECK(step >= 0, "checkpoint: step ", step, "; steps count from 0");
   storage.make("");
-  clear_remains(storage);
   Draft draft{folder_name(step)};
-  for (const Stored& one : storage.list(draft.folder)) {
-    if (!has_tensors(one.name)) continue;
-    draft.again = std::max(draft.again, 1 + number_after(one.name, again_mark));
+  clear_remains(storage, draft.folder, options.tell);
+  const auto names = storage.list(draft.folder);
+  for (const Stored& one : names) {
+    if (!has_tensors(one.name) && !is_mark_name(one.name)) continue;
+    draft.again = std::max(draft.again, 1 + again_of(one.name));
   }
+  Mark mark{options.run, files_of(draft, options, writers)};
+  if (is_committed(storage, draft.folder)) {
+    // What the commit is going to replace goes with it, even when the index no longer names it.
+    const Written older = written_in(storage, draft.folder, names, By::marks_and_index);
+    mark.files.insert(mark.files.end(), older.files.begin(), older.files.end());
+  } else {
+    check_free(storage, draft.folder, names, mark.files);
+  }
+  const std::string file = within(draft.folder, mark_name(draft.again)), content = mark_text(mark);
   storage.make(draft.folder);
   storage.sync("");
+  try {
+    storage.write(file, 0, std::as_bytes(std::span(content)));
+    storage.sync(file);
+    storage.sync(draft.folder);
+  } catch (const CheckpointError&) {
+    abandon_save(storage, draft);
+    throw;
+  }
   return draft;
 }
 
 std::string write_share(Storage& storage, const Draft& draft, Writer writer,
                         const Contents& contents, const Metadata& model) {
+  const std::string rank = writer.of > 1 ? text(writer.rank) : std::string();
   Index share;
   share.model = model;
   share.optimizer = contents.optimizer;
@@ -203,7 +196,7 @@ std::string write_share(Storage& storage, const Draft& draft, Writer writer,
     const bool of_model = of == Of::model;
     const std::size_t file = share.files.size();
     share.files.push_back(write_tensors(
-        storage, draft.folder, file_name(of_model ? "model" : "optimizer", draft, writer),
+        storage, draft.folder, file_name(of_model ? "model" : "optimizer", draft, rank),
         tensors_of(contents.pieces, of), of_model ? model : Metadata{{"kind", contents.optimizer}},
         [&](const TensorEntry& entry, std::uint64_t offset, std::span<const std::byte> bytes) {
           const auto& [tensor, box] = boxes.at({!of_model, entry.name});
@@ -236,21 +229,31 @@ void commit_save(Storage& storage, const Draft& draft, const std::vector<std::st
   }
   storage.sync(draft.folder);
   write_whole(storage, file, index_text(index));
-  remove_replaced(storage, draft.folder, index);
+  remove_replaced(storage, draft, index, options);
   if (options.keep_last > 0) keep_last(storage, draft.folder, options);
 }
 
 void abandon_save(Storage& storage, const Draft& draft) noexcept {
   try {
-    if (!is_committed(storage, draft.folder)) return remove_all(storage, draft.folder);
+    auto names = storage.list(draft.folder);
+    const std::string mark = mark_name(draft.again);
+    std::erase_if(names, [&](const Stored& one) {
+      return is_mark_name(one.name) && one.name != mark;  // of other saves
+    });
+    const Written written = written_in(storage, draft.folder, names, By::marks);
+    if (!is_committed(storage, draft.folder)) {
+      remove_written(storage, draft.folder, written);
+      return;
+    }
     // The commit that is there may be an earlier one, or this one, which failed behind it.
     const auto index = read_index(storage, draft.folder, Reads::all);
-    for (const Stored& one : storage.list(draft.folder)) {
-      const bool is_remains = has_tensors(one.name) && !is_used(*index, one.name);
-      if (is_remains || one.name.ends_with(".tmp")) {
-        storage.remove(within(draft.folder, one.name));
-      }
+    for (const Stored& one : names) {
+      const bool goes = has_tensors(one.name) || one.name.ends_with(".tmp");
+      if (!goes || !written.has(one) || is_used(*index, one.name)) continue;
+      storage.remove(within(draft.folder, one.name));
     }
+    const bool counts = again_of(index->files.front().name) == draft.again;
+    if (!counts && !written.marks.empty()) storage.remove(within(draft.folder, mark));
   } catch (const CheckpointError&) {  // the next save clears it away
   }
 }

@@ -29,7 +29,7 @@ bool is_there(const Storage& storage, const std::string& name) {
 void remove_all(Storage& storage, const std::string& folder) {
   for (const Stored& one : storage.list(folder)) {
     const std::string name = within(folder, one.name);
-    if (one.kind == StoredKind::folder) {
+    if (one.kind == StoredKind::folder && !one.is_link) {
       remove_all(storage, name);
     } else {
       storage.remove(name);

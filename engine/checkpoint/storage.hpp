@@ -29,13 +29,15 @@ struct NewerFormat : CheckpointError {
   using CheckpointError::CheckpointError;
 };
 
-enum class StoredKind : std::uint8_t { file, folder };
+// other: what can be removed and nothing else, such as a pipe, or a link that leads nowhere.
+enum class StoredKind : std::uint8_t { file, folder, other };
 
 // One name in a folder.
 struct Stored {
   std::string name;  // without the folder's
   StoredKind kind;
-  std::uint64_t bytes;  // of a file
+  std::uint64_t bytes;   // of a file
+  bool is_link = false;  // kind and bytes are then those of what the link leads to
 };
 
 // Every call throws CheckpointError when it fails.
@@ -57,7 +59,7 @@ class Storage {
   // Fills `into` from byte `offset` on; fails when the file ends before that.
   virtual void read(const std::string& file, std::uint64_t offset,
                     std::span<std::byte> into) const = 0;
-  // A file, or a folder with nothing in it.
+  // A file, or a folder with nothing in it. Of a link, the link, and never what it leads to.
   virtual void remove(const std::string& name) = 0;
 };
 
@@ -66,7 +68,7 @@ class Storage {
 std::string read_text(const Storage& storage, const std::string& file, std::uint64_t bytes_max);
 // True if the folder of this name has it.
 bool is_there(const Storage& storage, const std::string& name);
-// A folder with all that is in it.
+// A folder with all that is in it, as rm -r: of links, the links.
 void remove_all(Storage& storage, const std::string& folder);
 
 // "step_000500" and "index.json": "step_000500/index.json".

@@ -16,7 +16,7 @@ namespace {
 // All of a save, on the rank that has everything.
 void write_and_commit(Storage& storage, const Contents& contents, const TrainState& state,
                       const SaveOptions& options) {
-  const Draft draft = begin_save(storage, state.step);
+  const Draft draft = begin_save(storage, state.step, options, 1);
   try {
     const std::string share = write_share(storage, draft, {}, contents, options.model);
     commit_save(storage, draft, {share}, state, options);

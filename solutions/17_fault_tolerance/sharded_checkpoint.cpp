@@ -23,8 +23,8 @@ void save_sharded(comm::ProcessGroup& group, int committer, Storage& storage, co
     const auto told = agree(group, [&] { return commits ? work() : std::string(); });
     return told[static_cast<std::size_t>(committer)];
   };
-  const Draft draft =
-      draft_of(by_committer([&] { return line_of(begin_save(storage, state.step)); }));
+  const Draft draft = draft_of(by_committer(
+      [&] { return line_of(begin_save(storage, state.step, options, group.size())); }));
   try {
     const auto shares = agree(group, [&] {
       return write_share(storage, draft, {group.rank(), group.size()}, share, options.model);

@@ -145,5 +145,21 @@ TEST_CASE("destination: what is in the way is said before anything is written") 
   CHECK_THROWS_WITH(check_folder_destination("--out", place / "file/a"), contains("is no folder"));
   CHECK_THROWS_WITH(check_destination("--out", "/dev/null"), contains("no regular file"));
   CHECK_THROWS_AS(check_destination("--out", ""), UsageError);
+  const auto link = [&](const char* to, const char* name) { fs::create_symlink(to, place / name); };
+  link("folder/new", "to new");
+  CHECK_NOTHROW(check_destination("--out", place / "to new"));
+  CHECK_FALSE(fs::exists(place / "folder/new"));
+  link("folder", "to folder");
+  CHECK_THROWS_WITH(check_destination("--out", place / "to folder"),
+                    contains("to folder is a link: ") && contains("/folder is a folder"));
+  link("gone/new", "to gone");
+  CHECK_THROWS_WITH(check_destination("--out", place / "to gone"),
+                    contains("to gone is a link: the folder ") && contains("mkdir -p"));
+  link("round", "round");
+  CHECK_THROWS_WITH(check_destination("--out", place / "round"),
+                    contains("links lead in a circle"));
+  CHECK_THROWS_WITH(check_folder_destination("--out", place / "to gone"),
+                    contains("to gone is a link to ") && contains("make that folder first"));
+  CHECK_NOTHROW(check_folder_destination("--out", place / "to folder"));
   fs::remove_all(place);
 }

@@ -62,7 +62,7 @@ TEST_CASE("checkpoint: the state of the run, the model's metadata and extra file
   const auto path = checkpoint::save(folder.path() / "deep/er", *run.model, *run.optimizer, state,
                                      {.model = model, .files = {{"vocabulary.txt", "a b c"}}});
   CHECK(path == folder.path() / "deep/er/step_000012");
-  CHECK(names_in(path) == std::vector<std::string>{"index.json", "model.safetensors",
+  CHECK(names_in(path) == std::vector<std::string>{"index.json", "mark.json", "model.safetensors",
                                                    "optimizer.safetensors", "vocabulary.txt"});
   CHECK(content_of(path / "vocabulary.txt") == "a b c");
   CHECK(checkpoint::model_metadata(path) == model);
@@ -130,13 +130,13 @@ TEST_CASE("checkpoint: one of the same step is replaced") {
   run.train(1, 3);
   const auto path = checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
   CHECK(files_in(folder.path()) == 1);
-  CHECK(files_in(path) == 3);
+  CHECK(files_in(path) == 4);
   Run again(momentum);
   checkpoint::load(path, *again.model, *again.optimizer);
   CHECK(nn::hash_of(*again.model) == nn::hash_of(*run.model));
 }
 
-TEST_CASE("checkpoint: half written ones are not found, and the next save clears them away") {
+TEST_CASE("checkpoint: half written ones are not found, and stay where no mark names them") {
   const Folder folder;
   Run run(momentum);
   checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 5});
@@ -151,8 +151,11 @@ TEST_CASE("checkpoint: half written ones are not found, and the next save clears
   CHECK(checkpoints_in(folder.path()).size() == 1);
   CHECK(latest_in(folder.path())->filename() == "step_000005");
   checkpoint::save(folder.path(), *run.model, *run.optimizer, {.step = 6}, {.keep_last = 1});
-  CHECK(names_in(folder / "step_000006").size() == 3);
-  CHECK(files_in(folder.path()) == 7);  // step_000006 and the six of others
+  CHECK(names_in(folder / "step_000006") ==
+        std::vector<std::string>{"deep", "index.json", "mark-again1.json",
+                                 "model-again1.safetensors", "model.safetensors",
+                                 "optimizer-again1.safetensors"});
+  CHECK(files_in(folder.path()) == 9);  // step_000006, two halves and the six of others
 }
 
 TEST_CASE("checkpoint: a save that fails leaves the older one and nothing else") {
@@ -187,7 +190,7 @@ TEST_CASE("checkpoint: a disk that is full at any byte leaves the older one whol
                                        {.keep_last = 1}),
                       CheckpointError);
       REQUIRE(names_in(folder.path()) == std::vector<std::string>{"step_000005"});
-      REQUIRE(files_in(first) == 3);
+      REQUIRE(files_in(first) == 4);
     }
   }
   Run again(adamw);
@@ -259,7 +262,8 @@ TEST_CASE("checkpoint: names that would leave the folder or hide a file are refu
   const Folder folder;
   Run run(momentum);
   for (const char* name :
-       {"", ".", "..", "a/b", "/etc/a", "model.safetensors", "train.json", "index.json", "a.tmp"}) {
+       {"", ".", "..", "a/b", "/etc/a", "model.safetensors", "train.json", "index.json",
+        "mark.json", "mark-again2.json", "mark-removed.json", "a.tmp"}) {
     CHECK_THROWS_AS(
         checkpoint::save(folder.path(), *run.model, *run.optimizer, {}, {.files = {{name, "x"}}}),
         ContractError);

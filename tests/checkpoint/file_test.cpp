@@ -86,6 +86,36 @@ TEST_CASE("new file: what an earlier crash left is overwritten") {
   CHECK(files_in(folder.path()) == 1);
 }
 
+TEST_CASE("new file: a link stays one, and what it leads to is replaced or made") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "large");
+  put(folder / "large/a", "old");
+  const auto link = [&](const char* to, const char* name) {
+    std::filesystem::create_symlink(to, folder / name);
+  };
+  link("large/a", "a");
+  link("a", "b");  // to a link
+  link("large/new", "c");
+  for (const char* name : {"b", "c"}) {
+    NewFile file(folder / name);
+    file.write("new");
+    file.commit();
+    CHECK(std::filesystem::is_symlink(folder / name));
+    CHECK(content_of(folder / name) == "new");
+  }
+  CHECK(content_of(folder / "large/a") == "new");
+  CHECK(files_in(folder / "large") == 2);
+  link("round", "and round");
+  link("and round", "round");
+  CHECK_THROWS_WITH(NewFile(folder / "round"), contains("is a link that leads back to itself"));
+  CHECK(std::filesystem::is_symlink(folder / "round"));
+  // A temporary file that is a link would be written through.
+  put(folder / "precious", "mine");
+  link("precious", "d.tmp");
+  CHECK_THROWS_WITH(NewFile(folder / "d"), contains("d.tmp") && contains("is a link"));
+  CHECK(content_of(folder / "precious") == "mine");
+}
+
 TEST_CASE("old file: is read at places, and not beyond its end") {
   const Folder folder;
   put(folder / "a", "0123456789");

@@ -122,7 +122,7 @@ TEST_CASE("index: a reader takes whole blocks of what it asks for, verified, and
   CHECK(read({{{0, 0}, {64, 1}}}) == 16 * block);  // a column is in every row
   // One byte that has changed is told where it matters, and not where it is not read.
   const auto names = storage.list("step_000005");
-  flip(storage, "step_000005/model.safetensors", names[1].bytes - 5 * block - 1);
+  flip(storage, "step_000005/model.safetensors", names[2].bytes - 5 * block - 1);
   CHECK_NOTHROW(read({{{0, 0}, {40, 4096}}}));
   CHECK_THROWS_WITH(read({{{40, 0}, {41, 1}}}),
                     contains("step_000005/model.safetensors: bytes ") &&
@@ -258,7 +258,8 @@ TEST_CASE("index: a text that no save writes is refused with what was expected")
     CHECK_THROWS_WITH(parse_index(json, "index.json", Covers::all),
                       contains(why) && contains("index.json"));
   };
-  refused("checkpoint 1", "checkpoint 2", "expected the format \"lockstep checkpoint 1\"");
+  refused("checkpoint 1", "checkpoint x", "expected the format \"lockstep checkpoint 1\"");
+  refused("checkpoint 1", "checkpoint 20", "a newer version of Lockstep wrote it");
   refused("65536", "4096", "expected 65536 block_bytes");
   refused("\"step\":5", "\"step\":-5", "expected step as a whole number");
   refused("\"step\":5", "\"step\":5,\"step\":6", "\"step\" is there twice");

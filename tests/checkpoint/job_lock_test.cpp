@@ -30,6 +30,16 @@ TEST_CASE(
   CHECK_NOTHROW(JobLock(runs));
 }
 
+TEST_CASE("job lock: a file that is no lock stays as it is, also behind a link") {
+  const Folder folder;
+  put(folder / ".job", "mine");
+  CHECK_THROWS_WITH(JobLock(folder.path()), contains(".job") && contains("is no lock of a job"));
+  std::filesystem::rename(folder / ".job", folder / "chapter");
+  std::filesystem::create_symlink("chapter", folder / ".job");
+  CHECK_THROWS_WITH(JobLock(folder.path()), contains("is a link"));
+  CHECK(content_of(folder / "chapter") == "mine");
+}
+
 TEST_CASE("job lock: of a process that is killed nothing stays but a file, which refuses nobody") {
   const Folder folder;
   const ::pid_t child = ::fork();

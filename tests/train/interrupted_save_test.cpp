@@ -20,6 +20,43 @@ struct Interrupted {
   std::vector<std::unique_ptr<MemoryStorage>> storages;
 };
 
+// Files of a person among the checkpoints, under names such as saves use, or have used. They lie on
+// the disk. A save leaves them as they are, whenever it ends.
+const std::vector<std::string> others{
+    "step_000002/notes.txt",         "step_000002/model-best.safetensors",
+    "step_000003/model.safetensors", "step_000004/notes.txt",
+    "step_000004.tmp/notes.txt",     "step_000004.old/index.json",
+    "step_000900/notes.txt",         "notes.txt"};
+
+void put_others(MemoryStorage& storage) {
+  for (const std::string& file : others) {
+    const std::string folder = checkpoint::folder_of(file);
+    storage.make(folder);
+    storage.write(file, 0, std::as_bytes(std::span(file)));
+    for (const std::string& name : {file, folder, std::string()}) storage.sync(name);
+  }
+}
+
+void check_others(const MemoryStorage& storage) {
+  for (const std::string& file : others) {
+    CAPTURE(file);
+    REQUIRE(checkpoint::is_there(storage, file));
+    CHECK(checkpoint::read_text(storage, file, 100) == file);
+  }
+}
+
+// Every file is one of these, or one of the last checkpoint's.
+void check_no_remains(const MemoryStorage& storage, const std::string& latest) {
+  for (const auto& folder : storage.list("")) {
+    if (folder.kind == checkpoint::StoredKind::file || folder.name == latest) continue;
+    for (const auto& one : storage.list(folder.name)) {
+      const std::string file = checkpoint::within(folder.name, one.name);
+      CAPTURE(file);
+      CHECK(std::ranges::find(others, file) != others.end());
+    }
+  }
+}
+
 enum class Replaces : std::uint8_t { nothing, same_step };
 
 Interrupted interrupt(const Placement& layout, SaveForm form, Replaces replaces) {
@@ -39,6 +76,7 @@ Interrupted interrupt(const Placement& layout, SaveForm form, Replaces replaces)
       if (group.rank() == 0) {
         result.storages.push_back(std::make_unique<MemoryStorage>());
         copy(half, *result.storages.back());
+        put_others(*result.storages.back());
         result.storages.back()->stop_after(calls_max);
       }
       group.barrier();
@@ -87,6 +125,7 @@ TEST_CASE("save: one that ends at any of its calls leaves the last commit or the
           if (cut == 0) storage.start_again();
           if (cut == 1) storage.start_again(PowerCut::loses_bytes);
           if (cut == 2) storage.start_again(PowerCut::loses_names_and_bytes);
+          check_others(storage);
           const auto latest = checkpoint::latest_in(storage);
           REQUIRE(latest.has_value());
           ++found[*latest];
@@ -99,6 +138,8 @@ TEST_CASE("save: one that ends at any of its calls leaves the last commit or the
         if (was_over) continue;
         CHECK(run(layout, storage, 4, form).hashes == interrupted.ends);
         CHECK(checkpoint::latest_in(storage) == "step_000004");
+        check_others(storage);
+        check_no_remains(storage, "step_000004");
       }
       CHECK(found["step_000002"] > 60);
       CHECK(found["step_000004"] > 3);
@@ -117,6 +158,7 @@ TEST_CASE("save: one over a checkpoint of the same step leaves the old one or th
         for (const int cut : {0, 1, 2}) {
           if (cut == 1) storage->start_again(PowerCut::loses_bytes);
           if (cut == 2) storage->start_again(PowerCut::loses_names_and_bytes);
+          check_others(*storage);
           const std::uint64_t content = content_of(*storage, "step_000002");
           REQUIRE((content == interrupted.saved.at(2) || content == interrupted.saved.at(4)));
           ++(content == interrupted.saved.at(2) ? old : fresh);
