@@ -1,12 +1,16 @@
 #include "engine/apps/run_checkpoints.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/agree.hpp"
+#include "engine/checkpoint/beginning.hpp"
 #include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/job_lock.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 
 namespace lockstep::apps {
@@ -14,13 +18,24 @@ namespace {
 
 constexpr const char* tokenizer_file = "tokenizer.txt";
 
+std::string told_of_experts(const checkpoint::Metadata& model) {
+  const auto experts = model.find("experts");
+  return experts == model.end() ? "no experts" : "--experts " + experts->second;
+}
+
 void check_same_run(const checkpoint::SavedRun& saved, const Checkpoints& checkpoints,
                     std::int64_t samples) {
   const checkpoint::TrainState& state = saved.state();
   const std::filesystem::path path =
       std::filesystem::path(checkpoints.folder) / checkpoint::folder_name(state.step);
-  for (const auto& [name, mine] : checkpoints.options.model) {
-    const checkpoint::Metadata& theirs = saved.weights().metadata();
+  const checkpoint::Metadata& ours = checkpoints.options.model;
+  const checkpoint::Metadata& theirs = saved.weights().metadata();
+  if (ours.contains("experts") != theirs.contains("experts")) {
+    throw UsageError(text("--resume: the model in ", path.string(), " has ",
+                          told_of_experts(theirs), ", but this one has ", told_of_experts(ours),
+                          "; pass the values of the first run"));
+  }
+  for (const auto& [name, mine] : ours) {
     const auto found = theirs.find(name);
     if (found != theirs.end() && found->second == mine) continue;
     throw UsageError(text("--resume: the model in ", path.string(), " has ", name, " ",
@@ -43,6 +58,21 @@ void check_same_run(const checkpoint::SavedRun& saved, const Checkpoints& checkp
   }
 }
 
+// A folder as if it had no checkpoint but the one that was chosen.
+class OneCheckpoint final : public checkpoint::FileStorage {
+ public:
+  OneCheckpoint(const std::string& folder, std::string name)
+      : FileStorage(folder), name_(std::move(name)) {}
+  std::vector<checkpoint::Stored> list(const std::string& folder) const override {
+    auto all = FileStorage::list(folder);
+    if (folder.empty()) std::erase_if(all, [&](const auto& one) { return one.name != name_; });
+    return all;
+  }
+
+ private:
+  std::string name_;
+};
+
 }  // namespace
 
 Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
@@ -64,17 +94,40 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
 }
 
 checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
-                              train::Strategy& strategy, std::int64_t samples) {
-  const checkpoint::FileStorage storage(checkpoints.folder);
+                              train::Strategy& strategy, const std::string& from,
+                              std::int64_t samples) {
+  const OneCheckpoint storage(checkpoints.folder, from);
   std::optional<checkpoint::TrainState> state;
-  checkpoint::telling(world, "loading the last checkpoint in " + checkpoints.folder, [&] {
-    state = checkpoint::load_for_all(world, storage, [&](const checkpoint::SavedRun& saved) {
-      check_same_run(saved, checkpoints, samples);
-      if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
+  const std::filesystem::path path = std::filesystem::path(checkpoints.folder) / from;
+  try {
+    checkpoint::telling(world, "loading " + path.string(), [&] {
+      state = checkpoint::load_for_all(world, storage, [&](const checkpoint::SavedRun& saved) {
+        check_same_run(saved, checkpoints, samples);
+        if (strategy.position().role != train::Role::stand_by) strategy.restore(saved);
+      });
     });
-  });
+  } catch (const checkpoint::CheckpointError& error) {
+    const std::string advice = checkpoint::told_if_damaged(path);
+    if (advice.empty()) throw UsageError(text("--resume: ", error.what()));
+    throw checkpoint::CheckpointError(text("--resume: ", error.what(), ". ", advice));
+  }
   if (!state) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
   return *state;
+}
+
+void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked) {
+  world.barrier();  // the lock is there
+  const auto said = checkpoint::gather_texts(
+      world, (locked ? "+" : "-") + checkpoint::job_in(checkpoints.folder));
+  const auto writer = std::ranges::find_if(said, [](const auto& one) { return one[0] == '+'; });
+  for (std::size_t rank = 0; writer != said.end() && rank < said.size(); ++rank) {
+    if (said[rank].substr(1) == writer->substr(1)) continue;
+    throw UsageError(text("--save sharded: rank ", writer - said.begin(), " has made ",
+                          (std::filesystem::path(checkpoints.folder) / ".job").string(),
+                          ", and rank ", rank, " does not see it: do the ranks share that folder? ",
+                          "Each writes a share there: pass one that all of them see, or --save ",
+                          "dense, by which one rank writes"));
+  }
 }
 
 std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,

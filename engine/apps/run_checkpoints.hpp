@@ -26,14 +26,22 @@ struct Checkpoints {
 Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& spec,
                              const Datasets& datasets, std::uint64_t seed);
 
-// Goes on from the latest checkpoint, and returns what it says. Every rank of the world calls it:
-// rank 0 says which that is, and each rank reads it itself, as far as it trains or serves.
+// Goes on from a checkpoint, and returns what it says. Every rank of the world calls it, and reads
+// it itself, as far as it trains or serves.
 //   world    of all ranks
+//   from     its name
 //   samples  of the training data
 //   Comm     as load_for_all (checkpoint/rank0_checkpoint.hpp), and as Strategy::restore
 //   Throws   UsageError when the checkpoint is of another model, or of another order of samples
 checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
-                              train::Strategy& strategy, std::int64_t samples);
+                              train::Strategy& strategy, const std::string& from,
+                              std::int64_t samples);
+
+// Checks before the first step that every rank sees the folder in which each writes its share.
+//   locked  this rank has just put its lock there
+//   Comm    a barrier, and a text of each rank
+//   Throws  UsageError on every rank, with one that does not see the lock
+void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked);
 
 // "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
 std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,

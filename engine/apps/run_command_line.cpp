@@ -10,7 +10,9 @@ Options run_options() {
   options.choice(
       "prefix", {"all", "others", "none"}, "all",
       "ranks whose lines are prefixed with [rank R]; otherwise rank 0 keeps the terminal");
-  options.option("max-restarts", "0", "how often to restart all ranks after a failure");
+  options.option(
+      "max-restarts", "0",
+      "how often to restart all ranks after a failure; after exit code 2, wrong usage, none");
   options.option("grace", "0.5", "seconds between SIGTERM and SIGKILL when ranks are stopped");
   options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
   options.option("nnodes", "1",
@@ -21,7 +23,8 @@ Options run_options() {
       "rdzv-endpoint", "",
       "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
   options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
-  options.option("rdzv-id", "none", "name of this run, for its ranks and its log folder");
+  options.option("rdzv-id", "",
+                 "name of this run, for its ranks and its log folder (default: a new one)");
   options.option("local-addr", "", "address at which other nodes reach this one");
   options.option("port", "0", "port of the store at which the ranks meet; 0: any free port");
   options.option("master-port", "0",

@@ -85,6 +85,8 @@ int train_here(const Arguments& arguments) {
                           world.group->size(), " ranks: pass --backend nccl instead"));
   }
   apps::compare_inputs(arguments, datasets, *world.group);
+  const auto beginning =
+      checkpoint::agree_on_beginning(*world.group, apps::wish_of(arguments, lookup));
   std::unique_ptr<comm::ProcessGroup> stand_in;
   if (arguments.flag("modelled-compute")) {
     waiting.emplace(agreed_flops_s(*world.group));
@@ -105,7 +107,8 @@ int train_here(const Arguments& arguments) {
                                                   ranks_per_node,
                                                   world.joined.get(),
                                                   world.pairs.get(),
-                                                  told ? &*told : nullptr});
+                                                  told ? &*told : nullptr,
+                                                  &beginning});
   if (traces) {
     trace::Timeline timeline = timeline_of(trace, device);
     timeline.title = text("train on ", counted(world.group->size(), "process"));
@@ -167,6 +170,7 @@ int run(int argc, const char* const* argv) {
   }
   const launch::Lookup lookup = launch::process_environment();
   const bool launched = launch::is_launched(lookup);
+  if (!launched) checkpoint::check_beginning(apps::wish_of(arguments, lookup));
   if (arguments.get("backend") == "sim") {
     if (launched && !launch::is_alone(lookup)) {
       throw UsageError(

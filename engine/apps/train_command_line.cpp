@@ -152,7 +152,10 @@ void files(Options& options) {
       .choice("save", {"dense", "sharded"}, "dense",
               "who writes a checkpoint: rank 0, which gathers it; or each rank a share of it")
       .flag("save-async", "write checkpoints while training goes on, from a copy in memory")
-      .flag("resume", "continue from the latest checkpoint in --checkpoint")
+      .flag("resume", {"auto"},
+            "continue from the latest checkpoint in --checkpoint, which must be there; auto: from "
+            "the\nnewest that is whole, or begin if there is none. After a restart, auto is the "
+            "default")
       .only_if({"resume", "save-every", "save", "save-async"}, "needs --checkpoint FOLDER",
                has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")

@@ -4,14 +4,11 @@
 #include <bit>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/destination.hpp"
-#include "engine/base/shell_word.hpp"
 #include "engine/base/units.hpp"
-#include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file.hpp"
 #include "engine/trace/page.hpp"
 
@@ -64,9 +61,9 @@ Read read_of(const data::Dataset& dataset) {
 }
 
 // Always as many, so that ranks with different options can be compared, too.
-std::array<Input, 3> inputs_of(const Arguments& arguments, const Datasets& datasets) {
-  std::array<Input, 3> inputs{Input{"--data " + datasets.name, "sample", {}},
-                              Input{"--init", "byte", {}}, Input{"--resume", "byte", {}}};
+std::array<Input, 2> inputs_of(const Arguments& arguments, const Datasets& datasets) {
+  std::array<Input, 2> inputs{Input{"--data " + datasets.name, "sample", {}},
+                              Input{"--init", "byte", {}}};
   if (datasets.text) {
     inputs[0].unit = "byte";
     inputs[0].mine = {datasets.text->bytes, datasets.text->checksum};
@@ -77,12 +74,6 @@ std::array<Input, 3> inputs_of(const Arguments& arguments, const Datasets& datas
     inputs[1].name += " " + arguments.get("init");
     inputs[1].mine = read_of(content_of(arguments.get("init")));
   }
-  const auto latest =
-      arguments.flag("resume") ? checkpoint::latest_in(arguments.get("checkpoint")) : std::nullopt;
-  if (latest) {
-    inputs[2].name += " (" + checkpoint::commit_of(*latest).string() + ")";
-    inputs[2].mine = read_of(content_of(checkpoint::commit_of(*latest)));
-  }
   return inputs;
 }
 
@@ -91,37 +82,12 @@ std::string told_of(const Input& input, const Read& read) {
   return text("other ", input.unit, "s, as many");
 }
 
-// A damaged checkpoint is told before any rank starts, with what to type to go on from an older
-// one.
-void check_latest(const fs::path& latest) {
-  const std::string damage = checkpoint::damage_of(latest);
-  if (damage.empty()) return;
-  const auto whole = checkpoint::whole_before(latest);
-  throw checkpoint::CheckpointError(
-      text("--resume: the latest checkpoint is damaged (", damage, "). ",
-           whole ? text(whole->string(), " is whole: to continue from it, type rm -r ",
-                        shell_word(latest.string()), " and then the same command again")
-                 : text("No older one beside it is whole: to train from the start, leave out "
-                        "--resume and pass a different --checkpoint")));
-}
-
 }  // namespace
 
 void check_files(const Arguments& arguments) {
   const std::string& folder = arguments.get("checkpoint");
   arguments.integer("save-every", 0);
   if (!folder.empty()) check_folder_destination("--checkpoint", folder);
-  const auto latest = folder.empty() ? std::nullopt : checkpoint::latest_in(folder);
-  if (arguments.flag("resume") && !latest) {
-    throw UsageError(text("--resume: there is no checkpoint in '", folder,
-                          "'; to start a new run, leave out --resume"));
-  }
-  if (!arguments.flag("resume") && latest) {
-    throw UsageError(text("--checkpoint: ", latest->string(),
-                          " belongs to an earlier run; pass --resume ",
-                          "to continue it, or a different folder"));
-  }
-  if (arguments.flag("resume")) check_latest(*latest);
   if (arguments.given("trace")) {
     trace::check_file_name(arguments.get("trace"));
     check_destination("--trace", arguments.get("trace"));
@@ -132,6 +98,17 @@ void check_files(const Arguments& arguments) {
     check_destination("--export", checkpoint::NewFile::temporary_of(arguments.get("export")));
   }
   if (arguments.given("init")) checkpoint::OldFile(arguments.get("init"));
+}
+
+checkpoint::Wish wish_of(const Arguments& arguments, const launch::Lookup& lookup) {
+  checkpoint::Wish wish{arguments.get("checkpoint")};
+  if (arguments.flag("resume")) wish.resume = checkpoint::Resume::latest;
+  if (arguments.has("--resume auto")) wish.resume = checkpoint::Resume::automatic;
+  if (!launch::is_launched(lookup)) return wish;
+  const launch::Environment environment = launch::read_environment(lookup);
+  wish.attempt = environment.restart_count;
+  wish.run = environment.run_id;
+  return wish;
 }
 
 void check_shared_text(const Arguments& arguments, std::int64_t ranks) {

@@ -13,6 +13,7 @@
 #include "engine/apps/run_checkpoints.hpp"
 #include "engine/apps/settings_of_run.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/shell_word.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file_storage.hpp"
@@ -51,15 +52,15 @@ struct Watchers {
   std::vector<train::Observer*> all;
 };
 
-void add_watchers(Watchers& watchers, const Arguments& arguments,
-                  const train::RunDescription& run) {
+void add_watchers(Watchers& watchers, const Arguments& arguments, const train::RunDescription& run,
+                  bool resumes) {
   const auto output = isatty(STDOUT_FILENO) == 1 ? train::Output::terminal : train::Output::plain;
   // How fast paper is says nothing about a GPU.
   const auto rates = gpu::on_paper() ? train::Rates::hidden : train::Rates::shown;
   watchers.progress = std::make_unique<train::Progress>(std::cout, output, rates);
   watchers.all.push_back(watchers.progress.get());
   if (arguments.given("log")) {
-    const auto begin = arguments.flag("resume") ? train::LogFile::append : train::LogFile::replace;
+    const auto begin = resumes ? train::LogFile::append : train::LogFile::replace;
     watchers.log = std::make_unique<train::JsonLog>(arguments.get("log"), run, begin);
     watchers.all.push_back(watchers.log.get());
   }
@@ -156,7 +157,7 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
     std::cout << "checkpoint: " << arguments.get("checkpoint") << "\n";
     if (spec.kind == nn::ModelKind::gpt) {
       std::cout << "to see what it learned: ./lab generate --checkpoint "
-                << arguments.get("checkpoint") << " --prompt \"A rank is\"\n";
+                << shell_word(arguments.get("checkpoint")) << " --prompt \"A rank is\"\n";
     }
   }
   std::cout << std::flush;
@@ -196,17 +197,20 @@ void complete(train::Making& making, const RankWorld& world) {
   if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };
 }
 
-// A run that was over when it was resumed: nothing is left to do but to write its weights.
-Trained export_finished(const train::Making& making, train::Strategy& strategy,
-                        const train::WayMaker& way, std::int64_t steps, std::int64_t parameters) {
+// A run that was over when it was resumed: nothing is left to do but to write its weights, if that
+// is asked for.
+Trained end_finished(const train::Making& making, train::Strategy& strategy,
+                     const train::WayMaker& way, std::int64_t steps, std::int64_t parameters) {
   const Arguments& arguments = making.arguments;
   if (strategy.position().role == train::Role::train) {
     strategy.settle();
-    write_weights(arguments, strategy, making.recipe.saved_model());
+    if (arguments.given("export")) write_weights(arguments, strategy, making.recipe.saved_model());
     strategy.end();
     if (reports(strategy)) {
       std::cout << text("the run had taken its ", counted(steps, "step"),
-                        " before; nothing is trained\nweights: ", arguments.get("export"), "\n")
+                        " before; nothing is trained\n")
+                << (arguments.given("export") ? text("weights: ", arguments.get("export"), "\n")
+                                              : "")
                 << std::flush;
     }
   } else if (strategy.position().role == train::Role::serve) {
@@ -256,16 +260,26 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::JobLock> lock;
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
+  // Simulated ranks share all files.
+  if (world.joined != nullptr && checkpoints.form == train::SaveForm::sharded) {
+    check_shared_folder(*group, checkpoints, lock.has_value());
+  }
+  const checkpoint::Beginning beginning =
+      world.beginning != nullptr ? *world.beginning : checkpoint::Beginning{};
+  checkpoints.options.run = beginning.run;
+  checkpoints.options.damaged = beginning.damaged;
+  if (reports(*strategy)) std::cout << beginning.told << std::flush;
   std::optional<checkpoint::TrainState> earlier;
-  if (arguments.flag("resume")) {
-    earlier = resume(*group, checkpoints, *strategy, datasets.train->size());
+  if (beginning.from) {
+    earlier = resume(*group, checkpoints, *strategy, *beginning.from, datasets.train->size());
     options.start = {earlier->step, earlier->epoch, earlier->taken};
   }
   const std::int64_t steps = train::total_steps(options, datasets.train->size(), position.shares);
   const std::int64_t parameters = parameters_of(spec);
   if (options.start.step >= steps) {
-    if (arguments.given("export"))
-      return export_finished(making, *strategy, way, steps, parameters);
+    if (arguments.given("export") || beginning.may_be_over) {
+      return end_finished(making, *strategy, way, steps, parameters);
+    }
     throw UsageError(text("--resume: the run has already taken ",
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
                           "; pass a larger --steps, or --export FILE to write its weights"));
@@ -332,7 +346,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
         .seed = options.seed,
         .data_hash = datasets.text ? std::optional(datasets.text->checksum) : std::nullopt,
     };
-    add_watchers(watchers, arguments, run);
+    add_watchers(watchers, arguments, run, earlier.has_value());
     // One rank has all of a replica's weights, and reads whole samples alone.
     const bool one_has_all = arguments.integer("tp", 1) == 1 && arguments.integer("cp", 1) == 1;
     std::cout << text(run.model, " of ", run.parameters, " parameters on ", run.data, ": ",

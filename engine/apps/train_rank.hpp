@@ -3,6 +3,7 @@
 
 #include "engine/apps/train_options.hpp"
 #include "engine/apps/train_trace.hpp"
+#include "engine/checkpoint/beginning.hpp"
 #include "engine/comm/nccl.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/launch/signals.hpp"
@@ -26,6 +27,8 @@ struct RankWorld {
   const comm::NcclPairs* pairs = nullptr;
   // The signals that tell this rank to save and stop, where it is a process with checkpoints.
   launch::StopSignals* told = nullptr;
+  // Where the run begins; null: at the first step, and its checkpoints name no run.
+  const checkpoint::Beginning* beginning = nullptr;
   // The host of the rank's device, where it is modelled.
   const HostMemory* host = nullptr;
 };

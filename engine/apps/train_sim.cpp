@@ -10,9 +10,11 @@
 
 #include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
+#include "engine/apps/train_files.hpp"
 #include "engine/apps/train_rank.hpp"
 #include "engine/base/stopwatch.hpp"
 #include "engine/base/units.hpp"
+#include "engine/comm/solo_group.hpp"
 #include "engine/comm/worlds/sim/sim_group.hpp"
 #include "engine/comm/worlds/sim/simulated_device.hpp"
 #include "engine/sim/core/services.hpp"
@@ -230,6 +232,9 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   const auto elements =
       arguments.flag("sizes-only") ? comm::Elements::none : comm::Elements::numbers;
 
+  const auto solo = comm::make_solo_group();
+  const auto beginning =
+      checkpoint::agree_on_beginning(*solo, wish_of(arguments, launch::process_environment()));
   const auto count = static_cast<std::size_t>(ranks);
   Seen seen{{},
             std::vector<LastStep>(count),
@@ -258,6 +263,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
                           const RankHost host(self, cluster, spec.dtype, elements);
                           RankWorld world{*group, device, self.strands};
                           world.host = host.memory();
+                          world.beginning = &beginning;
                           world.ranks_per_node = cluster.network.ranks_per_node;
                           RankTrace trace(*group, device);
                           const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};

@@ -125,6 +125,11 @@ Options& Options::flag(const std::string& name, const std::string& help) {
   return declare({Option::Kind::flag, name, "", help, {}, 0});
 }
 
+Options& Options::flag(const std::string& name, std::vector<std::string> choices,
+                       const std::string& help) {
+  return declare({Option::Kind::flag, name, "", help, std::move(choices), 0});
+}
+
 Options& Options::option(const std::string& name, const std::string& fallback,
                          const std::string& help) {
   return declare({Option::Kind::value, name, fallback, help, {}, 0});
@@ -209,17 +214,27 @@ Arguments Options::parse(int argc, const char* const* argv) const {
   return arguments;
 }
 
+// "--resume", "auto": "--resume=auto", as cxxopts expects the value of a flag.
+std::vector<std::string> Options::with_values_of_flags(std::vector<std::string> words) const {
+  for (const Option& option : options_) {
+    if (option.kind != Option::Kind::flag || option.choices.empty()) continue;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i] != "--" + option.name || words[i + 1].starts_with("-")) continue;
+      words[i] += "=" + words[i + 1];
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+  }
+  return words;
+}
+
 Arguments Options::read(int argc, const char* const* argv) const {
   cxxopts::Options parser(program_, purpose_);
   parser.allow_unrecognised_options();
   for (const auto& option : options_) {
-    if (option.kind == Option::Kind::flag) {
-      parser.add_options()(option.name, option.help);
-    } else if (option.kind == Option::Kind::values) {
-      parser.add_options()(option.name, option.help, cxxopts::value<std::vector<std::string>>());
-    } else {
-      parser.add_options()(option.name, option.help, cxxopts::value<std::string>());
-    }
+    auto value = option.kind == Option::Kind::values ? cxxopts::value<std::vector<std::string>>()
+                                                     : cxxopts::value<std::string>();
+    if (option.kind == Option::Kind::flag) value->implicit_value("true");
+    parser.add_options()(option.name, option.help, value);
   }
 
   Arguments arguments;
@@ -233,9 +248,12 @@ Arguments Options::read(int argc, const char* const* argv) const {
     arguments.rest_.assign(stop + 1, end);
   }
 
+  const std::vector<std::string> joined_words = with_values_of_flags({argv, stop});
+  std::vector<const char*> words;
+  for (const std::string& word : joined_words) words.push_back(word.c_str());
   cxxopts::ParseResult result;
   try {
-    result = parser.parse(static_cast<int>(stop - argv), argv);
+    result = parser.parse(static_cast<int>(words.size()), words.data());
   } catch (const std::exception& problem) {
     refuse_missing_value(*(stop - 1));
     throw UsageError(text(problem.what(), " (", program_, " --help lists all options)"));
@@ -251,12 +269,9 @@ Arguments Options::read(int argc, const char* const* argv) const {
     }
     arguments.words_.push_back(word);
   }
-  std::vector<std::string> flags;
-  for (const auto& option : options_) {
-    if (option.kind == Option::Kind::flag) flags.push_back(option.name);
-  }
   for (const auto& typed : result.arguments()) {
-    const bool is_flag = std::find(flags.begin(), flags.end(), typed.key()) != flags.end();
+    const auto option = std::ranges::find(options_, typed.key(), &Option::name);
+    const bool is_flag = option->kind == Option::Kind::flag;
     const std::string word = "--" + typed.key();
     arguments.typed_.push_back({typed.key(), is_flag ? words_for_flag(word, typed.value())
                                                      : words_for(word, typed.value())});
@@ -265,16 +280,13 @@ Arguments Options::read(int argc, const char* const* argv) const {
     auto& value = arguments.values_[option.name];
     value.given = result.count(option.name) > 0;
     value.fallback = option.kind == Option::Kind::flag ? "false" : option.fallback;
-    if (option.kind == Option::Kind::flag) {
-      value.text = value.given && result[option.name].as<bool>() ? "true" : "false";
-      continue;
-    }
     if (option.kind == Option::Kind::values) {
       if (value.given) value.all = result[option.name].as<std::vector<std::string>>();
       continue;
     }
-    value.text = value.given ? result[option.name].as<std::string>() : option.fallback;
-    const auto& choices = option.choices;
+    value.text = value.given ? result[option.name].as<std::string>() : value.fallback;
+    std::vector<std::string> choices = option.choices;
+    if (option.kind == Option::Kind::flag) choices.insert(choices.end(), {"true", "false"});
     const bool chosen = value.given || !option.fallback.empty();
     if (chosen && !choices.empty() &&
         std::find(choices.begin(), choices.end(), value.text) == choices.end()) {
@@ -313,7 +325,10 @@ std::string Options::help() const {
     section = option.section;
     const bool takes_value = option.kind != Option::Kind::flag;
     rows.emplace_back(
-        "--" + option.name + (takes_value ? " X" : ""),
+        "--" + option.name +
+            (takes_value              ? " X"
+             : option.choices.empty() ? ""
+                                      : " [" + joined(option.choices) + "]"),
         option.help + (option.fallback.empty() ? "" : " (default " + option.fallback + ")"));
   }
   std::size_t width = 0;

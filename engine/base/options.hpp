@@ -82,6 +82,8 @@ class Options {
   Options& section(const std::string& title, const std::string& setting);
 
   Options& flag(const std::string& name, const std::string& help);
+  // A flag that may be typed with one of `choices` behind it, which is then its text; else "true".
+  Options& flag(const std::string& name, std::vector<std::string> choices, const std::string& help);
   // An option with a value; an empty fallback means there is no default.
   Options& option(const std::string& name, const std::string& fallback, const std::string& help);
   // One of `choices`; with an empty fallback, none of them when it is not given.
@@ -145,6 +147,7 @@ class Options {
   Options& declare(Option option);
   [[noreturn]] void refuse_unknown(const std::string& typed) const;
   void refuse_missing_value(const std::string& last) const;
+  std::vector<std::string> with_values_of_flags(std::vector<std::string> words) const;
   void check(const Arguments& arguments) const;
 
   static constexpr std::size_t no_rule = std::numeric_limits<std::size_t>::max();

@@ -66,6 +66,9 @@ struct SaveOptions {
   // Checkpoints to keep: this one, and of the others that are whole those of the most steps; 0:
   // all.
   int keep_last = 0;
+  // Names of those whose elements are known to be damaged, though no file is cut off. They do not
+  // count as kept.
+  std::vector<std::string> damaged = {};
   std::string run = {};  // the run that saves, as its mark and the note "run" say; empty: unknown
   // Told in a sentence each what a save removes beside its own older checkpoints, and what lies
   // among them and is kept because no save wrote it. It may be called again with the same sentence.

@@ -8,7 +8,7 @@
 
 namespace lockstep::checkpoint {
 
-class FileStorage final : public Storage {
+class FileStorage : public Storage {
  public:
   // The folder need not be there: make("") makes it.
   explicit FileStorage(std::filesystem::path root) : root_(std::move(root)) {}

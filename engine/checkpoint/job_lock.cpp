@@ -36,9 +36,19 @@ bool is_still(const std::filesystem::path& file, int fd) {
          named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
+constexpr const char* lock_file = ".job";
+
 }  // namespace
 
-JobLock::JobLock(const std::filesystem::path& folder) : file_(folder / ".job") {
+std::string job_in(const std::filesystem::path& folder) {
+  const int fd = ::open((folder / lock_file).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  std::string content = content_of(fd);
+  ::close(fd);
+  return content;
+}
+
+JobLock::JobLock(const std::filesystem::path& folder) : file_(folder / lock_file) {
   FileStorage(folder).make("");
   while (fd_ < 0) {
     fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace lockstep::checkpoint {
 
@@ -21,5 +22,8 @@ class JobLock {
   std::filesystem::path file_;
   int fd_ = -1;
 };
+
+// What the lock's file in a folder says: "process 4711 on node3"; empty where there is none.
+std::string job_in(const std::filesystem::path& folder);
 
 }  // namespace lockstep::checkpoint

@@ -124,7 +124,8 @@ void keep_last(Storage& storage, const std::string& folder, const SaveOptions& o
   for (auto one = others.rbegin(); one != others.rend(); ++one) {
     if (*one == folder) continue;
     if (kept < options.keep_last) {
-      if (is_whole_checkpoint(storage, *one)) ++kept;
+      const bool damaged = std::ranges::find(options.damaged, *one) != options.damaged.end();
+      if (!damaged && is_whole_checkpoint(storage, *one)) ++kept;
       continue;
     }
     const auto found = std::ranges::find(all, *one, &Stored::name);

@@ -24,12 +24,12 @@ struct CheckpointError : Error {
   using Error::Error;
 };
 
-// other: what can be removed and nothing else, such as a pipe, or a link that leads nowhere.
 // A file of a newer version of this program. Nothing is wrong with it, and nobody may remove it.
 struct NewerFormat : CheckpointError {
   using CheckpointError::CheckpointError;
 };
 
+// other: what can be removed and nothing else, such as a pipe, or a link that leads nowhere.
 enum class StoredKind : std::uint8_t { file, folder, other };
 
 // One name in a folder.

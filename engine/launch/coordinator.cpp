@@ -55,7 +55,12 @@ std::optional<Command> Coordinator::decide() {
   }
   const int left = max_restarts_ - attempt_;
   const bool only_spares = std::ranges::all_of(failures_, &Failure::spare);
-  if (!fatal_.empty() || only_spares || left == 0) {
+  const bool refused = fatal_.empty() && left > 0 && is_refusal(failures_);
+  if (refused) {
+    report += text("\nnothing is started again: exit code ", refusal_code,
+                   " says that what was typed or read is wrong, and a restart has the same");
+  }
+  if (!fatal_.empty() || only_spares || refused || left == 0) {
     if (attempt_ > 0) report = text("attempt ", attempt_, " of ", max_restarts_, ": ", report);
     return Command{Kind::end, attempt_, 1, report};
   }

@@ -9,7 +9,7 @@
 //   1. An attempt begins only when no process of the one before is left on any node: a restart is
 //      of the whole group of ranks, as torchrun's is.
 //   2. Only failures of ranks use up restarts, one each. A lost launcher or an interrupt ends all,
-//      and so does a run that only spare ranks did not see through.
+//      and so do a run that only spare ranks did not see through, and one that its ranks refuse.
 #pragma once
 
 #include <optional>

@@ -54,6 +54,16 @@ std::string text_of_status(int status) {
 
 bool is_reaction(const Failure& failure) { return end_of(failure) == End::reacted; }
 
+bool is_refusal(std::span<const Failure> failures) {
+  bool refused = false;
+  for (const Failure& failure : failures) {
+    if (failure.stopped || is_reaction(failure)) continue;
+    if (!WIFEXITED(failure.status) || WEXITSTATUS(failure.status) != refusal_code) return false;
+    refused = true;
+  }
+  return refused;
+}
+
 std::vector<Failure> in_order(std::vector<Failure> failures) {
   std::ranges::stable_sort(failures, {}, [](const Failure& failure) {
     return std::tuple(end_of(failure), failure.seconds);

@@ -37,6 +37,13 @@ std::string text_of_status(int status);  // "exited with code 7", "was killed by
 // True if others may have failed before it: rule 2.
 bool is_reaction(const Failure& failure);
 
+// The exit code of a program that was typed wrongly, or given a wrong input.
+constexpr int refusal_code = 2;
+
+// True if that is how every rank ended that failed by itself. What reacts to a failure, or was
+// stopped, says nothing of the cause; a signal, and any other code, may not come again.
+bool is_refusal(std::span<const Failure> failures);
+
 // By the order above; equal ones stay as they are.
 std::vector<Failure> in_order(std::vector<Failure> failures);
 

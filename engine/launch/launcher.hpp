@@ -51,9 +51,11 @@ struct LaunchOptions {
   double grace_s = 0.5;
   // The same after a signal to the launcher, where ranks save what they have; empty: as grace_s.
   std::optional<double> interrupt_grace_s = std::nullopt;
-  int max_restarts = 0;         // of all ranks; node 0's number counts
-  std::string run_id = "none";  // TORCHELASTIC_RUN_ID, torchrun's default; node 0's counts
-  std::string log_dir;          // empty: no logs are kept
+  int max_restarts = 0;  // of all ranks; node 0's number counts
+  // TORCHELASTIC_RUN_ID, by which a rank knows what this run has saved; node 0's counts. Empty: one
+  // of its own. "none", torchrun's default, names no run.
+  std::string run_id = "none";
+  std::string log_dir;  // empty: no logs are kept
   NodeOptions nodes;
 };
 
@@ -67,7 +69,8 @@ struct LaunchOptions {
 //             that still run 5 s after all others have ended are killed. Only on a single node:
 //             with several, every rank is needed
 //   Restarts  while attempts are left, all ranks on all nodes are started again after a failure,
-//             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt or a lost launcher
+//             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt, after a lost
+//             launcher, or when every rank that failed ended with code 2: the command is wrong
 //   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and
 //             error.json, as torchrun's, and what is printed is not changed by them
 //   Signals   SIGINT, SIGTERM, SIGHUP and SIGQUIT go on to every rank of this node, with the same

@@ -3,8 +3,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iomanip>
 #include <iostream>
 #include <list>
+#include <random>
+#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "engine/comm/stores/tcp_store.hpp"
@@ -24,6 +27,14 @@ struct Guest {
   Channel channel;
   std::optional<Hello> hello;
 };
+
+// No other run has it: 64 bits of the system's randomness.
+std::string new_run_id() {
+  std::random_device random;
+  std::ostringstream digits;
+  digits << std::hex << std::setfill('0') << std::setw(8) << random() << std::setw(8) << random();
+  return digits.str();
+}
 
 // Gathers the launchers of all nodes but this one.
 class Meeting {
@@ -147,6 +158,7 @@ class NodeZero final : public Nodes {
         at_(std::move(at)),
         listens_on_(std::move(listens_on)),
         guests_(std::move(guests)),
+        run_id_(options.run_id.empty() ? new_run_id() : options.run_id),
         ranks_per_node_(counts_of(options, guests_)),
         coordinator_(ranks_per_node_, options.max_restarts) {}
 
@@ -235,8 +247,14 @@ class NodeZero final : public Nodes {
     }
     std::string own = options_.nodes.local_addr;
     if (own.empty()) own = address_towards({at_.host, store_port});
-    return {attempt, options_.max_restarts,  options_.run_id,         ranks_per_node_,
-            0,       {at_.host, store_port}, {at_.host, master_port}, own,
+    return {attempt,
+            options_.max_restarts,
+            run_id_,
+            ranks_per_node_,
+            0,
+            {at_.host, store_port},
+            {at_.host, master_port},
+            own,
             ""};
   }
 
@@ -259,6 +277,7 @@ class NodeZero final : public Nodes {
   Endpoint at_;
   std::string listens_on_;
   std::vector<std::optional<Guest>> guests_;  // by node
+  std::string run_id_;
   std::vector<int> ranks_per_node_;
   Coordinator coordinator_;
   Descriptor store_listener_;  // until the store is served

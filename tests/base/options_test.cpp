@@ -97,6 +97,24 @@ TEST_CASE("options: a missing value, a bad number and an unknown choice are each
                     contains("did you mean adam?"));
 }
 
+TEST_CASE("options: a flag may have a value, behind it or behind an equals sign") {
+  Options options("lab train", "Trains a model.");
+  options.flag("resume", {"auto"}, "go on").option("steps", "", "steps");
+  CHECK(parse(options, {}).get("resume") == "false");
+  CHECK(parse(options, {"--resume"}).flag("resume"));
+  CHECK(parse(options, {"--resume", "--steps", "3"}).flag("resume"));
+  for (const auto& words : std::vector<std::vector<const char*>>{
+           {"--resume", "auto"}, {"--resume=auto"}, {"--steps", "3", "--resume", "auto"}}) {
+    const auto arguments = parse(options, words);
+    CHECK(arguments.has("--resume auto"));
+    CHECK_FALSE(arguments.flag("resume"));
+    CHECK(arguments.typed().back().words == std::vector<std::string>{"--resume=auto"});
+  }
+  CHECK_THROWS_WITH(parse(options, {"--resume", "atuo"}),
+                    contains("--resume atuo is not known; did you mean auto?"));
+  CHECK_THAT(options.help(), contains("--resume [auto]  go on\n"));
+}
+
 TEST_CASE("options: what a person may call a choice is refused, and that choice proposed") {
   Options options("lab train", "Trains a model.");
   options.choice("device", {"cpu", "cuda"}, "cpu", "where").alias("gpu", "cuda");

@@ -65,6 +65,24 @@ TEST_CASE("attempts: when none is left the exit code is 1, whatever the rank's w
                              contains("exited with code 7") && !contains("attempt 2"));
 }
 
+TEST_CASE("attempts: they have one id, which no other run has, or the one that is typed") {
+  std::vector<std::string> ids;
+  for (const Words& typed : {Words{}, Words{}, Words{"--rdzv-id", "night"}}) {
+    Run run(with(with({"--max-restarts", "1"}, typed),
+                 shell(2,
+                       "echo id=$TORCHELASTIC_RUN_ID.;"
+                       "[ $TORCHELASTIC_RESTART_COUNT = 1 ] || exit 5")));
+    CHECK(run.finish() == 0);
+    const std::size_t at = run.seen().find("id=");
+    ids.push_back(run.seen().substr(at + 3, run.seen().find('.', at) - at - 3));
+    CHECK_THAT(run.seen(), contains("[rank 0] id=" + ids.back()) &&
+                               contains("[rank 1] id=" + ids.back()) && !contains("attempt 1"));
+  }
+  CHECK(ids[0].size() == 16);
+  CHECK(ids[0] != ids[1]);
+  CHECK(ids[2] == "night");
+}
+
 TEST_CASE("logs: every rank of every attempt has its own, and what is printed stays the same") {
   const Scratch scratch;
   Run run(with({"--max-restarts", "1", "--log-dir", scratch.path().string(), "--rdzv-id", "night"},

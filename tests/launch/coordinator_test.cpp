@@ -127,6 +127,32 @@ TEST_CASE("coordinator: K restarts are K + 1 attempts, and the last one's failur
   }
 }
 
+TEST_CASE("coordinator: what every failed rank refuses is not tried again") {
+  Failure blames = failure_of(2, exited_with(1), 3), stopped = failure_of(3, killed_by(SIGTERM), 4);
+  blames.blames_peers = stopped.stopped = true;
+  const Failure refuses = failure_of(0, exited_with(2), 1);
+  const auto decided = [](std::vector<Failure> failures, int restarts) {
+    Coordinator run({4}, restarts);
+    CHECK(run.failed(0)->kind == Kind::stop);
+    return *run.ended(0, std::move(failures), 0);
+  };
+  for (const auto& failures : std::vector<std::vector<Failure>>{
+           {refuses}, {refuses, failure_of(1, exited_with(2), 2)}, {refuses, blames, stopped}}) {
+    const Command end = decided(failures, 3);
+    CHECK(end.kind == Kind::end);
+    CHECK(end.code == 1);
+    CHECK_THAT(end.report, contains("rank 0 of 4") && contains("exited with code 2") &&
+                               contains("nothing is started again: exit code 2"));
+  }
+  CHECK_THAT(decided({refuses}, 0).report, !contains("started again"));
+  for (const auto& failures :
+       std::vector<std::vector<Failure>>{{refuses, failure_of(1, exited_with(1), 2)},
+                                         {refuses, failure_of(1, killed_by(SIGKILL), 2)},
+                                         {blames}}) {
+    CHECK(decided(failures, 3).kind == Kind::begin);
+  }
+}
+
 TEST_CASE("coordinator: a lost launcher or an interrupt ends the run, restarts or not") {
   Coordinator run({1, 1, 1}, 5);
   CHECK(run.lost(2, "node 2 is gone")->kind == Kind::stop);

@@ -40,6 +40,8 @@ TEST_CASE("environment: torchrun's variables are read") {
   CHECK(found.master_port == 29500);
   CHECK(found.restart_count == 3);
   CHECK(read_environment(lookup_in(good)).restart_count == 0);
+  CHECK(read_environment(good_but("TORCHELASTIC_RUN_ID", "night")).run_id == "night");
+  CHECK(read_environment(good_but("TORCHELASTIC_RUN_ID", "none")).run_id.empty());
 }
 
 TEST_CASE("environment: a missing variable is named, with what to type") {

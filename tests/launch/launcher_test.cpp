@@ -50,14 +50,14 @@ TEST_CASE("launcher: every rank gets all of torchrun's variables, its lines its 
   Run run(shell(3,
                 "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK "
                 "$GROUP_WORLD_SIZE $ROLE_NAME $ROLE_RANK $ROLE_WORLD_SIZE $MASTER_ADDR "
-                "$TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS $TORCHELASTIC_RUN_ID "
+                "$TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS "
                 "$TORCHELASTIC_USE_AGENT_STORE $TORCH_NCCL_ASYNC_ERROR_HANDLING $OMP_NUM_THREADS "
                 "$LOCKSTEP_ADDR; test $MASTER_PORT -gt 0 && test -d ${TORCHELASTIC_ERROR_FILE%/*} "
                 "&& test $LOCKSTEP_STORE != $MASTER_ADDR:$MASTER_PORT"));
   CHECK(run.finish() == 0);
   for (int rank = 0; rank < 3; ++rank) {
     CHECK_THAT(run.seen(), contains(text("[rank ", rank, "] ", rank, " ", rank, " 3 3 0 1 default ",
-                                         rank, " 3 127.0.0.1 0 0 none False 1 1 127.0.0.1\n")));
+                                         rank, " 3 127.0.0.1 0 0 False 1 1 127.0.0.1\n")));
   }
   CHECK(lines_of(run.seen()) == 3);
 }
