@@ -28,8 +28,7 @@ struct Ranks {
 
 using Joined = std::unique_ptr<launch::World>;
 
-// The ranks that a launcher started, in the world that this one has joined, or joins now. Throws
-// what join_world and make_gloo_group do.
+// The ranks of a launcher, in a world that is `joined` or is now; as join_world, make_gloo_group.
 inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic,
                            Joined joined = nullptr) try {
   if (!joined) joined = launch::join_world(launch::process_environment());

@@ -165,10 +165,9 @@ void length_of_run(Options& options) {
 
 void files(Options& options) {
   const auto has_folder = [](const Arguments& arguments) { return arguments.has("--checkpoint"); };
-  // A name may differ between machines, but what is written is put together by all ranks.
   options.section("files")
       .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
-      .shared(Shared::presence)
+      .shared(Shared::presence)  // machines may have other names, but all ranks write together
       .only_if({"checkpoint"}, "is empty; pass a folder", has_folder)
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")
       .choice("save", {"dense", "sharded"}, "dense",

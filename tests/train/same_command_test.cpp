@@ -29,14 +29,14 @@ const Options& options() {
   return all;
 }
 
-Arguments parsed(const Words& words) {
+Arguments command_of(const Words& words) {
   std::vector<const char*> argv{"train"};
   for (const std::string& word : words) argv.push_back(word.c_str());
   return options().parse(static_cast<int>(argv.size()), argv.data());
 }
 
 Lines lines_of(const Words& words) {
-  return launch::shared_options(parsed(words), options().names());
+  return launch::shared_options(command_of(words), options().names());
 }
 
 // What each rank throws, each in a thread of its own; empty: nothing.
@@ -63,7 +63,7 @@ std::vector<std::string> told(const std::vector<Lines>& ranks) {
 // numbers.
 Words values_for(const std::string& name) {
   try {
-    parsed({"--" + name + "=no such value"});
+    command_of({"--" + name + "=no such value"});
   } catch (const UsageError& error) {
     const std::string words = error.what();
     const std::string before = "(choices: ";
@@ -119,6 +119,8 @@ const std::vector<Run>& runs() {
       {"interleaved", {"--pp", "2", "--schedule", "interleaved"}},
       {"by node", {"--fsdp", "hybrid_shard"}},
       {"whole", {"--zero", "2", "--accumulate", "2"}},
+      {"experts with slots", gpt + Words{"--experts", "4", "--capacity", "2"}},
+      {"in bfloat16", {"--dtype", "bfloat16"}},
       {"GPT in halves", gpt + Words{"--dtype", "float16", "--masters"}},
       {"on a GPU", {"--device", "cuda"}},
       {"with files", {"--checkpoint", "c", "--lr-scaling", "linear"}},
@@ -138,7 +140,7 @@ TEST_CASE("one command: an option that ranks must share is refused where one ran
   for (const Run& run : runs()) {
     const Lines all = lines_of(run.words);
     for (const std::string& name : options().names()) {
-      const Words words = set_apart(run.words, name);
+      const Words words = name == "help" ? Words{} : set_apart(run.words, name);
       if (words.empty()) continue;
       const Lines other = lines_of(words);
       CAPTURE(run.way, name, words);
@@ -160,7 +162,7 @@ TEST_CASE("one command: an option that ranks must share is refused where one ran
   // in any of the runs above: add one in which it does.
   for (const std::string& name : options().names()) {
     CAPTURE(name);
-    const bool compared = parsed({}).shared(name) != Shared::nothing && name != "help";
+    const bool compared = command_of({}).shared(name) != Shared::nothing && name != "help";
     CHECK(table.contains(name) == compared);
   }
   for (const char* name : {"lr", "seed", "batch-size", "steps", "epochs", "dtype", "lr-schedule",
@@ -177,8 +179,8 @@ TEST_CASE("one command: what is typed and what is so by default is the same") {
   for (const Run& run : runs()) {
     const Lines all = lines_of(run.words);
     for (const std::string& name : options().names()) {
-      const std::string value = parsed(run.words).value(name);
-      if (value.empty() || parsed(run.words).given(name)) continue;
+      const std::string value = command_of(run.words).value(name);
+      if (value.empty() || command_of(run.words).given(name)) continue;
       Lines typed;
       try {
         typed = lines_of(run.words + Words{"--" + name + "=" + value});
@@ -187,7 +189,7 @@ TEST_CASE("one command: what is typed and what is so by default is the same") {
       }
       CAPTURE(run.way, name, value);
       // Of a name of a file, the presence counts.
-      if (parsed({}).shared(name) != Shared::presence) CHECK(typed == all);
+      if (command_of({}).shared(name) != Shared::presence) CHECK(typed == all);
     }
   }
   const auto same = [](const Words& one, const Words& other) {
