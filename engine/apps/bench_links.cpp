@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "engine/apps/bench_process.hpp"
 #include "engine/apps/bench_report.hpp"
@@ -60,12 +59,6 @@ std::vector<LinkTime> measured(const std::string& transport, int ranks,
 std::string shown_size(std::int64_t bytes) {
   if (bytes >= 1 << 20) return text(bytes >> 20, " MiB");
   return bytes >= 1024 ? text(bytes >> 10, " KiB") : text(bytes, " B");
-}
-
-std::string fixed(double value, int digits) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << value;
-  return out.str();
 }
 
 void print_messages(const MeasuredTransport& transport) {

@@ -40,14 +40,14 @@ std::vector<double> column(const std::vector<Sample>& samples, double Sample::*v
   return all;
 }
 
-std::string number(double value, int digits) {
+}  // namespace
+
+std::string fixed(double value, int digits) {
   if (std::isnan(value)) return "-";
   std::ostringstream out;
   out << std::fixed << std::setprecision(digits) << value;
   return out.str();
 }
-
-}  // namespace
 
 void Rounds::add(const Rounds& more) {
   ours.insert(ours.end(), more.ours.begin(), more.ours.end());
@@ -110,7 +110,7 @@ std::string disagreement(const Rounds& rounds) {
       continue;
     }
     const auto losses = [](const Sample& side) {
-      return number(side.first_loss, 6) + " … " + number(side.early_loss, 6);
+      return fixed(side.first_loss, 6) + " … " + fixed(side.early_loss, 6);
     };
     return text(rounds.model, ", ", counted(rounds.ranks, "rank"),
                 ": the two sides trained differently: in round ", round + 1,
@@ -145,7 +145,7 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
   out << note_of(missing);
   if (all.empty()) return out.str();
   out << "machine  " << machine.processor << ", " << counted(machine.cores, "core") << ", load "
-      << number(machine.load, 1) << "; one thread per rank, "
+      << fixed(machine.load, 1) << "; one thread per rank, "
       << (machine.pinned_to_core < 0 ? std::string("not pinned")
                                      : text("pinned to core ", machine.pinned_to_core))
       << "\n";
@@ -181,11 +181,11 @@ std::string table(const std::vector<Rounds>& all, const Machine& machine, const 
     for (const Row& row : rows_of(rounds)) {
       const std::string what = row.unit.empty() ? row.quantity : row.quantity + ", " + row.unit;
       out << std::left << std::setw(11) << row.model << std::setw(7) << row.ranks << std::setw(39)
-          << what << std::right << std::setw(10) << number(row.ours, row.digits);
+          << what << std::right << std::setw(10) << fixed(row.ours, row.digits);
       if (compared) {
-        out << std::setw(11) << number(row.peer, row.digits) << std::setw(8)
-            << number(row.ratio_median, 3) << " (" << number(row.ratio_min, 3) << " … "
-            << number(row.ratio_max, 3) << ")" << (differs.empty() ? "" : " ≠");
+        out << std::setw(11) << fixed(row.peer, row.digits) << std::setw(8)
+            << fixed(row.ratio_median, 3) << " (" << fixed(row.ratio_min, 3) << " … "
+            << fixed(row.ratio_max, 3) << ")" << (differs.empty() ? "" : " ≠");
       }
       out << "\n";
     }

@@ -9,6 +9,8 @@
 
 namespace lockstep::bench {
 
+std::string fixed(double value, int digits);  // "-" for a figure that is not there
+
 // All rounds of one model on one number of ranks; ours[i] and peer[i] are of the same round.
 // Without a peer `peer` is empty.
 struct Rounds {

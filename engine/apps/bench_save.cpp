@@ -10,7 +10,6 @@
 #include <iomanip>
 #include <iostream>
 #include <optional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -30,6 +29,7 @@
 namespace {
 
 using namespace lockstep;
+using bench::fixed;
 using Seconds = std::chrono::duration<double>;
 
 // Files that are written at a rate. Thread: one at a time.
@@ -181,12 +181,6 @@ class SavingRun {
   std::array<data::Batch, 1> batches_;
   std::int64_t count_ = 0, saves_ = 0;
 };
-
-std::string fixed(double value, int digits) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << value;
-  return out.str();
-}
 
 constexpr int name = 28, column = 14;
 

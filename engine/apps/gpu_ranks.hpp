@@ -19,9 +19,10 @@ void check_gpus(const Arguments& arguments, int ranks);
 bool connects_gpus();
 
 // The ranks that a launcher started, or this process alone: `gpu` is this rank's, and outlives what
-// is returned. The host's half of the group talks by `transport`.
+// is returned. The host's half of the group talks by `transport`, in the world that `joined` is.
 //   Requires  connects_gpus()
 //   Throws    Lacking where the build has no GPU code; what join_ranks and make_nccl_group do
-Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic);
+Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic,
+                Joined joined = nullptr);
 
 }  // namespace lockstep::apps

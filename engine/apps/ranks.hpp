@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "engine/comm/gloo.hpp"
 #include "engine/comm/nccl.hpp"
@@ -25,9 +26,13 @@ struct Ranks {
   }
 };
 
-// The ranks that a launcher started. Throws what join_world and make_gloo_group do.
-inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic) try {
-  Ranks ranks{.joined = launch::join_world(launch::process_environment())};
+using Joined = std::unique_ptr<launch::World>;
+
+// The ranks of a launcher, in a world that is `joined` or is now; as join_world, make_gloo_group.
+inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic,
+                           Joined joined = nullptr) try {
+  if (!joined) joined = launch::join_world(launch::process_environment());
+  Ranks ranks{.joined = std::move(joined)};
   comm::GlooOptions gloo;
   gloo.transport = transport;
   gloo.hostname = ranks.joined->hostname;
@@ -43,9 +48,11 @@ inline Ranks join_launched(comm::Transport transport = comm::Transport::automati
 }
 
 // The same, or this process alone where nobody launched it.
-inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic) {
-  if (launch::is_launched(launch::process_environment())) return join_launched(transport);
-  return {.group = comm::make_solo_group()};
+inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic,
+                        Joined joined = nullptr) {
+  if (!launch::is_launched(launch::process_environment()))
+    return {.group = comm::make_solo_group()};
+  return join_launched(transport, std::move(joined));
 }
 
 }  // namespace lockstep::apps

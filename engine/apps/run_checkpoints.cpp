@@ -10,6 +10,7 @@
 #include "engine/checkpoint/agree.hpp"
 #include "engine/checkpoint/beginning.hpp"
 #include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/finite.hpp"
 #include "engine/checkpoint/job_lock.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 
@@ -112,6 +113,12 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
     throw checkpoint::CheckpointError(text("--resume: ", error.what(), ". ", advice));
   }
   if (!state) throw Error("--resume: the checkpoint is gone from " + checkpoints.folder);
+  if (strategy.position().role != train::Role::train) return *state;
+  try {
+    train::check_finite(strategy.trainers(), strategy.pieces());
+  } catch (const train::NotFinite& found) {
+    throw Error(checkpoint::told_of_broken(checkpoints.folder, state->step, found.what()));
+  }
   return *state;
 }
 

@@ -32,7 +32,8 @@ Checkpoints make_checkpoints(const Arguments& arguments, const nn::ModelSpec& sp
 //   from     its name
 //   samples  of the training data
 //   Comm     as load_for_all (checkpoint/rank0_checkpoint.hpp), and as Strategy::restore
-//   Throws   UsageError when the checkpoint is of another model, or of another order of samples
+//   Throws   UsageError when the checkpoint is of another model, or of another order of samples;
+//            Error when a tensor in it is not finite, as older versions saved them
 checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& checkpoints,
                               train::Strategy& strategy, const std::string& from,
                               std::int64_t samples);

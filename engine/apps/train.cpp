@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "engine/apps/computing.hpp"
@@ -22,6 +23,7 @@
 #include "engine/gpu/open_gpu.hpp"
 #include "engine/launch/error_file.hpp"
 #include "engine/launch/launcher.hpp"
+#include "engine/launch/same_command.hpp"
 #include "engine/launch/signals.hpp"
 #include "engine/tensor/waiting_device.hpp"
 
@@ -58,32 +60,34 @@ trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device) {
 }
 
 // A rank that is this process.
-int train_here(const Arguments& arguments) {
+int train_here(const Arguments& arguments, std::span<const std::string> names) {
   // Before any thread starts. A run with checkpoints saves and stops when it is told to.
   std::optional<launch::StopSignals> told;
   if (arguments.given("checkpoint")) told.emplace();
   const launch::Lookup lookup = launch::process_environment();
-  const bool launched = launch::is_launched(lookup);
-  apps::check_shared_text(arguments, launched ? launch::read_environment(lookup).world_size : 1);
+  apps::Joined joined =
+      launch::is_launched(lookup) ? launch::join_alike(lookup, arguments, names) : nullptr;
+  const int ranks = joined ? joined->environment.world_size : 1;
+  if (arguments.given("ranks") && arguments.integer("ranks", 1) != ranks) {
+    throw UsageError(text("--ranks ", arguments.get("ranks"),
+                          " disagrees with the launcher, which started ", counted(ranks, "rank"),
+                          "; pass --ranks to only one of them", launch::told_of_leftovers(lookup)));
+  }
+  if (arguments.has("--device cuda") && arguments.has("--backend gloo") && ranks > 1) {
+    throw UsageError(text("--device cuda computes on one GPU, and the launcher started ", ranks,
+                          " ranks: pass --backend nccl instead"));
+  }
+  apps::check_files(arguments);
+  apps::check_shared_text(arguments, ranks);
   const apps::Datasets datasets = apps::open_datasets(arguments);
+  apps::check_run(arguments, datasets, ranks);
   // Outlives the group, which may still hold tensors when an error ends the run.
   const apps::Computing computing(arguments, apps::seat_of_process());
   std::optional<WaitingDevice> waiting;
   const comm::Transport transport = comm::transport_of(arguments.get("transport"));
   const apps::Ranks world = arguments.has("--backend nccl")
-                                ? apps::join_gpus(computing.device(), transport)
-                                : apps::join_ranks(transport);
-  if (arguments.given("ranks") && arguments.integer("ranks", 1) != world.group->size()) {
-    throw UsageError(text("--ranks ", arguments.get("ranks"),
-                          " disagrees with the launcher, which started ",
-                          counted(world.group->size(), "rank"),
-                          "; pass --ranks to only one of them", launch::told_of_leftovers(lookup)));
-  }
-  if (arguments.has("--device cuda") && arguments.has("--backend gloo") &&
-      world.group->size() > 1) {
-    throw UsageError(text("--device cuda computes on one GPU, and the launcher started ",
-                          world.group->size(), " ranks: pass --backend nccl instead"));
-  }
+                                ? apps::join_gpus(computing.device(), transport, std::move(joined))
+                                : apps::join_ranks(transport, std::move(joined));
   apps::compare_inputs(arguments, datasets, *world.group);
   const auto beginning =
       checkpoint::agree_on_beginning(*world.group, apps::wish_of(arguments, lookup));
@@ -125,17 +129,6 @@ int train_here(const Arguments& arguments) {
   return trained.summary.replicas_equal && computing.ends_well() ? 0 : 1;
 }
 
-// Throws once, before any rank is started, what each of them would throw.
-void check_run(const Arguments& arguments, int ranks) {
-  const apps::Datasets datasets = apps::open_datasets(arguments);
-  const nn::ModelSpec model = apps::model_spec(arguments, *datasets.train);
-  apps::optimizer_spec(arguments);
-  const train::ChosenWays ways(arguments);
-  ways.check(arguments, model, ranks);
-  train::total_steps(apps::loop_options(arguments), datasets.train->size(),
-                     ways.shares(arguments, ranks));
-}
-
 // For ./lab, which builds that program before it starts it: `train --needed-program ARGS…` prints
 // its name and what it is for, and nothing where this program will do.
 int print_needed_program(int argc, const char* const* argv) {
@@ -160,7 +153,6 @@ int run(int argc, const char* const* argv) {
   }
   apps::leave_to_lab(arguments, {"with", "break"}, "./lab train");
   apps::become_trainer(arguments, ours.argv());
-  apps::check_files(arguments);
   const std::int64_t ranks = apps::ranks_of(arguments);
   if (ranks > apps::ranks_max) {
     throw UsageError(text(arguments.given("ranks")
@@ -178,17 +170,19 @@ int run(int argc, const char* const* argv) {
                "--backend sim --ranks N",
                launch::told_of_leftovers(lookup)));
     }
+    apps::check_files(arguments);
     return apps::train_simulated(arguments, static_cast<int>(ranks));
   }
   const bool launches = ranks > 1 && (!launched || launch::is_alone(lookup));
-  if (!launches) return train_here(arguments);
+  if (!launches) return train_here(arguments, options.names());
   if (launched) {
     std::cerr << text("lab train: ", launch::told_of_variables(lookup),
                       ", as by a launcher of one rank; --ranks ", ranks,
                       " starts its own ranks here and sets them anew\n");
   }
+  apps::check_files(arguments);
   apps::check_shared_text(arguments, ranks);
-  check_run(arguments, static_cast<int>(ranks));
+  apps::check_run(arguments, apps::open_datasets(arguments), static_cast<int>(ranks));
   if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, ours, arguments);
 }

@@ -1,5 +1,6 @@
 #include "engine/apps/train_command_line.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/apps/computing.hpp"
@@ -17,7 +18,9 @@ void what_to_train(Options& options) {
   options.section("what to train")
       .choice("model", {"mlp", "gpt"}, "mlp", "the model")
       .option("data", "", "fashion-mnist (mlp), lessons (gpt), synthetic, or text:FILE")
+      .otherwise(data_name)
       .option("data-folder", data::fashion_mnist_folder, "the folder with the Fashion-MNIST files")
+      .shared(Shared::nothing)  // what was read from it is compared
       .only_if({"data-folder"}, "belongs to --data fashion-mnist; leave it out",
                [](const Arguments& arguments) {
                  const std::string data = data_name(arguments);
@@ -43,8 +46,14 @@ void language_model(Options& options) {
       .option("sequence", "64", "tokens per sample")
       .option("stride", "",
               "tokens from the start of one sample to the next (default --sequence / 16)")
+      .otherwise([](const auto& typed) {
+        return text(std::max<std::int64_t>(typed.integer("sequence", 1) / 16, 1));
+      })
       .choice("tokenizer", {"bytes", "bpe"}, "bytes", "how text becomes tokens")
       .option("vocab", "", "vocabulary size of bpe (default 512)")
+      .otherwise([](const auto& typed) {
+        return typed.has("--tokenizer bytes") && train::has_numbers(typed) ? "256" : "512";
+      })
       .flag("untied", "a separate output matrix, not the embedding's")
       .option("dropout", "0", "fraction of activations to drop")
       .flag("recompute", "keep only the inputs of blocks, and recompute the rest");
@@ -53,6 +62,7 @@ void language_model(Options& options) {
 void ranks_and_world(Options& options) {
   options.section("ranks and their world")
       .option("ranks", "1", "number of processes that train together")
+      .shared(Shared::nothing)  // compared with how many were launched (launch::join_alike)
       .choice("backend", {"gloo", "nccl", "sim"}, "gloo",
               "gloo: one process per rank; nccl: one process and one GPU per rank; sim: simulated\n"
               "ranks, all in one process")
@@ -101,7 +111,7 @@ void simulated_ranks(Options& options) {
       .option("cluster", "laptop",
               "a .toml file, or a built-in cluster:\n" + sim::list_of_clusters(2))
       .flag("sizes-only", "tensors with shapes but no numbers; 3 steps, no loss")
-      .list("fault", "kill:RANK@TIME, kill:RANK@step:K, link:A-B:slow:F, link:A-B:cut")
+      .list("fault", "kill:RANK@TIME, kill:RANK@step:K (the run's), link:A-B:slow:F, link:A-B:cut")
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .only_if(
@@ -119,24 +129,34 @@ void data_parallel(Options& options) {
 void optimizer_and_rate(Options& options) {
   options.section("optimizer and learning rate")
       .choice("optimizer", {"sgd", "adam", "adamw"}, "", "update rule (default sgd; gpt: adamw)")
+      .otherwise(optimizer_name)
       .option("momentum", "0.9", "sgd: momentum")
       .only_if({"momentum"}, "belongs to --optimizer sgd; leave it out",
                [](const Arguments& arguments) { return optimizer_name(arguments) == "sgd"; })
       .option("weight-decay", "", "weight decay (default 0; adamw: 0.01, on matrices only)")
+      .otherwise([](const auto& typed) { return optimizer_name(typed) == "adamw" ? "0.01" : "0"; })
       .option("clip", "", "maximum gradient norm; 0: no limit (default 0; gpt: 1)")
+      .otherwise([](const auto& typed) { return train::is_gpt(typed) ? "1" : "0"; })
       .option("lr", "", "learning rate (default 0.05 for sgd, 0.001 for adam and adamw)")
+      .otherwise(
+          [](const auto& typed) { return optimizer_name(typed) == "sgd" ? "0.05" : "0.001"; })
       .choice("lr-schedule", {"constant", "cosine", "linear"}, "cosine", "learning-rate schedule")
       .option("warmup", "0", "optimizer steps until the rate reaches --lr, or its scaled value")
       .choice("lr-scaling", {"linear", "sqrt"}, "",
               "scale --lr with the global batch; --lr was tuned for --base-batch samples")
       .option("base-batch", "", "the batch that --lr was tuned for (default --batch-size)")
+      .otherwise([](const auto& typed) {
+        return typed.given("lr-scaling") ? typed.value("batch-size") : "";
+      })
       .only_with({"base-batch"}, "--lr-scaling");
 }
 
 void length_of_run(Options& options) {
   options.section("run")
       .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
+      .otherwise([](const auto& typed) { return train::is_gpt(typed) ? "16" : "64"; })
       .option("workers", "0", "workers per rank that read batches ahead")
+      .shared(Shared::nothing)  // as each rank's processors allow; the samples stay the same
       .option("epochs", "3", "number of passes over the data")
       .option("steps", "", "number of optimizer steps, instead of --epochs")
       .exclude({"epochs", "steps"}, "both say when to stop; pass only one")
@@ -147,6 +167,7 @@ void files(Options& options) {
   const auto has_folder = [](const Arguments& arguments) { return arguments.has("--checkpoint"); };
   options.section("files")
       .option("checkpoint", "", "folder for checkpoints; the run writes one at its end")
+      .shared(Shared::presence)  // machines may have other names, but all ranks write together
       .only_if({"checkpoint"}, "is empty; pass a folder", has_folder)
       .option("save-every", "0", "steps between checkpoints; 0: only at the end")
       .choice("save", {"dense", "sharded"}, "dense",
@@ -159,10 +180,14 @@ void files(Options& options) {
       .only_if({"resume", "save-every", "save", "save-async"}, "needs --checkpoint FOLDER",
                has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")
+      .shared(Shared::presence)  // what was read is compared
       .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
       .option("export", "", "write the final weights to a .safetensors file")
+      .shared(Shared::presence)
       .option("log", "", "write one JSON object per step and epoch to this file")
-      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto");
+      .shared(Shared::nothing)  // one rank writes it, from what it knows
+      .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto")
+      .shared(Shared::presence);
 }
 
 void parts(Options& options) {

@@ -13,7 +13,6 @@
 namespace lockstep::apps {
 namespace {
 
-constexpr std::int64_t bpe_vocabulary = 512;
 // One in which DDP learns the order of gradients, one that makes the buckets, one that is steady.
 constexpr std::int64_t steps_of_sizes = 3;
 
@@ -55,19 +54,16 @@ Datasets open_text(const Arguments& arguments, const std::string& data) {
   const std::string test = data::part_of(all, data::Split::test);
   Datasets sets{data, nullptr, nullptr, nullptr};
   if (arguments.get("tokenizer") == "bpe") {
-    const std::int64_t vocabulary =
-        arguments.given("vocab") ? arguments.integer("vocab", 256) : bpe_vocabulary;
-    sets.tokenizer = data::train_bpe(train, vocabulary - 256);
+    sets.tokenizer = data::train_bpe(train, arguments.integer("vocab", 256) - 256);
   } else {
-    if (arguments.given("vocab") && arguments.integer("vocab", 1) != 256) {
+    if (arguments.integer("vocab", 1) != 256) {
       throw UsageError(
           "--tokenizer bytes has 256 tokens; for a different --vocab, pass --tokenizer bpe");
     }
     sets.tokenizer = data::make_byte_tokenizer();
   }
   const std::int64_t sequence = arguments.integer("sequence", 1);
-  const std::int64_t stride = arguments.given("stride") ? arguments.integer("stride", 1)
-                                                        : std::max<std::int64_t>(sequence / 16, 1);
+  const std::int64_t stride = arguments.integer("stride", 1);
   sets.text =
       ReadText{bytes_of(own ? paths.front() : "", all), checksum_of(std::as_bytes(std::span(all)))};
   try {
@@ -110,9 +106,7 @@ Datasets open_shapes(const Arguments& arguments) {
   const std::int64_t samples = options.batch_size * options.accumulate * shares;
   const bool gpt = train::is_gpt(arguments);
   const std::int64_t inputs = gpt ? arguments.integer("sequence", 1) : 784;
-  const std::int64_t classes = !gpt                       ? 10
-                               : arguments.given("vocab") ? arguments.integer("vocab", 1)
-                                                          : bpe_vocabulary;
+  const std::int64_t classes = gpt ? arguments.integer("vocab", 1) : 10;
   const auto shapes = [&] {
     return std::make_unique<Shapes>(gpt ? nn::ModelKind::gpt : nn::ModelKind::mlp, samples, inputs,
                                     classes);
@@ -214,27 +208,18 @@ nn::ModelSpec model_spec(const Arguments& arguments, const data::Dataset& datase
 
 optim::OptimizerSpec optimizer_spec(const Arguments& arguments) {
   const std::string name = optimizer_name(arguments);
-  const double rate = arguments.given("lr") ? arguments.number("lr", 0)
-                      : name == "sgd"       ? 0.05
-                                            : 0.001;
-  const double decay = arguments.given("weight-decay") ? arguments.number("weight-decay", 0)
-                       : name == "adamw"               ? 0.01
-                                                       : 0;
   optim::OptimizerSpec spec;
   spec.kind = name == "sgd"    ? optim::OptimizerKind::sgd
               : name == "adam" ? optim::OptimizerKind::adam
                                : optim::OptimizerKind::adamw;
-  spec.sgd.learning_rate = spec.adam.learning_rate = rate;
-  spec.sgd.weight_decay = spec.adam.weight_decay = decay;
+  spec.sgd.learning_rate = spec.adam.learning_rate = arguments.number("lr", 0);
+  spec.sgd.weight_decay = spec.adam.weight_decay = arguments.number("weight-decay", 0);
   spec.sgd.momentum = arguments.number("momentum", 0);
   if (name == "adamw") spec.adam.decay_dims_min = 2;
   return spec;
 }
 
-double clip_norm(const Arguments& arguments) {
-  if (arguments.given("clip")) return arguments.number("clip", 0);
-  return train::is_gpt(arguments) ? 1 : 0;
-}
+double clip_norm(const Arguments& arguments) { return arguments.number("clip", 0); }
 
 train::TrainOptions loop_options(const Arguments& arguments) {
   const train::ChosenWays ways(arguments);
@@ -255,8 +240,7 @@ train::TrainOptions loop_options(const Arguments& arguments) {
   if (arguments.given("lr-scaling")) {
     options.scaling = arguments.get("lr-scaling") == "linear" ? optim::Scaling::linear
                                                               : optim::Scaling::square_root;
-    options.base_batch =
-        arguments.given("base-batch") ? arguments.integer("base-batch", 1) : options.batch_size;
+    options.base_batch = arguments.integer("base-batch", 1);
   }
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
   const std::int64_t workers = arguments.integer("workers", 0);

@@ -17,6 +17,7 @@
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/finite.hpp"
 #include "engine/checkpoint/job_lock.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/checkpoint/saved_run.hpp"
@@ -92,31 +93,6 @@ void tell_snapshot(const train::Saver& saver) {
             << std::flush;
 }
 
-// Says what memory NCCL keeps for messages, besides the tensors. A rank knows its own pairs, and
-// the source of each pair reports it. Empty if no message was sent. Collective over the ranks.
-std::string told_of_pairs(const comm::NcclPairs& pairs, comm::ProcessGroup& group) {
-  CpuDevice host;
-  const std::int64_t ranks = group.size();
-  const Tensor table = full({ranks, ranks}, 0, DType::int64, host);
-  const auto sent = table.data<std::int64_t>();
-  const auto from = [&](std::int64_t src) { return static_cast<std::size_t>(src * ranks); };
-  for (const auto& [src, dst] : pairs.all()) {
-    if (src == group.rank()) ++sent[from(src) + static_cast<std::size_t>(dst)];
-  }
-  group.all_reduce(table, ReduceOp::sum);
-  std::int64_t count = 0;
-  std::string named;
-  for (std::int64_t i = 0; i < ranks * ranks; ++i) {
-    for (std::int64_t n = sent[static_cast<std::size_t>(i)]; n > 0; --n) {
-      named += text(count++ == 0 ? "" : ", ", i / ranks, "→", i % ranks);
-    }
-  }
-  if (count == 0) return "";
-  return text("pairs of ranks with messages: ", count, " (", named, "), with ",
-              megabytes(2 * count * comm::nccl_pair_bytes),
-              " of NCCL's buffers on all GPUs together, modelled\n");
-}
-
 // --export: the weights in one file, on the rank that reports. While all ranks train: the servers
 // of an asynchronous run have their parameters no longer than that.
 void write_weights(const Arguments& arguments, train::Strategy& strategy,
@@ -142,7 +118,7 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
               << megabytes(bytes.up) << " up, a rank\n";
   }
   if (pairs != nullptr) {
-    const std::string told = told_of_pairs(*pairs, strategy.trainers());
+    const std::string told = comm::told_of_pairs(*pairs, strategy.trainers());
     if (tells) std::cout << told;
   }
   if (tells && arguments.given("export")) {
@@ -223,6 +199,15 @@ Trained end_finished(const train::Making& making, train::Strategy& strategy,
 }
 
 }  // namespace
+
+void check_run(const Arguments& arguments, const Datasets& datasets, int ranks) {
+  const nn::ModelSpec model = model_spec(arguments, *datasets.train);
+  optimizer_spec(arguments);
+  const train::ChosenWays ways(arguments);
+  ways.check(arguments, model, ranks);
+  train::total_steps(loop_options(arguments), datasets.train->size(),
+                     ways.shares(arguments, ranks));
+}
 
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world) {
   train::TrainOptions options = loop_options(arguments);
@@ -366,8 +351,13 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     }
     std::cout << std::flush;
   }
-  const auto summary =
-      train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
+  train::Summary summary;
+  try {
+    summary = train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
+  } catch (const train::NotFinite& error) {
+    if (saver) saver->finish();  // what was finite before may still be under way
+    throw Error(error.what() + checkpoint::told_of_last(checkpoints.folder));
+  }
   if (saver) saver->finish();
   if (summary.stopped_by != 0) {
     if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, steps);

@@ -38,6 +38,10 @@ struct Trained {
   std::int64_t parameters = 0;  // of the model
 };
 
+// Throws, before anything is made, what each of so many ranks would throw in train_rank, and with
+// what to type instead.
+void check_run(const Arguments& arguments, const Datasets& datasets, int ranks);
+
 // Trains as the arguments say. Rank 0 tells on standard output, and writes the log and checkpoints.
 //   Throws  UsageError when the arguments disagree with a checkpoint; what train::train does
 Trained train_rank(const Arguments& arguments, const Datasets& datasets, const RankWorld& world);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -40,6 +41,7 @@ sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, i
   options.limits.bytes_max = std::int64_t{1} << 60;
   for (const std::string& words : arguments.list("fault")) add_fault(options.faults, words);
   for (const std::string& words : arguments.list("slow")) add_slow(options.faults, words);
+  options.faults.count = sim::Faults::Count::steps;
   options.faults.jitter = arguments.number("jitter", 0);
   check_faults(options.faults, ranks, cluster.network);
   return options;
@@ -48,12 +50,14 @@ sim::Options world_of(const Arguments& arguments, const sim::Cluster& cluster, i
 // The last step is the steady one: the first make buckets and the optimizer's state.
 struct LastStep final : train::Observer {
   const comm::SimulatedDevice* device = nullptr;  // of the rank, while it trains
+  std::function<void(std::int64_t)> next;         // is told which step the rank begins
   double slower = 1;                              // than the others, by --slow
   train::StepReport report;
   double computed_s = 0;
 
   void on_step(const train::StepReport& step) override {
     report = step;
+    next(step.step + 1);
     computed_s = slower * (device->charged_s() - charged_before_s_);
     charged_before_s_ = device->charged_s();
   }
@@ -218,6 +222,7 @@ class RankHost {
 int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptions& fibers) {
   const Stopwatch watch;
   const Datasets datasets = open_datasets(arguments);
+  check_run(arguments, datasets, ranks);
   const nn::ModelSpec spec = model_spec(arguments, *datasets.train);
   const train::TrainOptions options = loop_options(arguments);
   const sim::Cluster cluster = sim::cluster_of(arguments.get("cluster"));
@@ -253,43 +258,42 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
   sim::StoreService nobody_asks;
   if (ways.trainer().pace() == train::Pace::apart) simulated.services.push_back(&nobody_asks);
   sim::Core core(simulated);
-  const auto result =
-      sim::run_fibers(core,
-                      [&](sim::FiberRank& self) {
-                        try {
-                          comm::SimulatedDevice device(self.port, self.rank, cluster.device,
-                                                       spec.dtype, elements, host_products());
-                          const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
-                          const RankHost host(self, cluster, spec.dtype, elements);
-                          RankWorld world{*group, device, self.strands};
-                          world.host = host.memory();
-                          world.beginning = &beginning;
-                          world.ranks_per_node = cluster.network.ranks_per_node;
-                          RankTrace trace(*group, device);
-                          const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
-                          if (draws) {
-                            world.trace = &trace;
-                            device.tell([&trace] { trace.sample_memory(); });
-                          }
-                          const auto place = static_cast<std::size_t>(self.rank);
-                          seen.last[place].device = &device;
-                          world.observers.push_back(&seen.last[place]);
-                          const Trained trained = train_rank(arguments, datasets, world);
-                          if (self.rank == 0) seen.trained = trained;
-                          seen.memory_peak[place] = device.bytes_peak();
-                          seen.host_peak[place] = host.bytes_peak();
-                        } catch (...) {
-                          // A killed rank that the others do without is no failure; it unwinds
-                          // after them.
-                          const bool done_without = self.rank > 0 && !core.gone(self.rank).empty();
-                          if (!failure && !done_without) failure = std::current_exception();
-                          throw;
-                        }
-                      },
-                      {.stack_bytes = stack_bytes,
-                       .idle_s = idle_s,
-                       .on_idle = fibers.on_idle,
-                       .last_sign = fibers.last_sign});
+  const auto result = sim::run_fibers(
+      core,
+      [&](sim::FiberRank& self) {
+        try {
+          comm::SimulatedDevice device(self.port, self.rank, cluster.device, spec.dtype, elements,
+                                       host_products());
+          const auto group = comm::make_sim_group(self.port, self.rank, self.ranks);
+          const RankHost host(self, cluster, spec.dtype, elements);
+          RankWorld world{*group, device, self.strands};
+          world.host = host.memory();
+          world.ranks_per_node = cluster.network.ranks_per_node;
+          RankTrace trace(*group, device);
+          const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
+          if (draws) {
+            world.trace = &trace;
+            device.tell([&trace] { trace.sample_memory(); });
+          }
+          const auto place = static_cast<std::size_t>(self.rank);
+          seen.last[place].device = &device;
+          seen.last[place].next = [&](std::int64_t step) { core.begins_step(self.rank, step); };
+          world.observers.push_back(&seen.last[place]);
+          const Trained trained = train_rank(arguments, datasets, world);
+          if (self.rank == 0) seen.trained = trained;
+          seen.memory_peak[place] = device.bytes_peak();
+          seen.host_peak[place] = host.bytes_peak();
+        } catch (...) {
+          // A killed rank that the others do without is no failure; it unwinds after them.
+          const bool done_without = self.rank > 0 && !core.gone(self.rank).empty();
+          if (!failure && !done_without) failure = std::current_exception();
+          throw;
+        }
+      },
+      {.stack_bytes = stack_bytes,
+       .idle_s = idle_s,
+       .on_idle = fibers.on_idle,
+       .last_sign = fibers.last_sign});
   if (draws) {
     timeline.title =
         text(arguments.get("model"), " on ", counted(ranks, "rank"), " of ", cluster.name);

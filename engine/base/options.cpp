@@ -22,17 +22,6 @@ std::string joined(const std::vector<std::string>& names) {
   return list;
 }
 
-// The words that say an option with a value again; one that could be taken for an option stays in
-// its word.
-std::vector<std::string> words_for(const std::string& option, const std::string& value) {
-  if (value.empty() || value.front() == '-') return {option + "=" + value};
-  return {option, value};
-}
-
-std::vector<std::string> words_for_flag(const std::string& option, const std::string& value) {
-  return {value == "true" ? option : option + "=" + value};
-}
-
 // Later lines of an option's help stand below its first.
 std::string indented(const std::string& help, std::size_t column) {
   std::string lines;
@@ -56,6 +45,12 @@ bool Arguments::flag(const std::string& name) const { return find(name).text == 
 bool Arguments::given(const std::string& name) const { return find(name).given; }
 const std::string& Arguments::get(const std::string& name) const { return find(name).text; }
 
+std::string Arguments::value(const std::string& name) const {
+  const Value& found = find(name);
+  if (!found.all.empty()) return joined(found.all);
+  return found.given || !found.otherwise ? found.text : found.otherwise(*this);
+}
+
 bool Arguments::declared(const std::string& name) const { return values_.contains(name); }
 
 bool Arguments::has(const std::string& setting) const {
@@ -71,7 +66,7 @@ bool Arguments::has(const std::string& setting) const {
 }
 
 std::int64_t Arguments::integer(const std::string& name, std::int64_t at_least) const {
-  const std::string& typed = get(name);
+  const std::string typed = value(name);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
   if (error != std::errc{} || end != typed.data() + typed.size()) {
@@ -84,7 +79,7 @@ std::int64_t Arguments::integer(const std::string& name, std::int64_t at_least) 
 }
 
 double Arguments::number(const std::string& name, double at_least) const {
-  const std::string& typed = get(name);
+  const std::string typed = value(name);
   char* end = nullptr;
   const double value = std::strtod(typed.c_str(), &end);
   if (typed.empty() || end != typed.c_str() + typed.size() || value - value != 0) {
@@ -143,6 +138,16 @@ Options& Options::choice(const std::string& name, std::vector<std::string> choic
 Options& Options::alias(const std::string& word, const std::string& choice,
                         const std::string& why) {
   options_.back().aliases[word] = {choice, why};
+  return *this;
+}
+
+Options& Options::otherwise(std::function<std::string(const Arguments&)> value) {
+  options_.back().otherwise = std::move(value);
+  return *this;
+}
+
+Options& Options::shared(Shared what) {
+  options_.back().shared = what;
   return *this;
 }
 
@@ -242,9 +247,7 @@ Arguments Options::read(int argc, const char* const* argv) const {
   const char* const* end = argv + argc;
   const char* const* stop = std::find(argv, end, std::string("--"));
   if (stop != end) {
-    if (rest_.placeholder.empty()) {
-      throw UsageError(text("nothing may follow \"--\" here; leave it out"));
-    }
+    if (rest_.placeholder.empty()) throw UsageError("nothing may follow \"--\"; leave it out");
     arguments.rest_.assign(stop + 1, end);
   }
 
@@ -271,15 +274,20 @@ Arguments Options::read(int argc, const char* const* argv) const {
   }
   for (const auto& typed : result.arguments()) {
     const auto option = std::ranges::find(options_, typed.key(), &Option::name);
-    const bool is_flag = option->kind == Option::Kind::flag;
-    const std::string word = "--" + typed.key();
-    arguments.typed_.push_back({typed.key(), is_flag ? words_for_flag(word, typed.value())
-                                                     : words_for(word, typed.value())});
+    // A value that could be taken for an option stays in its word.
+    const bool flag = option->kind == Option::Kind::flag;
+    const bool apart = !flag && !typed.value().empty() && typed.value().front() != '-';
+    std::vector<std::string> words{"--" + typed.key()};
+    if (apart) words.push_back(typed.value());
+    if (!apart && !(flag && typed.value() == "true")) words[0] += "=" + typed.value();
+    arguments.typed_.push_back({typed.key(), words});
   }
   for (const auto& option : options_) {
     auto& value = arguments.values_[option.name];
     value.given = result.count(option.name) > 0;
     value.fallback = option.kind == Option::Kind::flag ? "false" : option.fallback;
+    value.otherwise = option.otherwise;
+    value.shared = option.shared;
     if (option.kind == Option::Kind::values) {
       if (value.given) value.all = result[option.name].as<std::vector<std::string>>();
       continue;

@@ -23,16 +23,23 @@
 
 namespace lockstep {
 
+// What the ranks of one run must be given alike of an option: its value, whether it is given at
+// all, or nothing.
+enum class Shared : std::uint8_t { value, presence, nothing };
+
 // The arguments of a command line. Every getter names an option that was declared (ContractError if
 // not).
 class Arguments {
  public:
   bool asks_help() const { return flag("help"); }
   bool flag(const std::string& name) const;
-  bool given(const std::string& name) const;              // typed, not merely defaulted
-  bool declared(const std::string& name) const;           // whether the program has the option
+  bool given(const std::string& name) const;     // typed, not merely defaulted
+  bool declared(const std::string& name) const;  // whether the program has the option
+  Shared shared(const std::string& name) const { return find(name).shared; }
   const std::string& get(const std::string& name) const;  // as typed, or the default
-  // Throws UsageError when the text is no number of that kind or below `at_least`.
+  // The same, or what follows from other options (Options::otherwise); lists in one line.
+  std::string value(const std::string& name) const;
+  // Of value(). Throws UsageError when the text is no number of that kind or below `at_least`.
   std::int64_t integer(const std::string& name,
                        std::int64_t at_least = std::numeric_limits<std::int64_t>::min()) const;
   double number(const std::string& name,
@@ -60,6 +67,8 @@ class Arguments {
   friend class Options;
   struct Value {
     std::string text, fallback;
+    std::function<std::string(const Arguments&)> otherwise = nullptr;
+    Shared shared = Shared::value;
     bool given = false;
     std::vector<std::string> all = {};
   };
@@ -93,6 +102,10 @@ class Options {
   // proposed instead of the nearest one.
   //   why  behind the refusal, in place of the list of choices: "is not built in"
   Options& alias(const std::string& word, const std::string& choice, const std::string& why = "");
+  // What the option declared last is without being typed, where that follows from other options.
+  Options& otherwise(std::function<std::string(const Arguments&)> value);
+  // Of the option declared last; its value, unless this is said.
+  Options& shared(Shared what);
   // An option with a value that may be given several times.
   Options& list(const std::string& name, const std::string& help);
   // Allows words without dashes; without this line one is a UsageError.
@@ -130,6 +143,8 @@ class Options {
     std::vector<std::string> choices;
     std::size_t section;
     std::map<std::string, Alias> aliases = {};
+    std::function<std::string(const Arguments&)> otherwise = nullptr;
+    Shared shared = Shared::value;
   };
   struct Section {
     std::string title;

@@ -55,6 +55,12 @@ class NcclPairs {
 //   Source  [NCCL] "Environment Variables"
 inline constexpr std::int64_t nccl_pair_bytes = 4 << 20;
 
+// The pairs of all ranks, by their sources, with what memory NCCL keeps for their messages besides
+// the tensors, as a line for the table of memory; empty if no message was sent.
+//   pairs  of this rank, which knows its own
+//   Comm   an all-reduce of a number for each ordered pair of ranks
+std::string told_of_pairs(const NcclPairs& pairs, ProcessGroup& group);
+
 struct NcclOptions {
   double timeout_s = 30;       // of every operation, on the host and on the GPU; positive
   std::string name = "world";  // must be new in the store: one name, one group, one attempt

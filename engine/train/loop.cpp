@@ -104,6 +104,28 @@ std::int64_t samples_of(const std::vector<data::Batch>& mine, const Position& at
   return of_share * shares;
 }
 
+std::string not_a_number(double loss, const Position& at, const Position& start) {
+  const std::string what = text("the loss became ", std::isnan(loss) ? "nan" : "infinite",
+                                " at step ", at.step + 1, ": ");
+  if (at.step > start.step) {
+    return what + "the steps are too large; pass a smaller --lr, a --warmup or --clip 1";
+  }
+  return what +
+         "this run has not taken a step yet, so --lr is not the cause; look at what the first pass "
+         "reads and computes with: the weights of --init or --resume, the data, a part that is not "
+         "the reference's, or a --dtype of 16 bits";
+}
+
+// The loss of a step is from before its update. `what` was found after step `step`; after `finite`,
+// all was well.
+std::string told_of(const std::string& what, std::int64_t finite, std::int64_t step, double rate) {
+  return text(
+      "after step ", step, ", ", what, ". The update of step ", step, " made it so",
+      step - finite > 1 ? text(", or one since step ", finite) : "",
+      ": the loss was finite, but gradients or the update overflowed at a learning rate of ", rate,
+      "; pass a smaller --lr, a --warmup or --clip 1. It is not saved");
+}
+
 }  // namespace
 
 std::int64_t total_steps(const TrainOptions& options, std::int64_t samples, int shares) {
@@ -177,11 +199,21 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
   Summary summary;
   summary.replicas_equal = true;
   if (!device.has_numbers()) summary.test_accuracy = std::numeric_limits<double>::quiet_NaN();
-  double training_s = 0, samples_seen = 0;
+  double training_s = 0, samples_seen = 0, rate = 0;
   const Times run(group);
   Position at = options.start;
+  std::int64_t finite = at.step;
+  const auto looking = [&](const auto& act) {
+    try {
+      act();
+      finite = at.step;
+    } catch (const NotFinite& found) {
+      throw NotFinite(told_of(found.what(), finite, at.step, rate));
+    }
+  };
   while (at.step < steps) {
     double loss_sum = 0, epoch_samples = 0;
+    bool saves = false, evaluates = false;  // after the step that was taken last
     const std::int64_t epoch = at.epoch;
     loader->start(static_cast<int>(epoch));
     while (at.step < steps && at.epoch == epoch) {
@@ -191,14 +223,12 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       LOCKSTEP_CHECK(options.deal == Deal::uneven || !mine.empty(),
                      "train: the loader ended epoch ", epoch + 1, " after ", at.taken, " of ",
                      train_set.size(), " samples");
+      rate = rate_at(at.step, steps, strategy.rate(), position.shares, options);
       const double loss = strategy.step(
-          mine, {nn::Mode::training, options.seed, at.step, position.share, position.shares},
-          rate_at(at.step, steps, strategy.rate(), position.shares, options));
+          mine, {nn::Mode::training, options.seed, at.step, position.share, position.shares}, rate);
       if (phases != nullptr) phases->enter(Phase::other);
       if (device.has_numbers() && !std::isfinite(loss)) {
-        throw Error(text("the loss became ", std::isnan(loss) ? "nan" : "infinite", " at step ",
-                         at.step + 1,
-                         ": the steps are too large; pass a smaller --lr, a --warmup or --clip 1"));
+        throw Error(not_a_number(loss, at, options.start));
       }
 
       const std::int64_t samples = samples_of(mine, at, train_set.size(), position.shares, options);
@@ -234,15 +264,23 @@ Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Da
       }
       const bool last = at.step == steps;
       if (last) strategy.settle();
-      if (options.save && (last || (options.save_every > 0 && at.step % options.save_every == 0))) {
-        options.save(at);
-      }
+      saves =
+          options.save && (last || (options.save_every > 0 && at.step % options.save_every == 0));
+      evaluates = (last || at.epoch > epoch) && device.has_numbers() && summary.stopped_by == 0;
+      if (saves && !evaluates) looking([&] { options.save(at); });
     }
     samples_seen += epoch_samples;
-    if (!device.has_numbers() || summary.stopped_by != 0) continue;
+    if (!evaluates) continue;
 
-    const Evaluation test = strategy.evaluate(test_set);
-    const Agreement agreement = compare(group, strategy.pieces());
+    Agreement agreement;
+    Evaluation test;
+    looking([&] {
+      agreement = compare(group, strategy.pieces());
+      test = strategy.evaluate(test_set);
+      const bool knows = position.reporter >= 0;  // or it trains apart from who evaluates
+      if (knows && !std::isfinite(test.loss)) throw NotFinite("the test loss is not finite");
+      if (saves) options.save(at);
+    });
     summary.test_accuracy = test.accuracy;
     summary.replicas_equal = summary.replicas_equal && agreement.differs < 0;
     for (Observer* observer : observers) {

@@ -87,7 +87,8 @@ std::vector<std::int64_t> batch_sizes(const TrainOptions& options, std::int64_t 
 //   Returns    on a rank that does not train: when the trainers are done, a summary that says
 //              nothing but that no replica differs there
 //   Comm       a step: the strategy's; an epoch: as evaluate and compare (pieces.hpp)
-//   Throws     UsageError as total_steps; Error when the loss is no longer finite; CommError
+//   Throws     UsageError as total_steps; Error when the loss is not finite; NotFinite on all ranks
+//              when the state is not, before it is saved or compared; CommError
 Summary train(Strategy& strategy, const data::Dataset& train_set, const data::Dataset& test_set,
               const TrainOptions& options, std::span<Observer* const> observers);
 

@@ -9,6 +9,8 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
+#include "engine/checkpoint/agree.hpp"
+#include "engine/checkpoint/finite.hpp"
 #include "engine/train/held.hpp"
 
 namespace lockstep::train {
@@ -22,10 +24,15 @@ std::uint64_t checksum_of_list(const std::vector<std::uint64_t>& numbers) {
   return checksum_of(std::as_bytes(std::span(numbers)));
 }
 
-// Two numbers of each rank, in one all-gather of a fixed size.
+// Two numbers of each rank, in one all-gather of a fixed size. A rank whose state is not finite
+// says so in the place of its first number, which is a checksum.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> gather_pairs(comm::ProcessGroup& group,
+                                                                  const std::vector<Piece>& state,
                                                                   std::uint64_t first,
                                                                   std::uint64_t second) {
+  constexpr std::uint64_t not_finite = 0x4E07'F191'7E00'0000;
+  const std::string found = checkpoint::first_not_finite(state);
+  if (!found.empty()) first = not_finite;
   CpuDevice device;
   const Tensor mine = empty({2}, DType::int64, device);
   const Tensor all = empty({2 * group.size()}, DType::int64, device);
@@ -38,7 +45,10 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> gather_pairs(comm::ProcessG
     pairs.emplace_back(std::bit_cast<std::uint64_t>(numbers[i]),
                        std::bit_cast<std::uint64_t>(numbers[i + 1]));
   }
-  return pairs;
+  const auto broken = std::ranges::find(pairs, not_finite, [](const auto& p) { return p.first; });
+  if (broken == pairs.end()) return pairs;
+  const auto rank = static_cast<std::size_t>(broken - pairs.begin());
+  throw NotFinite(text(checkpoint::gather_texts(group, found)[rank], " on rank ", rank));
 }
 
 // The elements that come from one rank.
@@ -142,6 +152,10 @@ std::vector<Piece> whole_pieces(nn::Module& model, const optim::Optimizer& optim
   return checkpoint::contents_of(model, optimizer).pieces;
 }
 
+void check_finite(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
+  gather_pairs(group, pieces, 0, 0);
+}
+
 Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
   std::vector<std::uint64_t> keys;
   std::vector<Tensor> values;
@@ -153,7 +167,8 @@ Agreement compare(comm::ProcessGroup& group, const std::vector<Piece>& pieces) {
     values.push_back(piece.value);
   }
   const std::vector<std::uint64_t> contents = checksums_of(values);
-  const auto pairs = gather_pairs(group, checksum_of_list(keys), checksum_of_list(contents));
+  const auto pairs =
+      gather_pairs(group, pieces, checksum_of_list(keys), checksum_of_list(contents));
   Agreement agreement;
   for (std::size_t rank = 0; rank < pairs.size(); ++rank) {
     const auto& [key, content] = pairs[rank];
@@ -176,7 +191,7 @@ std::vector<Piece> gather_whole(comm::ProcessGroup& group, int to, const std::ve
     keys.push_back(checksum_of_text(line_of(piece)));
     all_whole = all_whole && is_whole(piece.boxes, piece.shape);
   }
-  const auto pairs = gather_pairs(group, checksum_of_list(keys), all_whole ? 1 : 0);
+  const auto pairs = gather_pairs(group, pieces, checksum_of_list(keys), all_whole ? 1 : 0);
   std::vector<Piece> whole;
   if (std::ranges::all_of(pairs, [&](const auto& pair) {
         return pair.second == 1 && pair.first == pairs.front().first;

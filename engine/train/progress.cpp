@@ -17,6 +17,7 @@ constexpr int bar_width = 16;
 constexpr const char* clear_line = "\r\x1b[K";
 
 std::string fixed(double value, int digits) {
+  if (std::isnan(value)) return "nan";  // of either sign
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
   return buffer;

@@ -11,8 +11,7 @@ namespace lockstep::train {
 inline bool is_gpt(const Arguments& arguments) { return arguments.has("--model gpt"); }
 
 inline std::int64_t batch_size_of(const Arguments& arguments) {
-  if (arguments.given("batch-size")) return arguments.integer("batch-size", 1);
-  return is_gpt(arguments) ? 16 : 64;
+  return arguments.integer("batch-size", 1);
 }
 
 // Or tensors with shapes only.

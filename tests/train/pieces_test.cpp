@@ -1,5 +1,7 @@
 #include "engine/train/pieces.hpp"
 
+#include <array>
+#include <limits>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -185,4 +187,67 @@ TEST_CASE("pieces: an element in two ranks' boxes that are cut otherwise must ha
     if (r == 1) mine.value.narrow(0, 1).fill_(3);
     CHECK(differs() == 1);
   });
+}
+
+TEST_CASE(
+    "pieces: what is not finite on one rank is told on all, in the all-gather that is there") {
+  // By name: what the piece holds in one place, and what is said of it.
+  struct Planted {
+    DType dtype;
+    PieceKind kind;
+    double value;
+    std::string told;  // empty: it is as good as any
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
+                   infinite = std::numeric_limits<double>::infinity();
+  const PieceKind weight = PieceKind::parameter, state = PieceKind::optimizer_state;
+  const std::vector<Planted> all{
+      {DType::float32, weight, nan, "is nan"},
+      {DType::float32, state, -nan, "is nan"},
+      {DType::float64, state, -infinite, "is infinite"},
+      {DType::bfloat16, weight, nan, "is nan"},
+      {DType::float16, weight, infinite, "is infinite"},
+      {DType::float32, PieceKind::buffer, infinite, "is infinite"},
+      {DType::float32, weight, -1.9e19, "is so large that its square is infinite"},
+      {DType::bfloat16, weight, 1e30, "is so large that its square is infinite"},
+      {DType::float32, weight, 1.8e19, ""},
+      {DType::float32, state, 1e38, ""},
+      {DType::float64, weight, 1e100, ""},
+      {DType::float16, weight, 65504, ""},
+      {DType::int64, state, 9e18, ""},
+  };
+  for (const Planted& planted : all) {
+    std::vector<std::string> told(6);
+    std::vector<std::int64_t> sent(3);
+    on_fibers(3, [&](comm::ProcessGroup& group) {
+      CpuDevice device;
+      const auto rank = static_cast<std::size_t>(group.rank());
+      std::vector<Piece> mine{piece_of("sound", {4}, whole_of({4}), device)};
+      mine.push_back({planted.kind,
+                      "planted",
+                      {3},
+                      whole_of({3}),
+                      from_values(std::array{1.0, 2.0, rank == 1 ? planted.value : 3.0}, {3},
+                                  planted.dtype, device)});
+      try {
+        train::gather_whole(group, 0, mine, device);
+      } catch (const train::NotFinite& found) {
+        told[rank] = found.what();
+      }
+      const std::int64_t before = group.traffic().bytes_sent;
+      try {
+        train::compare(group, mine);
+      } catch (const train::NotFinite& found) {
+        told[3 + rank] = found.what();
+      }
+      sent[rank] = group.traffic().bytes_sent - before;
+    });
+    CAPTURE(planted.value, planted.told, sent);
+    const std::string expected =
+        planted.told.empty() ? "" : "planted " + planted.told + " on rank 1";
+    CHECK(told == std::vector<std::string>(6, expected));
+    if (planted.told.empty() && planted.kind != weight) {
+      CHECK(sent == std::vector<std::int64_t>(3, sent[0]));
+    }
+  }
 }

@@ -40,7 +40,7 @@ void check_finite(const std::string& layer, const Tensor& logits) {
     if (std::isfinite(logits.item(i))) continue;
     const std::int64_t experts = logits.size(1);
     throw Error(text(layer, ": the router's logit of token ", i / experts, " for expert ",
-                     i % experts, " is ", logits.item(i),
+                     i % experts, " is ", std::isnan(logits.item(i)) ? "nan" : "infinite",
                      "; the training has diverged: pass a smaller --lr, a --warmup or --clip 1"));
   }
 }

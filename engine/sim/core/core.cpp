@@ -131,6 +131,10 @@ std::optional<Reply> Core::ask_and_go_on(Actor actor, Request request) {
   return std::move(strand.reply);
 }
 
+void Core::begins_step(int rank, std::int64_t step) {
+  if (state_->faults_) state_->faults_->begins_step(rank, step);
+}
+
 double Core::clock_s(Actor actor, double computed_s) const {
   return state_->strand_of(actor).clock_s + computed_s * state_->slowness_of(actor.rank);
 }

@@ -186,6 +186,8 @@ class Core {
   // The rank, whose strand 0 runs, goes on no more because the world failed it. Whoever waits for
   // it is answered with Status::failed and `why`; nothing is found.
   void give_up(int rank, const std::string& why);
+  // The rank is in its k-th step, from 1, where faults count those (Faults::Count).
+  void begins_step(int rank, std::int64_t step);
   // Why the rank is gone: lost, killed by a fault, or it gave up; empty while it is there.
   const std::string& gone(int rank) const;
   bool is_over(int rank) const;  // something was found, or the rank is gone

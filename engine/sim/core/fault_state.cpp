@@ -27,6 +27,7 @@ FaultState::FaultState(const Faults& faults, int ranks, const Network& network, 
       dies_s_(index(ranks), never),
       died_s_(index(ranks)),
       calls_(index(ranks)),
+      steps_(index(ranks), 1),
       slower_(index(ranks), 1),
       passages_(index(ranks)) {
   check_faults(faults, ranks, network);
@@ -40,9 +41,13 @@ FaultState::FaultState(const Faults& faults, int ranks, const Network& network, 
 std::optional<std::string> FaultState::asks(int rank, double now_s, const std::string& call) {
   const std::int64_t calls = ++calls_[index(rank)];
   if (is_dead(rank, now_s)) return killed(rank);
+  const bool steps = faults_.count == Faults::Count::steps;
   for (const auto& kill : faults_.kills) {
-    if (kill.rank != rank || kill.at_call != calls) continue;
-    return text("rank ", rank, " was killed by a fault at its call number ", calls, ", ", call);
+    if (kill.rank != rank || kill.at_call != (steps ? steps_[index(rank)] : calls)) continue;
+    return text("rank ", rank, " was killed by a fault ",
+                steps ? text("in its step ", kill.at_call, ", at its ")
+                      : text("at its call number ", calls, ", "),
+                call);
   }
   return std::nullopt;
 }

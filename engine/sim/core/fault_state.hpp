@@ -22,6 +22,7 @@ class FaultState {
   // Why the rank dies when it asks at `now_s`, or nothing. `call` says what for: "recv (a.cpp:3)".
   std::optional<std::string> asks(int rank, double now_s, const std::string& call);
   bool is_dead(int rank, double at_s) const { return at_s >= dies_s_[index(rank)]; }
+  void begins_step(int rank, std::int64_t step) { steps_[index(rank)] = step; }
   double dies_s(int rank) const { return dies_s_[index(rank)]; }
   void has_died(int rank, double at_s) { died_s_[index(rank)] = at_s; }
   double died_s(int rank) const { return died_s_[index(rank)]; }  // 0: it was not killed
@@ -65,6 +66,7 @@ class FaultState {
   std::vector<double> dies_s_;           // by rank: the time that was set for it
   std::vector<double> died_s_;           // by rank: when a fault killed it
   std::vector<std::int64_t> calls_;      // by rank
+  std::vector<std::int64_t> steps_;      // by rank: the one that it is in, from 1
   std::vector<double> slower_;           // by rank
   std::vector<std::uint64_t> passages_;  // by rank: messages sent
   std::unordered_map<const Operation*, Doomed> doomed_;

@@ -25,6 +25,9 @@ struct Faults {
     double at_s = std::numeric_limits<double>::infinity();  // of virtual time
     std::int64_t at_call = 0;  // at its k-th operation, from 1; 0: at_s
   };
+  // What a kill's k counts: operations, or the steps that the program tells (Core::begins_step). It
+  // then strikes at the first operation of the step.
+  enum class Count : unsigned char { calls, steps };
   enum class Ends : unsigned char { ranks, nodes };
   struct BadLink {
     Ends ends = Ends::ranks;
@@ -36,6 +39,7 @@ struct Faults {
     double slower = 1;  // its computing takes so many times as long
   };
   std::vector<Kill> kills;
+  Count count = Count::calls;
   std::vector<BadLink> links;
   std::vector<Slow> slow;
   // Each latency is drawn between once and (1 + jitter) times its length.
@@ -46,6 +50,7 @@ struct Faults {
 
 // One fault as the command line says it, added to others:
 //   kill:3@0.01   kill:3@10ms   kill:3@step:5       rank 3 dies at that time, or at its fifth call
+//                                                   (or step: Faults::Count)
 //   link:0-1:slow:4   link:0-1:cut   link:node0-node1:cut
 //   Throws UsageError, which says what is expected
 void add_fault(Faults& faults, const std::string& words);

@@ -8,7 +8,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/checkpoint/weights.hpp"
-#include "engine/replicas/agree.hpp"
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/tensor/ops.hpp"
 #include "engine/tensor/symbolic.hpp"
@@ -23,38 +22,6 @@ namespace {
 using zero::Reduces;
 using zero::ShardedUnits;
 using zero::Sharding;
-
-// The settings that all ranks must share, a line each: they decide who sends what, and when.
-std::vector<std::string> lines_of(const ZeroOptions& options, const Recipe& recipe, double clip) {
-  constexpr std::array<const char*, 5> names{"nothing", "ZeRO 1", "ZeRO 2", "shard_grad_op",
-                                             "full_shard"};
-  const zero::ShardingOptions& cut = options.sharding;
-  std::vector<std::string> lines{
-      text("sharding ", names.at(static_cast<std::size_t>(cut.sharding))),
-      text("--prefetch ", cut.prefetch),
-      text("--shards ", cut.cut == zero::Cut::rows ? "rows" : "flat"),
-      text("--accumulate-in ", options.accumulate == AccumulateIn::whole ? "whole" : "shards"),
-      text("--shard-ranks ", options.shard_ranks),
-      text("--offload ",
-           std::array{"nothing", "optimizer", "all"}.at(static_cast<std::size_t>(cut.offload))),
-      text("--optimizer ", name_of(recipe.optimizer.kind)),
-      text("--clip ", clip),
-      text("--masters ", recipe.precision.masters ? "on" : "off"),
-      text("--reduce-dtype ", name_of(recipe.precision.reduce.value_or(recipe.model.dtype))),
-      text("--loss-scale ", recipe.precision.loss_scale ? recipe.precision.loss_scale->first : 1)};
-  for (const auto& [key, value] : nn::metadata_of(recipe.model)) {
-    lines.push_back(text("a model with ", key, " ", value));
-  }
-  return lines;
-}
-
-void check_agree(comm::ProcessGroup& group, const std::vector<std::string>& lines) {
-  const auto differs = replicas::first_disagreement(group, lines);
-  if (!differs) return;
-  throw UsageError(text("the ranks do not shard alike: ", group.names().name(0), " has ",
-                        differs->of_rank_0, " where ", group.names().name(differs->rank), " has ",
-                        differs->of_rank, "; start every rank with the same options"));
-}
 
 // A host for a device that is on this machine, or that has no numbers.
 std::unique_ptr<Device> device_like(const Device& device) {
@@ -345,7 +312,6 @@ int shard_ranks_by_node(int ranks, int ranks_per_node) {
 std::unique_ptr<Strategy> make_zero(TrainingRanks ranks, Device& device, const Recipe& recipe,
                                     double clip_norm, const ZeroOptions& options) {
   check(options, ranks.replicas().size());
-  check_agree(ranks.replicas(), lines_of(options, recipe, clip_norm));
   return std::make_unique<ZeroStrategy>(std::move(ranks), device, recipe, clip_norm, options);
 }
 

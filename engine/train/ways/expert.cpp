@@ -1,13 +1,10 @@
 #include "engine/train/ways/expert.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/base/units.hpp"
 #include "engine/parallel/expert/expert_layers.hpp"
-#include "engine/replicas/agree.hpp"
 #include "engine/train/way_maker.hpp"
 
 namespace lockstep::train {
@@ -31,7 +28,6 @@ class ExpertMaker final : public WayMaker {
  public:
   Layers make_layers(Making& making, Layers inner) const override {
     const nn::ModelSpec& model = making.recipe.model;
-    check_agree(making.ranks().trainers(), model);
     check(making.arguments, model, 0);
     return layers(making.arguments, model,
                   {.experts = making.ranks().experts(), .tokens = &making.ranks().replicas()},
@@ -64,19 +60,6 @@ class ExpertMaker final : public WayMaker {
         expert_parallel::ExpertModel{.blocks = model.gpt.layers,
                                      .experts = model.gpt.mixture.experts,
                                      .hot = arguments.number("hot", 1)});
-  }
-
-  // Other experts on another rank would be rows of another size, or none.
-  static void check_agree(comm::ProcessGroup& group, const nn::ModelSpec& model) {
-    std::vector<std::string> lines;
-    for (const auto& [name, value] : nn::metadata_of(model)) {
-      lines.push_back(text("a model with ", name, " ", value));
-    }
-    const auto differs = replicas::first_disagreement(group, lines);
-    if (!differs) return;
-    throw UsageError(text("the ranks do not share experts alike: ", group.names().name(0), " has ",
-                          differs->of_rank_0, " where ", group.names().name(differs->rank), " has ",
-                          differs->of_rank, "; start every rank with the same options"));
   }
 };
 

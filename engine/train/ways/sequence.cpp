@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "engine/base/units.hpp"
 #include "engine/parallel/sequence/context_layers.hpp"
-#include "engine/replicas/agree.hpp"
 #include "engine/train/way_maker.hpp"
 
 namespace lockstep::train {
@@ -62,7 +60,6 @@ class SequenceMaker final : public WayMaker {
   Layers make_layers(Making& making, Layers inner) const override {
     comm::ProcessGroup* const sequence = making.ranks().sequence();
     LOCKSTEP_CHECK(sequence != nullptr, "context parallelism on an axis cp of 1");
-    check_agree(*sequence, making.arguments, making.recipe.model);
     return make_layers(making.arguments, making.recipe.model, *sequence, std::move(inner));
   }
 
@@ -82,19 +79,6 @@ class SequenceMaker final : public WayMaker {
     if (arguments.flag("sp")) {
       check_slices(kind, model.gpt.sequence, ranks_of(arguments), tp);
     }
-  }
-
- private:
-  // Sequences of another length, or cut in another way, would meet as messages of another size.
-  static void check_agree(comm::ProcessGroup& group, const Arguments& arguments,
-                          const nn::ModelSpec& model) {
-    const std::vector<std::string> lines{text("--sequence ", model.gpt.sequence),
-                                         text("--cp-kind ", arguments.get("cp-kind"))};
-    const auto differs = replicas::first_disagreement(group, lines);
-    if (!differs) return;
-    throw UsageError(text("the ranks do not share a sequence alike: ", group.names().name(0),
-                          " has ", differs->of_rank_0, " where ", group.names().name(differs->rank),
-                          " has ", differs->of_rank, "; start every rank with the same options"));
   }
 };
 
