@@ -186,6 +186,9 @@ class Core {
   // The rank, whose strand 0 runs, goes on no more because the world failed it. Whoever waits for
   // it is answered with Status::failed and `why`; nothing is found.
   void give_up(int rank, const std::string& why);
+  // An exception of the rank did not end it, because its program caught it: those who wait for the
+  // rank in vain are told.
+  void threw(int rank, const std::string& what);
   // Why the rank is gone: lost, killed by a fault, or it gave up; empty while it is there.
   const std::string& gone(int rank) const;
   bool is_over(int rank) const;  // something was found, or the rank is gone
