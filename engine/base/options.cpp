@@ -277,10 +277,10 @@ Arguments Options::read(int argc, const char* const* argv) const {
     // A value that could be taken for an option stays in its word.
     const bool flag = option->kind == Option::Kind::flag;
     const bool apart = !flag && !typed.value().empty() && typed.value().front() != '-';
-    std::vector<std::string> words{"--" + typed.key()};
-    if (apart) words.push_back(typed.value());
-    if (!apart && !(flag && typed.value() == "true")) words[0] += "=" + typed.value();
-    arguments.typed_.push_back({typed.key(), words});
+    std::vector<std::string> again{"--" + typed.key()};
+    if (apart) again.push_back(typed.value());
+    if (!apart && !(flag && typed.value() == "true")) again[0] += "=" + typed.value();
+    arguments.typed_.push_back({typed.key(), again});
   }
   for (const auto& option : options_) {
     auto& value = arguments.values_[option.name];

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "engine/base/error.hpp"
+#include "engine/strand/joined_before.hpp"
 #include "engine/strand/strand.hpp"
 
 namespace lockstep {
@@ -25,6 +27,7 @@ class ThreadStrand final : public Strand {
     if (thread_.joinable()) thread_.join();
   }
   void join() override {
+    LOCKSTEP_CHECK(thread_.joinable(), joined_before);
     thread_.join();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }

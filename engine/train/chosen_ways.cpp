@@ -77,6 +77,7 @@ std::string ChosenWays::note_on_resume(const Arguments& arguments) const {
 std::unique_ptr<Strategy> ChosenWays::make(Making& making) const {
   shares(making.arguments, making.group.size());  // throws where the axes do not divide the ranks
   making.axes = axes_of(making.arguments, ways_, making.group.size());
+  making.trainer = trainer_;
   WayMaker::Layers layers;
   for (const OfAxis& way : layers_) layers = way.maker->make_layers(making, std::move(layers));
   making.recipe.model.layers = std::move(layers);

@@ -36,6 +36,7 @@ struct Making {
   std::unique_ptr<collectives::CommHook> hook{};
   // The sizes of the axes of the run; without them, every rank of the group is on dp.
   std::optional<mesh::AxisSizes> axes{};
+  const class WayMaker* trainer = nullptr;  // of the way that trains
 
   std::optional<TrainingRanks> placed{};  // what ranks() made
 
@@ -85,6 +86,8 @@ class WayMaker {
   virtual std::int64_t accumulate(const Arguments& arguments) const {
     return arguments.integer("accumulate", 1);
   }
+  // The parts of a batch that pass through the layers one after the other.
+  virtual std::int64_t micro_batches(const Arguments&) const { return 1; }
   virtual Deal deal(const Arguments&) const { return Deal::padded; }
   virtual Pace pace() const { return Pace::together; }
   // When gradients travel: "during backward".

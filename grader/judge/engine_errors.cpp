@@ -57,6 +57,8 @@ constexpr auto known_errors = std::to_array<KnownError>({
     {"write_entry: entry ", "", "index_outside", "entries count from 0 to k − 1"},
     {"item: index ", "", "index_outside", "elements count from 0, and an empty tensor has none"},
     {"::at", "", "index_outside", "at() is asked for an index or a key that is not there"},
+    {"joined before", "", "joined_twice",
+     "a strand is joined once: take it out of its member before you join it"},
     {"bad optional access", "", "empty_optional", "value() of an optional that holds nothing"},
     {"bad_function_call", "", "empty_function", "a std::function that holds nothing is called"},
     {"cannot create std::vector larger than max_size()", "", "overflow",

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
+#include "engine/base/is_any.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/play/thrown_at.hpp"
 
@@ -58,16 +59,11 @@ Ending ending_of(const auto& call) {
   try {
     call();
     return {};
-  } catch (const NotImplemented&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Expected& error) {
-    return {Ending::Kind::threw_expected, type_of(error), error.what()};
   } catch (const std::exception& error) {
-    Ending ending{Ending::Kind::threw_other, type_of(error), error.what()};
+    if (is_any<NotImplemented, std::bad_alloc, OutOfMemory>(error)) throw;
+    Ending ending{
+        is_any<Expected>(error) ? Ending::Kind::threw_expected : Ending::Kind::threw_other,
+        type_of(error), error.what()};
     if (thrown_at != nullptr) ending.thrown_at = thrown_at(error);
     return ending;
   } catch (...) {

@@ -4,5 +4,6 @@
 #include "grader/play/thrown_at.hpp"
 
 int main() {
-  return lockstep::sim::serve_cases(lockstep::grader::play, lockstep::grader::thrown_at);
+  return lockstep::sim::serve_cases(lockstep::grader::play, lockstep::grader::thrown_at,
+                                    lockstep::grader::take_caught);
 }

@@ -3,12 +3,14 @@
 // that was lost, torn or mixed shows in every later one, exactly.
 #pragma once
 
+#include "engine/base/is_any.hpp"
 #include "engine/base/random.hpp"
 #include "engine/checkpoint/saved_run.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/play/ask.hpp"
 #include "grader/play/boxes.hpp"
 #include "grader/play/case_world.hpp"
+#include "grader/play/thrown_at.hpp"
 
 namespace lockstep {
 namespace optim {
@@ -209,14 +211,11 @@ void told_by(sim::Port& port, std::int64_t step, const auto& call) {
   tell_of(SaveReport::Kind::saving, "");
   try {
     call();
-  } catch (const NotImplemented&) {
-    throw;
-  } catch (const CommError&) {
-    throw;
-  } catch (const checkpoint::CheckpointError& error) {
-    return tell_of(SaveReport::Kind::refused, error.what());
   } catch (const std::exception& error) {
-    return tell_of(SaveReport::Kind::other, error.what());
+    if (is_any<NotImplemented, CommError>(error)) throw;
+    if (thrown_at != nullptr) thrown_at(error);
+    const bool refused = is_any<checkpoint::CheckpointError>(error);
+    return tell_of(refused ? SaveReport::Kind::refused : SaveReport::Kind::other, error.what());
   }
   tell_of(SaveReport::Kind::saved, "");
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <mutex>
 #include <typeinfo>
+#include <utility>
 
 namespace lockstep::grader {
 namespace {
@@ -20,6 +21,7 @@ struct Throw {
 std::mutex throwing;
 std::array<Throw, 8> throws;
 std::size_t next_throw = 0;
+std::string caught;
 
 _Unwind_Reason_Code note_call(_Unwind_Context* context, void* noted) {
   auto& seen = *static_cast<Throw*>(noted);
@@ -33,12 +35,15 @@ _Unwind_Reason_Code note_call(_Unwind_Context* context, void* noted) {
 std::vector<std::uint64_t> thrown_at(const std::exception& error) {
   const void* const whole = dynamic_cast<const void*>(&error);
   const std::scoped_lock lock(throwing);
+  caught = error.what();
   for (std::size_t back = 1; back <= throws.size(); ++back) {
     const Throw& seen = throws[(next_throw + throws.size() - back) % throws.size()];
     if (seen.exception == whole) return {seen.calls.begin(), seen.calls.begin() + seen.count};
   }
   return {};
 }
+
+std::string take_caught() { return std::exchange(caught, {}); }
 
 }  // namespace lockstep::grader
 

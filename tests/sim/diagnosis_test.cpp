@@ -70,6 +70,17 @@ TEST_CASE("waiting for a rank that has returned is a deadlock that says so") {
   CHECK(core.finding()->message ==
         "deadlock: rank 2 waits in recv from rank 1 (8 bytes, work/ring.cpp:9), "
         "which has already returned without sending it");
+  for (const bool enters : {false, true}) {
+    Core threw(world(3));
+    threw.threw(1, "the disk is full");
+    const Request waits =
+        enters ? collective(Collective::barrier, {}, 7) : message(Op::recv, 1, 2, 9);
+    run(threw, {list({waits}), list({}), list({waits})});
+    REQUIRE(kind_found(threw) == FindingKind::deadlock);
+    CHECK_THAT(threw.finding()->message,
+               test::contains("has already returned without ") &&
+                   test::contains(" it; rank 1 had thrown: the disk is full"));
+  }
   CHECK(core.finding()->ranks == std::vector<int>{2, 1});
   CHECK(core.finding()->cause == "returned_early");
 }

@@ -154,6 +154,22 @@ TEST_CASE("fiber host: strands of a rank wait for messages side by side, and joi
   if (ran.result.finding) FAIL(ran.result.finding->message);
 }
 
+TEST_CASE(
+    "fiber host: who waits for a strand that threw is told what, and so is who joins it again") {
+  const auto ran = run_on_fibers(2, [](FiberRank& self) {
+    auto bad = self.strands.start("bad", [] { throw Error("the disk is full"); });
+    CHECK_THROWS_WITH(bad->join(), "the disk is full");
+    CHECK_THROWS_WITH(bad->join(), test::contains("this strand was joined before"));
+    const auto monitor = self.strands.make_monitor();
+    const std::scoped_lock inside(*monitor);
+    monitor->wait([] { return false; });
+  });
+  REQUIRE(ran.result.finding);
+  CHECK_THAT(ran.result.finding->message,
+             test::contains("all other strands of this rank have ended; "
+                            "rank 0 had thrown: the disk is full"));
+}
+
 TEST_CASE("fiber host: a rank that returns while a strand of it runs is told which") {
   std::vector<std::unique_ptr<Strand>> kept;
   const auto ran = run_on_fibers(2, [&](FiberRank& self) {

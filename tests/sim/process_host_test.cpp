@@ -194,6 +194,14 @@ TEST_CASE("a strand that nobody notifies is a deadlock, at once") {
              test::contains("waits in a monitor to be notified (tests/sim/test_player.cpp:"));
 }
 
+TEST_CASE(
+    "what a strand threw is told to who waits for it, and a second join says that it is one") {
+  CHECK_THAT(outcome_of("nobody notifies after a throw", 1).finding.message,
+             test::contains("have ended; rank 0 had thrown: the disk is full"));
+  CHECK_THAT(outcome_of("a strand throws", 1).finding.message,
+             test::contains("rank 0 threw: ") && test::contains("this strand was joined before"));
+}
+
 TEST_CASE("each way to go wrong is found as what it is, and blames the rank that did it") {
   struct Expected {
     std::string what;

@@ -124,6 +124,20 @@ void misbehave(std::string what, PlayerCase& given) {
     auto strand = given.strands.start("s", wait);
     strand->join();
   }
+  if (what == "a strand throws" && given.rank == 0) {
+    auto strand = given.strands.start("s", [] { throw Error("the disk is full"); });
+    try {
+      strand->join();
+    } catch (const Error&) {
+      strand->join();
+    }
+  }
+  if (what == "nobody notifies after a throw") {
+    const auto strand = given.strands.start("s", [] { throw Error("the disk is full"); });
+    const auto monitor = given.strands.make_monitor();
+    const std::scoped_lock inside(*monitor);
+    monitor->wait([] { return false; });
+  }
   const auto loop = [] {
     std::atomic<int> turns = 0;
     while (true) ++turns;

@@ -20,6 +20,13 @@ TEST_CASE("thread strands: join returns when the body has, and rethrows what it 
   CHECK(ran == 2);
 }
 
+TEST_CASE("thread strands: a second join says that it is one, also behind one that threw") {
+  const auto strands = make_thread_strands();
+  auto bad = strands->start("bad", [] { throw std::runtime_error("from inside"); });
+  CHECK_THROWS_WITH(bad->join(), "from inside");
+  CHECK_THROWS_WITH(bad->join(), test::contains("this strand was joined before"));
+}
+
 TEST_CASE("thread strands: a strand that was not joined is joined by its destructor") {
   const auto strands = make_thread_strands();
   std::atomic<int> ran = 0;

@@ -29,8 +29,12 @@ struct SlotPlan {
 
 // ⌈number⌉ for a capacity. 100 / 2 · 1.1 is 55.00000000000001 in float64: what a few roundings add
 // is no slot more.
+//   number   0 or more; may be infinite
+//   Returns  the largest std::int64_t where ⌈number⌉ is beyond it
 inline std::int64_t rounded_up(double number) {
-  return static_cast<std::int64_t>(std::ceil(number * (1 - 1e-12)));
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  const double up = std::ceil(number * (1 - 1e-12));
+  return up < static_cast<double>(largest) ? static_cast<std::int64_t>(up) : largest;
 }
 
 // Gives the routes of a rank's tokens their slots. A part: defined in solutions/14_expert_parallel.

@@ -215,6 +215,18 @@ class ParallelHead final : public nn::Module {
 
 }  // namespace
 
+std::int64_t collectives_of_pass(const nn::GptOptions& model, Sequence sequence) {
+  const bool sliced = sequence == Sequence::sliced;
+  // A layer ends with a sum and begins with one of gradients. Of slices, each end has a collective
+  // both ways, and backward gathers once more what was not kept.
+  const std::int64_t forward = sliced ? 2 : 1, backward = sliced ? 3 : 1;
+  const std::int64_t again = model.keep == nn::Keep::block_inputs ? forward : 0;
+  const std::int64_t layers = model.layers * (model.mixture.experts > 0 ? 1 : 2);
+  // The embedding is the end of a layer, the head the beginning of one.
+  const std::int64_t vocabulary = sliced ? 5 : 2;
+  return layers * (forward + again + backward) + vocabulary;
+}
+
 nn::Holding TensorLayers::holding_of(const Parameter& parameter) const {
   const Cut cut = cut_of(parameter.name);
   const bool partial = sequence_ == Sequence::sliced && cut == Cut::whole;

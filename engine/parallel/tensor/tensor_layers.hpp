@@ -8,16 +8,23 @@
 // Source: [SPP19] §3, [KCL22] §4.2.2
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "engine/comm/process_group.hpp"
+#include "engine/nn/gpt.hpp"
 #include "engine/nn/layer_maker.hpp"
 
 namespace lockstep::tensor_parallel {
 
 enum class Sequence : std::uint8_t { whole, sliced };
+
+// How many collectives of [B, T, C] a pass of a batch has, forward and backward, in all layers of a
+// model: all-reduces, or of sliced sequences all-gathers and reduce-scatters. Those of experts are
+// smaller, and not among them.
+std::int64_t collectives_of_pass(const nn::GptOptions& model, Sequence sequence);
 
 class TensorLayers : public nn::LayerMaker {
  public:

@@ -26,6 +26,7 @@ Core::State::State(Options chosen)
   strands_.resize(size);
   for (auto& strands : strands_) main_.push_back(&strands.emplace(0, StrandState{}).first->second);
   lost_.resize(size);
+  threw_.resize(size);
   counters_.ranks.resize(size);
   live_ = n;
   if (!options_.faults.none()) {

@@ -188,6 +188,9 @@ class Core {
   void give_up(int rank, const std::string& why);
   // The rank is in its k-th step, from 1, where faults count those (Faults::Count).
   void begins_step(int rank, std::int64_t step);
+  // An exception of the rank did not end it, because its program caught it: those who wait for the
+  // rank in vain are told.
+  void threw(int rank, const std::string& what);
   // Why the rank is gone: lost, killed by a fault, or it gave up; empty while it is there.
   const std::string& gone(int rank) const;
   bool is_over(int rank) const;  // something was found, or the rank is gone

@@ -211,6 +211,7 @@ struct Core::State {
   std::string waiting_text(const WaitGraph& graph, const WaitNode& node) const;
   std::string unmet_text(const Operation& message) const;
   std::string other_tag(const std::vector<WaitNode>& cycle) const;
+  std::string thrown_by(const std::vector<int>& ranks) const;
   std::string meanwhile(const WaitGraph& graph, const WaitNode& node) const;
 
   // Checks what is left when all ranks have returned.
@@ -231,6 +232,7 @@ struct Core::State {
   std::vector<std::map<int, StrandState>> strands_;  // by rank, by strand
   std::vector<StrandState*> main_;                   // by rank: its strand 0
   std::vector<std::string> lost_;                    // by rank: why it is gone, or empty
+  std::vector<std::string> threw_;                   // by rank: what it caught last, or empty
   std::vector<Group> groups_;
   Channels channels_;
   std::vector<Match> matches_;  // a heap, the earliest first; some are transferred meanwhile:

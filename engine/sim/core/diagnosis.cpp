@@ -205,12 +205,15 @@ Finding Core::State::end_finding(const WaitGraph& graph, const Node& node) const
   if (node.collective) return left_finding(graph, node);
   finding.message = "deadlock: " + waiting_text(graph, node);
   if (node.request->op == Op::pause) {
-    finding.message += ", and all other strands of this rank have ended: did an exception end one?";
+    const std::string thrown = thrown_by({node.actor.rank});
+    finding.message += ", and all other strands of this rank have ended" +
+                       (thrown.empty() ? ": did an exception end one?" : thrown);
   } else if (!node.peer) {
     finding.message += ", and nothing can answer it anymore";
   } else {
-    finding.message += text(", which has already returned without ",
-                            sends(node) ? "receiving" : "sending", " it", meanwhile(graph, node));
+    finding.message +=
+        text(", which has already returned without ", sends(node) ? "receiving" : "sending", " it",
+             thrown_by({*node.peer}), meanwhile(graph, node));
     finding.ranks.push_back(*node.peer);
     finding.cause = "returned_early";
   }
@@ -225,12 +228,22 @@ Finding Core::State::left_finding(const WaitGraph& graph, const Node& node) cons
   for (const std::size_t i : waiting) ranks.insert(graph.nodes()[i].actor.rank);
   Finding finding{
       FindingKind::deadlock, {}, {ranks.begin(), ranks.end()}, place_of(request), "returned_early"};
-  finding.message = text(
-      "deadlock: ", list_of(finding.ranks), ranks.size() == 1 ? " waits" : " wait", " in ",
-      call_in_group(request, groups_[request.group]), and_place(request), " for ", list_of(missing),
-      missing.size() == 1 ? ", which has" : ", which have", " already returned without calling it");
+  finding.message =
+      text("deadlock: ", list_of(finding.ranks), ranks.size() == 1 ? " waits" : " wait", " in ",
+           call_in_group(request, groups_[request.group]), and_place(request), " for ",
+           list_of(missing), missing.size() == 1 ? ", which has" : ", which have",
+           " already returned without calling it", thrown_by(missing));
   finding.ranks.insert(finding.ranks.end(), missing.begin(), missing.end());
   return finding;
+}
+
+// "; rank 2 had thrown: no space is left": of the first of them that threw, or nothing.
+std::string Core::State::thrown_by(const std::vector<int>& ranks) const {
+  for (const int rank : ranks) {
+    const std::string& what = threw_[static_cast<std::size_t>(rank)];
+    if (!what.empty()) return text("; rank ", rank, " had thrown: ", what);
+  }
+  return {};
 }
 
 // Says what a rank misses that waits, or has sent, on the other side of a message that cannot

@@ -12,6 +12,11 @@ void Core::lose(int rank, const std::string& why) {
   state_->found({FindingKind::rank_exited, gone(rank), {rank}, {}});
 }
 
+void Core::threw(int rank, const std::string& what) {
+  LOCKSTEP_CHECK(rank >= 0 && rank < ranks(), "threw: there is no rank ", rank);
+  state_->threw_[static_cast<std::size_t>(rank)] = what;
+}
+
 void Core::give_up(int rank, const std::string& why) {
   const double now_s = state_->running_strand({rank, 0}, "gives up").clock_s;
   auto& counters = state_->counters_.ranks[static_cast<std::size_t>(rank)];

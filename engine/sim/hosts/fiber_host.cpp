@@ -9,6 +9,7 @@
 #include "engine/sim/hosts/child_run.hpp"
 #include "engine/sim/hosts/port_strands.hpp"
 #include "engine/sim/hosts/watchdog.hpp"
+#include "engine/strand/joined_before.hpp"
 
 namespace lockstep::sim {
 
@@ -136,6 +137,7 @@ class FiberHost::FiberStrand final : public Strand {
     }
   }
   void join() override {
+    LOCKSTEP_CHECK(!joined_, joined_before);
     joined_ = true;
     join_strand(host_, state_->actor.strand);
     if (state_->failure) std::rethrow_exception(std::exchange(state_->failure, nullptr));
@@ -194,8 +196,11 @@ void FiberHost::go(State& strand) {
   begin_to_run(strand);
   try {
     strand.fiber->resume();
-  } catch (...) {
+  } catch (const std::exception& error) {
     running_->failure = std::current_exception();  // read by who joins it
+    core_.threw(running_->actor.rank, error.what());
+  } catch (...) {
+    running_->failure = std::current_exception();
   }
   State& last = *std::exchange(running_, nullptr);
   last_sign_.nobody_runs();

@@ -102,6 +102,9 @@ Heard heard_in(const IncomingFrame& frame) {
       return heard;
     case FrameKind::strand_ended:
       return heard;
+    case FrameKind::threw:
+      heard.text = in.get_text(text_max);
+      return heard;
     case FrameKind::result:
       heard.result = frame.bytes();
       return heard;

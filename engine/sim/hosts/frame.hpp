@@ -10,6 +10,7 @@
 //   result          the result of the case
 //   gave_up         why the rank goes on no more, then the result of the case
 //   failed          u8 Failure, then the text
+//   threw           the text of an exception that did not end the rank
 //
 // Every length within has a cap of its own, whatever the frame's: names_max, counts_bytes_max and
 // text_max.
@@ -32,6 +33,7 @@ enum class FrameKind : std::uint16_t {
   failed = 20,
   strand_woken = 21,
   gave_up = 22,
+  threw = 23,
 };
 
 enum class Failure : std::uint8_t { unsolved, memory, crash, foreign_thread };
@@ -82,7 +84,7 @@ struct IncomingFrame {
 struct Heard {
   Request request;                    // request
   int other = 0;                      // strand_started: the parent; strand_woken: who is woken
-  std::string text;                   // strand_started: the name; gave_up: why; failed: the text
+  std::string text;                   // strand_started: the name; gave_up: why; else the text
   Failure failure{};                  // failed
   std::vector<std::uint64_t> calls;   // failed: those that led to a throw, 64 at most
   std::span<const std::byte> result;  // result, gave_up; of the frame's bytes

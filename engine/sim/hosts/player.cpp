@@ -63,7 +63,8 @@ Outcome play(SocketPort& port, const IncomingFrame& frame,
 
 }  // namespace
 
-int serve_cases(const std::function<Bytes(PlayerCase&)>& part, ThrownAt thrown_at) {
+int serve_cases(const std::function<Bytes(PlayerCase&)>& part, ThrownAt thrown_at,
+                std::string (*take_caught)()) {
   // One arena: strands run one at a time, and each arena would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
   // Freed memory goes back to the system: the host looks at how much a player holds. Unless they
@@ -81,6 +82,8 @@ int serve_cases(const std::function<Bytes(PlayerCase&)>& part, ThrownAt thrown_a
           "the part returned while its strand " + names + " is still running: join() every strand");
     }
     flush_output();
+    const std::string caught = take_caught == nullptr ? std::string() : take_caught();
+    if (!caught.empty()) port.send_threw(caught);
     if (outcome.gave_up.empty()) {
       port.send_result(std::move(outcome.result));
     } else {

@@ -28,8 +28,10 @@ struct PlayerCase {
 // Serves cases from fd 3 until the host closes it; returns the process's exit code. `part` returns
 // the result of one case. An exception that leaves `part` is reported by kind: NotImplemented →
 // unsolved, std::bad_alloc and OutOfMemory → memory, anything else → crash with its text.
-//   thrown_at  gives the calls that led to the throw of an exception; nullptr: nobody knows them
+//   thrown_at    gives the calls that led to the throw of an exception; nullptr: nobody knows them
+//   take_caught  gives what `part` has caught since the last call and not thrown; likewise
 int serve_cases(const std::function<Bytes(PlayerCase&)>& part,
-                std::vector<std::uint64_t> (*thrown_at)(const std::exception&) = nullptr);
+                std::vector<std::uint64_t> (*thrown_at)(const std::exception&) = nullptr,
+                std::string (*take_caught)() = nullptr);
 
 }  // namespace lockstep::sim

@@ -270,6 +270,9 @@ void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
       core->end(actor);
       --from.running;
       break;
+    case FrameKind::threw:
+      core->threw(rank, printable(heard.text, text_shown));
+      break;
     case FrameKind::gave_up:
       core->give_up(rank, text("rank ", rank, " gave up: ", printable(heard.text, text_shown)));
       take_result(rank, heard.result);

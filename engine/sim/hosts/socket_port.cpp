@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "engine/strand/joined_before.hpp"
 
 namespace lockstep::sim {
 
@@ -80,6 +81,12 @@ void SocketPort::send_gave_up(const std::string& why, const Bytes& result) {
   send(FrameKind::gave_up, 0, out.take());
 }
 
+void SocketPort::send_threw(const std::string& what) {
+  ByteWriter out;
+  out.put_text(what.substr(0, text_max));
+  send(FrameKind::threw, 0, out.take());
+}
+
 void SocketPort::send_failure(Failure kind, const std::string& text,
                               std::span<const std::uint64_t> calls) {
   ByteWriter out;
@@ -108,6 +115,9 @@ class SocketPort::BatonStrand final : public Strand {
       port.baton_.begin(this_id);
       try {
         body();
+      } catch (const std::exception& error) {
+        state->failure = std::current_exception();
+        port.send_threw(error.what());
       } catch (...) {
         state->failure = std::current_exception();
       }
@@ -131,6 +141,7 @@ class SocketPort::BatonStrand final : public Strand {
   }
 
   void join() override {
+    LOCKSTEP_CHECK(thread_.joinable(), joined_before);
     wait();
     if (state_->failure) std::rethrow_exception(std::exchange(state_->failure, nullptr));
   }

@@ -31,6 +31,7 @@ class SocketPort final : public StrandPort, public Strands {
   std::optional<IncomingFrame> next_case();
   void send_result(Bytes result);
   void send_gave_up(const std::string& why, const Bytes& result);
+  void send_threw(const std::string& what);
   // calls: those that led to the throw
   void send_failure(Failure kind, const std::string& text,
                     std::span<const std::uint64_t> calls = {});

@@ -11,7 +11,6 @@
 #include "engine/parallel/pipeline/timeline.hpp"
 #include "engine/parallel/zero/sharded_units.hpp"
 #include "engine/tensor/symbolic.hpp"
-#include "engine/train/strategies/unheard_group.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -24,13 +23,7 @@ std::vector<data::Batch> micro_batches_of(const nn::ModelSpec& spec, std::int64_
   std::vector<data::Batch> all;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t size = rows / count + (i < rows % count ? 1 : 0);
-    if (spec.kind == nn::ModelKind::gpt) {
-      const Shape tokens{size, spec.gpt.sequence};
-      all.push_back({empty(tokens, DType::int64, device), empty(tokens, DType::int64, device)});
-    } else {
-      all.push_back({empty({size, spec.widths.front()}, spec.dtype, device),
-                     empty({size}, DType::int64, device)});
-    }
+    all.push_back(batch_of(spec, size, device));
   }
   return all;
 }
@@ -107,13 +100,7 @@ std::vector<StageMemory> memory_of_stages(const PipelineOptions& options, const 
       optimizer->step();
       if (sharded) sharded->end_update();
     }
-    StageMemory seen;
-    for (std::size_t i = 0; i < memory_kinds; ++i) {
-      seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
-    }
-    seen.peak = device.bytes_peak();
-    seen.in_flight = priced.stages[static_cast<std::size_t>(s)].in_flight_max;
-    all.push_back(seen);
+    all.push_back({peaks_of(device), priced.stages[static_cast<std::size_t>(s)].in_flight_max});
   }
   return all;
 }

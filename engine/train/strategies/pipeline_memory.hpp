@@ -1,21 +1,17 @@
 // Computes the memory of a pipeline's stages before any of them takes a step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "engine/tensor/device.hpp"
 #include "engine/train/strategies/pipeline_options.hpp"
+#include "engine/train/strategies/unheard_group.hpp"
 #include "engine/train/way_maker.hpp"
 
 namespace lockstep::train {
 
-// At their peaks, which the kinds need not reach together.
-struct StageMemory {
-  std::array<std::int64_t, memory_kinds> bytes{};  // by MemoryKind
-  std::int64_t peak = 0;                           // of all kinds together
+struct StageMemory : MemoryPeaks {
   int in_flight = 0;  // the most micro-batches whose activations it holds; of chunks, where it has
                       // several
 };

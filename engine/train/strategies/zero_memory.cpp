@@ -5,7 +5,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
 #include "engine/tensor/symbolic.hpp"
-#include "engine/train/strategies/unheard_group.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -21,15 +20,6 @@ struct RankGroups {
 
   Unheard shards, copies;
 };
-
-data::Batch batch_of(const nn::ModelSpec& spec, std::int64_t rows, Device& device) {
-  if (spec.kind == nn::ModelKind::gpt) {
-    const Shape tokens{rows, spec.gpt.sequence};
-    return {empty(tokens, DType::int64, device), empty(tokens, DType::int64, device)};
-  }
-  return {empty({rows, spec.widths.front()}, spec.dtype, device),
-          empty({rows}, DType::int64, device)};
-}
 
 void take_step(zero::ShardedUnits& units, const data::Batch& batch, std::int64_t batches,
                AccumulateIn accumulate) {
@@ -55,15 +45,6 @@ std::string told_of_largest_unit(const zero::ShardingOptions& options, const nn:
   const std::string bytes = bytes_text(largest * static_cast<std::int64_t>(bytes_of(spec.dtype)));
   return text("; the largest unit is gathered whole, ", bytes, " of parameters and ", bytes,
               " of gradients, however many --ranks there are");
-}
-
-MemoryPeaks peaks_of(const Device& device) {
-  MemoryPeaks seen;
-  for (std::size_t i = 0; i < memory_kinds; ++i) {
-    seen.bytes[i] = device.bytes_peak(static_cast<MemoryKind>(i));
-  }
-  seen.peak = device.bytes_peak();
-  return seen;
 }
 
 std::string text_of(const MemoryPeaks& most, MemoryKind kind) {

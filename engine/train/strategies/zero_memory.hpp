@@ -1,21 +1,15 @@
 // Computes the memory of a rank with sharded state before it takes a step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
-#include "engine/tensor/device.hpp"
+#include "engine/train/strategies/unheard_group.hpp"
 #include "engine/train/strategies/zero.hpp"
 #include "engine/train/way_maker.hpp"
 
 namespace lockstep::train {
 
-// At their peaks, which the kinds need not reach together.
-struct MemoryPeaks {
-  std::array<std::int64_t, memory_kinds> bytes{};  // by MemoryKind
-  std::int64_t peak = 0;                           // of all kinds together
-};
 struct ShardedMemory : MemoryPeaks {
   MemoryPeaks host{};  // where state is offloaded
 };

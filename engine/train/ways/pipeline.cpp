@@ -69,6 +69,9 @@ class PipelineMaker final : public WayMaker {
     }
     return pipelines;
   }
+  std::int64_t micro_batches(const Arguments& arguments) const override {
+    return options_of(arguments).micro_batches;
+  }
   Pace pace() const override { return Pace::staged; }
   std::string_view reduction() const override { return "in the last micro-batch's backward"; }
   std::string note(const Arguments& arguments, const nn::ModelSpec& model) const override {

@@ -81,24 +81,34 @@ class TensorMaker final : public WayMaker {
   }
 
  private:
-  // A layer on several nodes waits for their link several times a block, so the seconds are
-  // measured.
+  // A layer on several nodes waits for their link several times a block and micro-batch, so the
+  // seconds are measured. Stages work at the same time.
   static void tell_of_nodes(Making& making, comm::ProcessGroup& layer) {
     const int each = making.ranks_per_node;
     if (each == 0 || each % layer.size() == 0) return;
-    const nn::GptOptions& gpt = making.recipe.model.gpt;
-    const std::int64_t count = batch_size_of(making.arguments) * gpt.sequence * gpt.width;
-    const Tensor x = zeros({count}, making.recipe.model.dtype, making.device);
+    const Arguments& arguments = making.arguments;
+    const nn::ModelSpec& model = making.recipe.model;
+    const bool sliced = sequence_of(arguments) == Sequence::sliced;
+    const std::int64_t parts = making.trainer->micro_batches(arguments);
+    const std::int64_t stages = making.axes->pp;
+    const Shape shape{batch_size_of(arguments) / parts, model.gpt.sequence / making.axes->cp,
+                      model.gpt.width};
+    const Tensor x = zeros(shape, model.dtype, making.device);
+    const Tensor slice = zeros({x.numel() / layer.size()}, model.dtype, making.device);
     const double began_s = layer.now_s();
-    layer.all_reduce(x, ReduceOp::sum);
+    sliced ? layer.reduce_scatter(x, slice, ReduceOp::sum) : layer.all_reduce(x, ReduceOp::sum);
     const double took_s = layer.now_s() - began_s;
     if (making.group.rank() != 0 || !making.tell) return;
-    const auto sums = static_cast<double>(4 * gpt.layers + 2);
-    making.tell(text("a node has ", counted(each, "rank"), ", so --tp ", layer.size(),
-                     " crosses nodes: one sum of [batch, sequence, width] takes ",
-                     seconds_text(took_s), ", and a step has ", sums, " of them, ",
-                     seconds_text(sums * took_s), "; pass --tp ", each,
-                     " to keep a layer inside a node"));
+    const std::int64_t count =
+        tensor_parallel::collectives_of_pass(model.gpt, sequence_of(arguments)) * parts *
+        making.trainer->accumulate(arguments);
+    making.tell(text(
+        "a node has ", counted(each, "rank"), ", so --tp ", layer.size(), " crosses nodes: one ",
+        sliced ? "gather or sum of slices" : "sum", " of ", text_of(shape), ", ",
+        bytes_text(static_cast<std::int64_t>(x.bytes())), ", takes ", seconds_text(took_s),
+        ", and a step has ", count, " of them", stages > 1 ? text(" in ", stages, " stages") : "",
+        ", ", seconds_text(static_cast<double>(count / stages) * took_s),
+        stages > 1 ? " in each" : "", "; pass --tp ", each, " to keep a layer inside a node"));
   }
 };
 

@@ -169,6 +169,22 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
   return std::nullopt;
 }
 
+// Every right piece is there but for multiples of 2^32, which some numbers lack.
+bool wrapped(const FlatShards& seen, const FlatShards& right) {
+  bool some = false;
+  for (std::size_t rank = 0; rank < right.ranks.size(); ++rank) {
+    for (const ShardPiece& one : right.ranks[rank]) {
+      const auto found = std::ranges::find_if(seen.ranks[rank], [&](const ShardPiece& other) {
+        return other.parameter == one.parameter && in_32_bits(other.begin - one.begin) == 0 &&
+               in_32_bits(other.end - one.end) == 0 && in_32_bits(other.offset - one.offset) == 0;
+      });
+      if (found == seen.ranks[rank].end()) return false;
+      some = some || *found != one;
+    }
+  }
+  return some;
+}
+
 // The first rank whose pieces differ, where every element has one owner.
 Fault fault_of_pieces(const FlatShards& seen, const FlatShards& right) {
   std::size_t rank = 0;
@@ -205,6 +221,9 @@ std::optional<Failure> wrong(MistakeFinder<FlatShardsPart>& mistakes,
   std::optional<Fault> fault = fault_of_sizes(asked, seen, right);
   if (!fault) fault = fault_of_cover(asked.back(), seen);
   if (!fault) fault = fault_of_pieces(seen, right);
+  if (seen.ranks.size() == right.ranks.size() && wrapped(seen, right)) {
+    fault->cause = {"overflow", "an int ends at 2,147,483,647: places need std::int64_t"};
+  }
   std::vector<FlatShards> given = earlier_answers(asked, right_plan);
   given.push_back(seen);
   const auto known = mistakes.cause_of(

@@ -39,21 +39,14 @@ double drawn(std::uint64_t salt, std::uint64_t stream, std::size_t e) {
 
 Numbers rounded(DType dtype, Numbers values) { return as_doubles(dtype, to_bytes(dtype, values)); }
 
-Numbers first_values(const Problem& p, std::uint64_t salt) {
+Numbers drawn_all(const Problem& p, std::uint64_t salt, std::uint64_t stream, double plus) {
   Numbers all(static_cast<std::size_t>(p.plan().count));
-  for (std::size_t e = 0; e < all.size(); ++e) all[e] = drawn(salt, 0, e);
+  for (std::size_t e = 0; e < all.size(); ++e) all[e] = plus + drawn(salt, stream, e);
   return rounded(p.dtype, all);
 }
-Numbers first_moment(const Problem& p, std::uint64_t salt) {
-  Numbers all(static_cast<std::size_t>(p.plan().count));
-  for (std::size_t e = 0; e < all.size(); ++e) all[e] = drawn(salt, 1, e);
-  return rounded(p.dtype, all);
-}
-Numbers second_moment(const Problem& p, std::uint64_t salt) {
-  Numbers all(static_cast<std::size_t>(p.plan().count));
-  for (std::size_t e = 0; e < all.size(); ++e) all[e] = 1.5 + drawn(salt, 2, e);
-  return rounded(p.dtype, all);
-}
+Numbers first_values(const Problem& p, std::uint64_t salt) { return drawn_all(p, salt, 0, 0); }
+Numbers first_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p, salt, 1, 0); }
+Numbers second_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p, salt, 2, 1.5); }
 
 bool has_gradient(const Problem& p, std::size_t i, int rank) {
   return !p.missing || !((i % 3 == 0 && rank % 2 == 0) || i == 1);
@@ -70,6 +63,7 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step, Variant vari
   double share = 1.0 / p.ranks();
   if (variant == Variant::summed || variant == Variant::own_gradients) share = 1;
   if (variant == Variant::divided_twice) share /= p.ranks();
+  if (variant == Variant::times_zero) share = 0;
   const Dealt deal = deal_of(p.plan(), p.sizes);
   Numbers sum = whole;
   for (int r = 0; r < p.ranks(); ++r) {
@@ -202,6 +196,8 @@ std::vector<Told> all_mistakes(const Problem& p) {
         text("the gradients of the ranks were summed, and not divided by ", n)}},
       {Variant::divided_twice,
        {"divided_twice", text("the gradients were divided by ", n, " twice")}},
+      {Variant::times_zero,
+       {"zero", "the gradients were multiplied by 0: 1 / N of two integers is 0; write 1.0 / N"}},
       {Variant::largest,
        {"other_operator",
         "the largest of the ranks' gradients were taken, where their sum is needed: "

@@ -47,6 +47,7 @@ enum class Variant : std::uint8_t {
   own_gradients,  // each owner takes its own gradients alone
   own_shares,     // the same, multiplied by 1/N
   divided_twice,
+  times_zero,
   largest,        // of the ranks' shares
   from_zero,      // the moments that were given are not used
   from_one,       // their updates are not counted

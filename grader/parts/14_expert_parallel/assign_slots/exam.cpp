@@ -32,9 +32,7 @@ SlotPlan right_plan(const Question& q) {
   SlotPlan plan{tokens_of(q), q.experts, tokens_of(q), {}};
   const double room =
       static_cast<double>(q.routes.size()) * q.capacity_factor / static_cast<double>(q.experts);
-  if (room < static_cast<double>(plan.tokens)) {
-    plan.capacity = expert_parallel::rounded_up(room);
-  }
+  plan.capacity = std::min(plan.tokens, expert_parallel::rounded_up(room));
   plan.placed = q.routes;
   std::ranges::stable_sort(plan.placed, [](const Route& a, const Route& b) {
     return std::tie(a.expert, a.choice, a.token) < std::tie(b.expert, b.choice, b.token);
@@ -85,9 +83,9 @@ Fault fault_of(const SlotPlan& seen, const SlotPlan& right) {
   if (seen.capacity != right.capacity) {
     const Cause other{"other_capacity",
                       "it is ⌈T·K/E·F⌉, where T·K is the number of routes, and at most T"};
-    const Cause beyond{"beyond_integers",
-                       "with a large factor, T·K/E·F is beyond every std::int64_t, and is not "
-                       "defined as one; compare it with T first, and convert only what is less"};
+    const Cause beyond{
+        "beyond_integers",
+        "T·K/E·F is beyond every std::int64_t, and not defined as one: round with rounded_up"};
     return {text("the capacity is ", seen.capacity, ", and should be ", right.capacity),
             text(right.capacity), text(seen.capacity), seen.capacity < 0 ? beyond : other};
   }

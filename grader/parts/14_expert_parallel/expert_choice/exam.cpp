@@ -39,6 +39,9 @@ Cause cause_of(const Question& q, const SlotPlan& seen, const SlotPlan& right) {
       if (same_plan(seen, given, within)) return known.cause;
     }
   }
+  if (seen.capacity < 0)
+    return {"beyond_integers",
+            "T·F/E is beyond every std::int64_t, and not defined as one: round with rounded_up"};
   if (same_plan(seen, right, 1e-5)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }

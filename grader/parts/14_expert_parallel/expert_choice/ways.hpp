@@ -82,9 +82,8 @@ inline std::int64_t room_of(const ChoiceQuestion& q, Ways::Room room) {
   double share = tokens * q.capacity_factor / static_cast<double>(q.logits.experts());
   if (room == Ways::Room::without_factor) share /= q.capacity_factor;
   if (room == Ways::Room::without_experts) share = tokens * q.capacity_factor;
-  if (share >= tokens) return q.logits.tokens();
-  if (room == Ways::Room::rounded_down) return static_cast<std::int64_t>(share);
-  return expert_parallel::rounded_up(share);
+  if (room == Ways::Room::rounded_down && share < tokens) return static_cast<std::int64_t>(share);
+  return std::min(q.logits.tokens(), expert_parallel::rounded_up(share));
 }
 
 inline SlotPlan planned(const ChoiceQuestion& q, const Ways& w = {}) {

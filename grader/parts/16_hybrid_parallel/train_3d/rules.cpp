@@ -100,6 +100,9 @@ Cause cause_of_factor(const Question& q, const SumBits& seen) {
             "ranks along tp and pp work on the same tokens, so they are no "
             "data shards"};
   }
+  if (seen.factor == 0) {
+    return {"zero", "1 / N of two integers is 0; write 1.0 / N"};
+  }
   if (seen.factor == 1) {
     return {"not_divided",
             "each rank has the mean loss of its own data, so the sum over all data "
@@ -181,7 +184,7 @@ std::optional<Failure> wrong_sums(const Question& q, const std::vector<SumBits>&
   const KindBits& one = q.gradients[is->gradient];
   return told(is->over == should_be->over ? cause_of_factor(q, *is)
                                           : cause_of_axes(q, one, is->over, should_be->over),
-              text("gradient ", is->gradient, " (", train_3d::words_of(one), ")"),
+              text("gradient ", is->gradient, " (", train_3d::words_of(one), ") is summed wrongly"),
               text_of(*should_be), text_of(*is));
 }
 

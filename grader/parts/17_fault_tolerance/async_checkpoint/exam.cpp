@@ -7,6 +7,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/paper_run.hpp"
 #include "grader/exam/storage_service.hpp"
+#include "grader/judge/engine_errors.hpp"
 #include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
 
 namespace lockstep::grader::async_checkpoint {
@@ -97,11 +98,8 @@ void check_nothing_thrown(CaseRunner& runner, const Played& played, Run& run) {
     for (const auto& note : run.told(taken)) {
       const Kind kind = note.report.kind;
       if (kind != Kind::refused && kind != Kind::other) continue;
-      const Cause twice{"joined_twice",
-                        "a strand is joined once: take it out of its member before you join it"};
       const Cause threw{"threw", "start() and wait() throw what a write threw, and nothing else"};
-      const bool joined = note.report.what.find("Invalid argument") != std::string::npos;
-      fail(runner, played, joined ? twice : threw,
+      fail(runner, played, cause_of_error(note.report.what).value_or(threw),
            text("no write failed, and start() or wait() threw: ", note.report.what));
     }
   }
@@ -262,6 +260,10 @@ void check_error(CaseRunner& runner, const Played& played, Run& run) {
   for (std::int64_t taken = 0; taken <= run.p.steps(); ++taken) {
     for (const auto& note : run.told(taken)) {
       const Kind kind = note.report.kind;
+      const auto own = cause_of_error(note.report.what);
+      if (own && own->name == "joined_twice") {
+        fail(runner, played, *own, text("start() or wait() threw: ", note.report.what));
+      }
       if (kind == expected) ++thrown;
       if (kind == expected || (kind != Kind::refused && kind != Kind::other)) continue;
       fail(runner, played, {"other_type", "let what the strand's join() throws through"},

@@ -14,10 +14,7 @@ SlotPlan assign_slots(std::span<const Route> routes, std::int64_t experts, doubl
   const std::int64_t tokens = routes.empty() ? 0 : routes.back().token + 1;
   const std::int64_t choices = routes.empty() ? 0 : routes.back().choice + 1;
   const auto all = static_cast<double>(routes.size()), of = static_cast<double>(experts);
-  SlotPlan plan{tokens, experts, tokens, {}};
-  if (all / of * capacity_factor < static_cast<double>(tokens)) {
-    plan.capacity = rounded_up(all * capacity_factor / of);
-  }
+  SlotPlan plan{tokens, experts, std::min(tokens, rounded_up(all * capacity_factor / of)), {}};
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     std::int64_t left = plan.capacity;
     for (std::int64_t choice = 0; choice < choices; ++choice) {

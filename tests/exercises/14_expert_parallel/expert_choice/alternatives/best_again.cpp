@@ -26,9 +26,8 @@ SlotPlan expert_choice(const Tensor& logits, double capacity_factor) {
     }
     log_sums.push_back(most + std::log(sum));
   }
-  const auto most = static_cast<double>(tokens);
-  const double room = most * (capacity_factor / static_cast<double>(experts));
-  SlotPlan plan{tokens, experts, rounded_up(std::min(room, most)), {}};
+  const double room = static_cast<double>(tokens) * capacity_factor / static_cast<double>(experts);
+  SlotPlan plan{tokens, experts, std::min(tokens, rounded_up(room)), {}};
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     std::vector<double> left;
     for (std::int64_t token = 0; token < tokens; ++token) {
