@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/course/quiz_file.hpp"
@@ -39,6 +40,14 @@ struct Tree {
     grader::write_text(root() / "work" / file, reference.extension() == ".toml"
                                                    ? grader::answered_quiz(reference)
                                                    : grader::read_text(reference));
+  }
+  // The reference with `words` in the place of `place`.
+  void write_changed(const std::string& file, const std::string& place,
+                     const std::string& words) const {
+    std::string source = grader::read_text(root() / "solutions" / file);
+    const std::size_t at = source.find(place);
+    if (at == std::string::npos) throw Error(file + " has no " + place);
+    grader::write_text(root() / "work" / file, source.replace(at, place.size(), words));
   }
   Scratch scratch;
 };

@@ -15,22 +15,12 @@ namespace fs = std::filesystem;
 const std::string ring_file = "06_all_reduce/ring_all_reduce.cpp";
 const std::string average = "05_data_parallel/average_gradients.cpp";
 
-// The reference with `words` in the place of `place`.
-void write_changed(const test::Tree& tree, const std::string& file, const std::string& place,
-                   const std::string& words) {
-  std::string source = read_text(tree.root() / "solutions" / file);
-  const std::size_t at = source.find(place);
-  REQUIRE(at != std::string::npos);
-  source.replace(at, place.size(), words);
-  write_text(tree.root() / "work" / file, source);
-}
-
 // Writes one element behind the end of a vector, into what the allocator rounds 32 bytes up to.
 void write_with_a_stray_write(const test::Tree& tree) {
-  write_changed(tree, average, "  const double share = 1.0 / group.size();\n",
-                "  std::vector<double> shares(4, 1.0 / group.size());\n"
-                "  for (std::size_t i = 0; i <= shares.size(); ++i) shares[i] = shares[0];\n"
-                "  const double share = shares[0];\n");
+  tree.write_changed(average, "  const double share = 1.0 / group.size();\n",
+                     "  std::vector<double> shares(4, 1.0 / group.size());\n"
+                     "  for (std::size_t i = 0; i <= shares.size(); ++i) shares[i] = shares[0];\n"
+                     "  const double share = shares[0];\n");
 }
 
 }  // namespace
@@ -54,10 +44,10 @@ TEST_CASE(
     "lab check --sanitize: a read behind the end of a tensor is found, and told by its line") {
   if (LOCKSTEP_SANITIZED) return;
   const test::Tree tree;
-  write_changed(tree, average, "    grad.scale_(share);\n",
-                "    grad.scale_(share);\n"
-                "    volatile std::byte behind = grad.address()[grad.bytes()];\n"
-                "    (void)behind;\n");
+  tree.write_changed(average, "    grad.scale_(share);\n",
+                     "    grad.scale_(share);\n"
+                     "    volatile std::byte behind = grad.address()[grad.bytes()];\n"
+                     "    (void)behind;\n");
   CHECK(tree.lab({"check", "average_gradients"}).exit_code == 0);
   const auto seen = tree.lab({"check", "average_gradients", "--sanitize"});
   INFO(seen.output);
@@ -92,107 +82,27 @@ TEST_CASE("lab check --world gloo: real processes confirm values, and only value
     CHECK_THAT(report.at("checks").back().at("message").get<std::string>(),
                test::contains("not measured"));
   }
-  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  tree.write_changed(ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   const auto wrong = tree.lab({"check", "ring_all_reduce", "--world", "gloo"});
   CHECK(wrong.exit_code == 1);
   CHECK_THAT(wrong.output, test::contains("values only, on real processes: no points"));
   CHECK(tree.lab({"check", "model_memory", "--world", "gloo"}).exit_code == 2);
 }
 
-TEST_CASE("lab check --world nccl: GPUs on paper confirm values, and only values") {
-  const test::Tree tree;
-  const std::vector<std::string> on_paper{"--world", "nccl", "--paper"};
-  const auto check = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"check", name};
-    words.insert(words.end(), on_paper.begin(), on_paper.end());
-    words.insert(words.end(), more.begin(), more.end());
-    return tree.lab(words);
-  };
-  tree.solve(average);
-  const auto seen = check("average_gradients", {"--json"});
-  INFO(seen.output);
-  if (seen.exit_code == 3) {  // said loudly, and with what is missing
-    CHECK_THAT(seen.output, test::contains("--world nccl needs NVIDIA's compiler"));
-    return;
-  }
-  const auto report = nlohmann::json::parse(seen.output);
-  CHECK(report.at("verdict") == "pass");
-  CHECK(report.at("points") == 0);
-  CHECK(report.at("checks").back().at("verdict") == "skipped");
-  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
-  const auto wrong = check("ring_all_reduce", {});
-  INFO(wrong.output);
-  CHECK(wrong.exit_code == 1);
-  CHECK_THAT(wrong.output, test::contains("values only, on real processes: no points"));
-  CHECK_THAT(wrong.output, test::contains("--world nccl --paper"));
-  // A GPU's memory is none that the host reads.
-  const std::string place = "  const int size = peers.size();\n";
-  write_changed(tree, ring_file, place, place + "  if (data.raw_bytes().empty()) return;\n");
-  const auto on_host = check("ring_all_reduce", {});
-  INFO(on_host.output);
-  CHECK(on_host.exit_code == 1);
-  CHECK_THAT(on_host.output, test::contains("to_host"));
-  CHECK(check("model_memory", {}).exit_code == 2);
-  CHECK(tree.lab({"check", "ring_all_reduce", "--paper"}).exit_code == 2);
-}
-
-namespace {
-
-void check_solution_on_paper(const std::string& file) {
-  const test::Tree tree;
-  tree.solve(file);
-  const auto seen =
-      tree.lab({"check", fs::path(file).stem(), "--world", "nccl", "--paper", "--json"});
-  INFO(seen.output);
-  if (seen.exit_code == 3) {
-    CHECK_THAT(seen.output, test::contains("--world nccl needs NVIDIA's compiler"));
-    return;
-  }
-  CHECK(nlohmann::json::parse(seen.output).at("verdict") == "pass");
-}
-
-}  // namespace
-
-TEST_CASE("lab check --world nccl: an all-reduce over messages is right on GPUs on paper") {
-  check_solution_on_paper(ring_file);
-}
-
-TEST_CASE("lab check --world nccl: every part that real processes can judge is right on paper",
-          "[.all]") {
-  int parts = 0;
-  for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(LOCKSTEP_ROOT) / "exercises")) {
-    if (entry.path().extension() != ".toml") continue;
-    if (read_text(entry.path()).find("among_processes = true") == std::string::npos) continue;
-    ++parts;
-    const fs::path solution = entry.path().parent_path().filename() / entry.path().stem();
-    check_solution_on_paper(solution.string() + ".cpp");
-  }
-  CHECK(parts > 10);
-}
-
-TEST_CASE("lab check --world nccl: a machine without a GPU says what to type") {
-  if (fs::exists("/dev/nvidiactl")) return;
-  const test::Tree tree;
-  const auto seen = tree.lab({"check", "ring_all_reduce", "--world", "nccl"});
-  CHECK(seen.exit_code == 3);
-  CHECK_THAT(seen.output, test::contains("--world nccl needs"));
-}
-
 TEST_CASE("lab check: what ranks print is shown when it fails, and else with --output") {
   const test::Tree tree;
   const std::string place = "  const int size = peers.size();\n";
   const std::string print = place + "  std::printf(\"rank %d has no newline\", peers.rank());\n";
-  write_changed(tree, ring_file, place, print);
+  tree.write_changed(ring_file, place, print);
   const std::string quiet = tree.lab({"check", "ring_all_reduce"}).output;
   CHECK_THAT(quiet, !test::contains("no newline"));
   CHECK_THAT(quiet, test::contains("ranks printed output"));
   CHECK_THAT(tree.lab({"check", "ring_all_reduce", "--output"}).output,
              test::contains("rank 1    rank 1 has no newline"));
-  write_changed(tree, ring_file, place,
-                place +
-                    "  for (int i = 0; i < 300; ++i) std::printf(\"line %d\\n\", i);\n"
-                    "  if (size > 1) throw 7;\n");
+  tree.write_changed(ring_file, place,
+                     place +
+                         "  for (int i = 0; i < 300; ++i) std::printf(\"line %d\\n\", i);\n"
+                         "  if (size > 1) throw 7;\n");
   const std::string loud = tree.lab({"check", "ring_all_reduce"}).output;
   CHECK_THAT(loud, test::contains("line 19\n"));
   CHECK_THAT(loud, !test::contains("line 20\n"));
@@ -202,7 +112,7 @@ TEST_CASE("lab check: what ranks print is shown when it fails, and else with --o
 TEST_CASE("lab debug: stops in the student's part, on the rank and in the case that failed") {
   if (LOCKSTEP_SANITIZED || !fs::exists("/usr/bin/gdb")) return;
   const test::Tree tree;
-  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  tree.write_changed(ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   CHECK(tree.lab({"check", "ring_all_reduce"}).exit_code == 1);
   const auto seen =
       tree.lab({"debug", "ring_all_reduce", "--rank", "1", "--", "--batch", "-ex", "backtrace",
@@ -222,7 +132,7 @@ TEST_CASE("lab debug: stops in the student's part, on the rank and in the case t
 TEST_CASE("lab debug: quit ends it without a verdict, and a case that ends in gdb has one") {
   if (LOCKSTEP_SANITIZED || !fs::exists("/usr/bin/gdb")) return;
   const test::Tree tree;
-  write_changed(tree, ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
+  tree.write_changed(ring_file, "mine.reduce_(arrived, op);", "mine.copy_(arrived);");
   const auto left = tree.lab({"debug", "ring_all_reduce", "--", "--batch", "-ex", "quit"});
   INFO(left.output);
   CHECK(left.exit_code == 0);
