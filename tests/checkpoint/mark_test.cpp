@@ -234,6 +234,8 @@ TEST_CASE("mark: a folder with an index that nobody can read is left as it is") 
   saves.put_by_others("step_000001/model.safetensors");
   for (const int step : {2, 4}) saves.save(step, 1);
   CHECK(names_in(saves.runs) == Names{"step_000001", "step_000004"});
+  CHECK_THROWS_WITH(saves.save(1), contains("step_000001/index.json is in the way"));
+  CHECK(content_of(saves.runs / "step_000001/index.json") == "mine");
   CHECK(names_in(saves.runs / "step_000001") == Names{"index.json", "model.safetensors"});
   CHECK(saves.has("step_000001 is kept"));
 }
