@@ -126,8 +126,12 @@ int remove_written(Storage& storage, const std::string& folder, const Written& w
     storage.remove(within(folder, one.name));
     ++removed;
   }
-  // A mark that goes before the files that it names would leave them to nobody.
-  if (removed > 0) storage.sync(folder);
+  // A mark that goes before the files that it names would leave them to nobody. Only a power
+  // failure reorders removals, so a storage that cannot sync any more is cleared all the same.
+  try {
+    if (removed > 0) storage.sync(folder);
+  } catch (const CheckpointError&) {
+  }
   for (const std::string& mark : written.marks) storage.remove(within(folder, mark));
   if (storage.list(folder).empty()) storage.remove(folder);
   return removed;
