@@ -159,7 +159,11 @@ void files(Options& options) {
       .only_if({"resume", "save-every", "save", "save-async"}, "needs --checkpoint FOLDER",
                has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")
-      .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
+      .only_if(
+          {"init"},
+          "and --resume both say which weights to start with; pass only one, or --resume auto, "
+          "which reads --init if there is no checkpoint",
+          [](const Arguments& arguments) { return !arguments.flag("resume"); })
       .option("export", "", "write the final weights to a .safetensors file")
       .option("log", "", "write one JSON object per step and epoch to this file")
       .option("trace", "", "write the timeline: FILE.html for a browser, FILE.json for Perfetto");

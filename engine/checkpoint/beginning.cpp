@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Ranks wait as long as this for one that still reads. It is lost sooner, if it dies.
+constexpr double read_s_max = 3600;
 // What a rank tells the others, by its first letter.
 constexpr char take = 't', begin = 'b', usage = 'u', failed = 'f';      // rank 0: its choice
 constexpr char sees = 's', whole = 'w', damage = 'd', not_there = 'n';  // all: what they see
@@ -231,7 +233,9 @@ Beginning agree_on_beginning(comm::ProcessGroup& group, const Wish& wish) {
       }
       return proposed;
     }
-    const auto looked = gather_texts(group, looked_at(wish, *proposed.from, group));
+    const std::string seen = looked_at(wish, *proposed.from, group);
+    group.monitored_barrier(read_s_max);
+    const auto looked = gather_texts(group, seen);
     const std::string damaged = compared(wish, *proposed.from, looked);
     if (damaged.empty()) return proposed;
     if (!looks_for_whole(wish)) refuse_damaged(wish.folder / *proposed.from, damaged);
