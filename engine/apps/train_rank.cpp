@@ -164,11 +164,13 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
 }
 
 // A run that was told to stop has saved; its weights are not exported, since they are not final.
-void tell_stop(int signal, const std::string& folder, std::int64_t saved_step, std::int64_t steps) {
-  const std::string saved = folder + "/" + checkpoint::folder_name(saved_step);
+void tell_stop(int signal, const Arguments& arguments, std::int64_t saved_step,
+               std::int64_t steps) {
+  const std::string saved = arguments.get("checkpoint") + "/" + checkpoint::folder_name(saved_step);
   std::cout << text("stopped by ", launch::name_of_signal(signal), " before the run's ", steps,
                     " steps were taken, and saved in ", saved,
-                    ": to continue, type the same command with --resume\n")
+                    ": to continue, type the same command ",
+                    arguments.has("--resume auto") ? "again\n" : "with --resume\n")
             << std::flush;
 }
 
@@ -374,7 +376,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       train::train(*strategy, *datasets.train, *datasets.test, options, watchers.all);
   if (saver) saver->finish();
   if (summary.stopped_by != 0) {
-    if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, saved_step, steps);
+    if (reports(*strategy)) tell_stop(summary.stopped_by, arguments, saved_step, steps);
   } else if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, world.pairs);
     if (saver && reports(*strategy)) tell_snapshot(*saver);
