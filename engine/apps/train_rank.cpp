@@ -266,7 +266,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
   // Simulated ranks share all files.
   if (world.joined != nullptr && checkpoints.form == train::SaveForm::sharded) {
-    check_shared_folder(*group, checkpoints, lock.has_value());
+    check_shared_folder(*group, checkpoints, lock ? &*lock : nullptr);
   }
   const checkpoint::Beginning beginning =
       world.beginning != nullptr ? *world.beginning : checkpoint::Beginning{};

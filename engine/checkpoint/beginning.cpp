@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // Ranks wait as long as this for one that still reads. It is lost sooner, if it dies.
 constexpr double read_s_max = 3600;
-// What a rank tells the others, by its first letter.
+// The first letter of what a rank tells the others.
 constexpr char take = 't', begin = 'b', usage = 'u', failed = 'f';      // rank 0: its choice
 constexpr char sees = 's', whole = 'w', damage = 'd', not_there = 'n';  // all: what they see
 
@@ -141,7 +141,7 @@ class Choice {
   std::string damaged_, told_;
 };
 
-// What a proposal says: "tstep_000004 step_000008\nstep_000008 is damaged…".
+// Reads a proposal: "tstep_000004 step_000008\nstep_000008 is damaged…".
 Beginning beginning_of(const std::string& proposal) {
   Beginning read;
   const std::size_t line = proposal.find('\n');
@@ -161,7 +161,7 @@ std::string newest_seen(const fs::path& folder) {
   }
 }
 
-// What this rank says of rank 0's proposal.
+// Looks at rank 0's proposal, and says what this rank sees.
 std::string looked_at(const Wish& wish, const std::string& name, const comm::ProcessGroup& group) {
   const FileStorage storage(wish.folder);
   try {

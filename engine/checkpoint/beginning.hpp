@@ -1,4 +1,4 @@
-// Where a run begins: at a checkpoint of its folder, or at the first step. Rank 0 chooses, and all
+// The beginning of a run: a checkpoint of its folder, or the first step. Rank 0 chooses, and all
 // ranks open what it has chosen: none goes by its own view of the folder, which may be another
 // folder of the same name.
 //
