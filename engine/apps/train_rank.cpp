@@ -195,7 +195,7 @@ void complete(train::Making& making, const RankWorld& world) {
       return world.trace->under_way(std::move(what), std::move(work));
     };
   }
-  making.tell = [](const std::string& sentence) { std::cout << sentence << std::endl; };
+  making.tell = [](const std::string& one) { std::cout << one + "\n" << std::flush; };
   if (world.joined != nullptr) making.on_spare = [&] { world.joined->be_spare(); };
 }
 

@@ -58,7 +58,7 @@ fs::path nearest_there(const std::string& option, const fs::path& folder) {
   fs::path at = fs::absolute(folder);
   while (at.has_relative_path() && status_of(option, at).type() == fs::file_type::not_found) {
     const std::string end = end_of_links(at).string();
-    if (end != at) refuse(option, at, text("is a link to ", end, "; make that folder first"));
+    if (end != at) refuse(option, at, text("is a link to nothing; make ", end, " first"));
     at = at.parent_path();
   }
   return at;

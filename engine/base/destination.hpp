@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// What links lead to, whether it is there or not; one of the links where they lead in a circle.
+// The place that links lead to, if anything is there or not; a link if they lead in a circle.
 std::filesystem::path end_of_links(std::filesystem::path path);
 
 // A file that is going to be written: "--export" and "run/weights.safetensors". Its folder is there

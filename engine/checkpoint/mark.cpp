@@ -56,7 +56,7 @@ int again_of(const std::string& name) {
   return number;
 }
 
-std::string mark_text(const Mark& mark) {
+std::string mark_text(const SaveMark& mark) {
   std::string files;
   for (const std::string& file : mark.files) {
     files += text(files.empty() ? "\n  " : ",\n  ", Json(file).dump());
@@ -65,11 +65,11 @@ std::string mark_text(const Mark& mark) {
               ",\n\"files\": [", files, "]}\n");
 }
 
-Mark parse_mark(const std::string& json, const std::string& where) {
+SaveMark parse_mark(const std::string& json, const std::string& where) {
   const Json parsed = parse_json(json, where, mark_levels);
   Fields fields(parsed, where);
   check_format(fields, mark_format, where);
-  Mark mark{.run = fields.word("run")};
+  SaveMark mark{.run = fields.word("run")};
   for (const Json& file : fields.list("files")) {
     if (!file.is_string()) fields.refuse("names of files", file);
     mark.files.push_back(file.get<std::string>());
@@ -103,7 +103,7 @@ Written written_in(const Storage& storage, const std::string& folder,
       if (is_index || one.name == removed_file) {
         add_index(content, told);
       } else {
-        const Mark mark = parse_mark(content, told);
+        const SaveMark mark = parse_mark(content, told);
         all.files.insert(all.files.end(), mark.files.begin(), mark.files.end());
         if (all.run.empty()) all.run = mark.run;
       }
@@ -126,8 +126,12 @@ int remove_written(Storage& storage, const std::string& folder, const Written& w
     storage.remove(within(folder, one.name));
     ++removed;
   }
-  // A mark that goes before the files that it names would leave them to nobody.
-  if (removed > 0) storage.sync(folder);
+  // A mark that goes before the files that it names would leave them to nobody. Only a power
+  // failure reorders removals, so a storage that cannot sync any more is cleared all the same.
+  try {
+    if (removed > 0) storage.sync(folder);
+  } catch (const CheckpointError&) {
+  }
   for (const std::string& mark : written.marks) storage.remove(within(folder, mark));
   if (storage.list(folder).empty()) storage.remove(folder);
   return removed;

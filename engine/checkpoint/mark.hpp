@@ -28,15 +28,15 @@ bool is_mark_name(const std::string& name);
 // The number that follows "-again" in a name; 0 where there is none.
 int again_of(const std::string& name);
 
-struct Mark {
+struct SaveMark {
   std::string run = {};
   std::vector<std::string> files = {};
 };
-std::string mark_text(const Mark& mark);
+std::string mark_text(const SaveMark& mark);
 //   Throws  CheckpointError, which names `where`; NewerFormat of a newer version's mark
-Mark parse_mark(const std::string& json, const std::string& where);
+SaveMark parse_mark(const std::string& json, const std::string& where);
 
-// What saves have written into a folder, as far as its marks and its index say.
+// The files that saves have written into a folder, as far as its marks and its index say.
 struct Written {
   std::string run = {};
   std::vector<std::string> marks = {};  // those that are there, also parts of one

@@ -17,7 +17,7 @@ std::vector<std::string> steps_of(const std::string& name) {
 
 std::string last_of(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 
-// What the disk has of a file when the power fails: `old`, with some of the pages by which `now`
+// The file that the disk has when the power fails: `old`, with some of the pages by which `now`
 // differs from it, and the new length or the old one.
 Bytes torn(const Bytes& old, const Bytes& now, std::uint64_t seed) {
   Bytes left = old;

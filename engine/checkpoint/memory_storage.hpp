@@ -42,7 +42,7 @@ class MemoryStorage final : public Storage {
   void stop_after(std::int64_t calls);
   // A new program finds what was written, or what a failing power has left of it.
   void start_again();
-  // Of the pages, `seed` draws those that were not lost.
+  // The seed draws the pages that were not lost.
   void start_again(PowerCut cut, std::uint64_t seed = 0);
 
   std::int64_t calls() const;       // so far

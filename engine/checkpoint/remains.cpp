@@ -34,7 +34,7 @@ void tell_kept(const Storage& storage, const std::string& folder, const std::str
                      ". If you do not need it, type rm -r ", shell_word(told)));
 }
 
-// What is left of a folder from which all is removed that saves wrote. None: the folder is gone.
+// Tells what is left of a folder from which all is removed that saves wrote, unless it is gone.
 void tell_rest(const Storage& storage, const std::string& folder, const Tell& tell) {
   const auto rest = storage.list(folder);
   if (rest.empty()) return;

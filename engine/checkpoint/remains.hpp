@@ -1,5 +1,5 @@
-// What a save removes: what saves that were cut off have left, and older checkpoints. Nothing else
-// goes, whatever its name: a file goes if a mark or an index names it, and of a link the link goes.
+// A save removes what saves that were cut off have left, and older checkpoints. Nothing else goes,
+// whatever its name: a file goes if a mark or an index names it, and of a link the link goes.
 // Private to this room.
 #pragma once
 

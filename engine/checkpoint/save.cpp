@@ -156,14 +156,11 @@ Draft begin_save(Storage& storage, std::int64_t step, const SaveOptions& options
     if (!has_tensors(one.name) && !is_mark_name(one.name)) continue;
     draft.again = std::max(draft.again, 1 + again_of(one.name));
   }
-  Mark mark{options.run, files_of(draft, options, writers)};
-  if (is_committed(storage, draft.folder)) {
-    // What the commit is going to replace goes with it, even when the index no longer names it.
-    const Written older = written_in(storage, draft.folder, names, By::marks_and_index);
-    mark.files.insert(mark.files.end(), older.files.begin(), older.files.end());
-  } else {
-    check_free(storage, draft.folder, names, mark.files);
-  }
+  SaveMark mark{options.run, files_of(draft, options, writers)};
+  // The mark names what the commit is going to replace, which no index names from then on.
+  const Written older = written_in(storage, draft.folder, names, By::marks_and_index);
+  if (!older.by_a_save()) check_free(storage, draft.folder, names, mark.files);
+  mark.files.insert(mark.files.end(), older.files.begin(), older.files.end());
   const std::string file = within(draft.folder, mark_name(draft.again)), content = mark_text(mark);
   storage.make(draft.folder);
   storage.sync("");

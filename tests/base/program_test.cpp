@@ -159,7 +159,7 @@ TEST_CASE("destination: what is in the way is said before anything is written") 
   CHECK_THROWS_WITH(check_destination("--out", place / "round"),
                     contains("links lead in a circle"));
   CHECK_THROWS_WITH(check_folder_destination("--out", place / "to gone"),
-                    contains("to gone is a link to ") && contains("make that folder first"));
+                    contains("to gone is a link to nothing; make ") && contains("gone/new first"));
   CHECK_NOTHROW(check_folder_destination("--out", place / "to folder"));
   fs::remove_all(place);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/checkpoint/file_storage.hpp"
+#include "engine/checkpoint/memory_storage.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/folder.hpp"
 #include "tests/checkpoint/small_run.hpp"
@@ -190,12 +191,51 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("mark: a disk that fills while older checkpoints go stops none of them") {
+  // Refuses all that needs space, once the commit of step 4 is there.
+  struct Filling final : checkpoint::Storage {
+    checkpoint::MemoryStorage memory;
+    bool full = false;
+    void need_space() const {
+      if (full) throw CheckpointError("no space is left");
+    }
+    std::string told(const std::string& name) const override { return memory.told(name); }
+    void make(const std::string& folder) override { need_space(), memory.make(folder); }
+    void write(const std::string& file, std::uint64_t offset,
+               std::span<const std::byte> bytes) override {
+      need_space(), memory.write(file, offset, bytes);
+    }
+    void sync(const std::string& name) override { memory.sync(name); }
+    void rename(const std::string& file, const std::string& to) override {
+      memory.rename(file, to);
+      full = full || to == "step_000004/index.json";
+    }
+    std::vector<checkpoint::Stored> list(const std::string& folder) const override {
+      return memory.list(folder);
+    }
+    void read(const std::string& file, std::uint64_t at, std::span<std::byte> into) const override {
+      memory.read(file, at, into);
+    }
+    void remove(const std::string& name) override { memory.remove(name); }
+  };
+  Filling storage;
+  Run run(momentum);
+  const auto contents = checkpoint::contents_of(*run.model, *run.optimizer);
+  for (const int step : {1, 2, 4}) {
+    checkpoint::save(storage, contents, {.step = step}, {.keep_last = step == 4 ? 1 : 0});
+  }
+  REQUIRE(storage.list("").size() == 1);
+  CHECK(storage.list("").front().name == "step_000004");
+}
+
 TEST_CASE("mark: a folder with an index that nobody can read is left as it is") {
   Saves saves;
   saves.put_by_others("step_000001/index.json");
   saves.put_by_others("step_000001/model.safetensors");
   for (const int step : {2, 4}) saves.save(step, 1);
   CHECK(names_in(saves.runs) == Names{"step_000001", "step_000004"});
+  CHECK_THROWS_WITH(saves.save(1), contains("step_000001/index.json is in the way"));
+  CHECK(content_of(saves.runs / "step_000001/index.json") == "mine");
   CHECK(names_in(saves.runs / "step_000001") == Names{"index.json", "model.safetensors"});
   CHECK(saves.has("step_000001 is kept"));
 }

@@ -274,7 +274,7 @@ Exam exam() {
        }},
       {"when the disk is full, every rank throws, and the older checkpoint is as it was",
        [](CaseRunner& runner) {
-         for (const std::int64_t changes : {0, 15}) {
+         for (const std::int64_t changes : {0, 18}) {
            full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "",
                      [](const auto& of_ranks) { return wrong_errors(of_ranks, 1); });
          }

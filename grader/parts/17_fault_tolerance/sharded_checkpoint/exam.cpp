@@ -194,7 +194,7 @@ void kills(CaseRunner& runner) {
 
 // The disk of one rank is full: when it begins, when it writes, when it commits.
 void full_disks(CaseRunner& runner) {
-  const std::pair<int, std::int64_t> full[] = {{1, 0}, {2, 0}, {0, 5}, {1, 14}};
+  const std::pair<int, std::int64_t> full[] = {{1, 0}, {2, 0}, {0, 5}, {1, 17}};
   for (const auto& [rank, changes] : full) {
     full_disk(runner, run_of(runner), problem({}, 3, 1), {.full_after = changes, .full_rank = rank},
               text("rank ", rank));
