@@ -11,7 +11,6 @@
 #include "engine/checkpoint/beginning.hpp"
 #include "engine/checkpoint/file_storage.hpp"
 #include "engine/checkpoint/finite.hpp"
-#include "engine/checkpoint/job_lock.hpp"
 #include "engine/checkpoint/rank0_checkpoint.hpp"
 
 namespace lockstep::apps {
@@ -122,10 +121,11 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
   return *state;
 }
 
-void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked) {
+void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints,
+                         const checkpoint::JobLock* lock) {
   world.barrier();  // the lock is there
   const auto said = checkpoint::gather_texts(
-      world, (locked ? "+" : "-") + checkpoint::job_in(checkpoints.folder));
+      world, (lock != nullptr ? "+" : "-") + checkpoint::job_in(checkpoints.folder));
   const auto writer = std::ranges::find_if(said, [](const auto& one) { return one[0] == '+'; });
   for (std::size_t rank = 0; writer != said.end() && rank < said.size(); ++rank) {
     if (said[rank].substr(1) == writer->substr(1)) continue;

@@ -6,6 +6,7 @@
 
 #include "engine/apps/train_options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/checkpoint/job_lock.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/train/save.hpp"
 #include "engine/train/strategy.hpp"
@@ -39,10 +40,11 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
                               std::int64_t samples);
 
 // Checks before the first step that every rank sees the folder in which each writes its share.
-//   locked  this rank has just put its lock there
+//   lock    of the rank that has put it there; null on the others
 //   Comm    a barrier, and a text of each rank
 //   Throws  UsageError on every rank, with one that does not see the lock
-void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints, bool locked);
+void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoints,
+                         const checkpoint::JobLock* lock);
 
 // "continues at step 150: 9600 of the 20000 samples of epoch 1 are taken", and what has changed
 std::string told_on_resume(const checkpoint::TrainState& state, std::int64_t samples,

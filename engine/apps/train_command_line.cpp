@@ -181,7 +181,11 @@ void files(Options& options) {
                has_folder)
       .option("init", "", "read the initial weights from a .safetensors file")
       .shared(Shared::presence)  // what was read is compared
-      .exclude({"resume", "init"}, "both say which weights to start with; pass only one")
+      .only_if(
+          {"init"},
+          "and --resume both say which weights to start with; pass only one, or --resume auto, "
+          "which reads --init if there is no checkpoint",
+          [](const Arguments& arguments) { return !arguments.flag("resume"); })
       .option("export", "", "write the final weights to a .safetensors file")
       .shared(Shared::presence)
       .option("log", "", "write one JSON object per step and epoch to this file")

@@ -140,11 +140,13 @@ void tell_what_is_left(const Arguments& arguments, train::Strategy& strategy,
 }
 
 // A run that was told to stop has saved; its weights are not exported, since they are not final.
-void tell_stop(int signal, const std::string& folder, std::int64_t steps) {
-  const std::string saved = checkpoint::latest_in(folder).value_or(folder).string();
+void tell_stop(int signal, const Arguments& arguments, std::int64_t saved_step,
+               std::int64_t steps) {
+  const std::string saved = arguments.get("checkpoint") + "/" + checkpoint::folder_name(saved_step);
   std::cout << text("stopped by ", launch::name_of_signal(signal), " before the run's ", steps,
                     " steps were taken, and saved in ", saved,
-                    ": to continue, type the same command with --resume\n")
+                    ": to continue, type the same command ",
+                    arguments.has("--resume auto") ? "again\n" : "with --resume\n")
             << std::flush;
 }
 
@@ -176,15 +178,17 @@ void complete(train::Making& making, const RankWorld& world) {
 // A run that was over when it was resumed: nothing is left to do but to write its weights, if that
 // is asked for.
 Trained end_finished(const train::Making& making, train::Strategy& strategy,
-                     const train::WayMaker& way, std::int64_t steps, std::int64_t parameters) {
+                     const train::WayMaker& way, std::int64_t taken, std::int64_t steps,
+                     std::int64_t parameters) {
   const Arguments& arguments = making.arguments;
   if (strategy.position().role == train::Role::train) {
     strategy.settle();
     if (arguments.given("export")) write_weights(arguments, strategy, making.recipe.saved_model());
     strategy.end();
     if (reports(strategy)) {
-      std::cout << text("the run had taken its ", counted(steps, "step"),
-                        " before; nothing is trained\n")
+      std::cout << text("the run had taken ", taken == steps ? "its " : "", counted(taken, "step"),
+                        " before", taken == steps ? "" : text(", more than the ", steps, " of now"),
+                        "; nothing is trained\n")
                 << (arguments.given("export") ? text("weights: ", arguments.get("export"), "\n")
                                               : "")
                 << std::flush;
@@ -247,7 +251,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
   // Simulated ranks share all files.
   if (world.joined != nullptr && checkpoints.form == train::SaveForm::sharded) {
-    check_shared_folder(*group, checkpoints, lock.has_value());
+    check_shared_folder(*group, checkpoints, lock ? &*lock : nullptr);
   }
   const checkpoint::Beginning beginning =
       world.beginning != nullptr ? *world.beginning : checkpoint::Beginning{};
@@ -263,7 +267,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const std::int64_t parameters = parameters_of(spec);
   if (options.start.step >= steps) {
     if (arguments.given("export") || beginning.may_be_over) {
-      return end_finished(making, *strategy, way, steps, parameters);
+      return end_finished(making, *strategy, way, options.start.step, steps, parameters);
     }
     throw UsageError(text("--resume: the run has already taken ",
                           counted(options.start.step, "step"), ", and this one asks for ", steps,
@@ -276,6 +280,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
     return RatesOfRun{steps, step > 0 ? rate(step - 1) : 0, step < steps ? rate(step) : 0};
   };
   checkpoint::FileStorage storage(checkpoints.folder);
+  std::int64_t saved_step = options.start.step;
   std::optional<train::Saver> saver;
   if (!checkpoints.folder.empty() && position.role == train::Role::train) {
     saver.emplace(
@@ -295,6 +300,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
       }
       if (!saver) return;
       checkpoint::Metadata notes = checkpoints.notes;
+      saved_step = at.step;
       notes[global_batch_note] = global_batch;
       notes.merge(settings_of(arguments, rates_at(at.step)));
       saver->save({.step = at.step,
@@ -360,7 +366,7 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   }
   if (saver) saver->finish();
   if (summary.stopped_by != 0) {
-    if (reports(*strategy)) tell_stop(summary.stopped_by, checkpoints.folder, steps);
+    if (reports(*strategy)) tell_stop(summary.stopped_by, arguments, saved_step, steps);
   } else if (position.role == train::Role::train) {
     tell_what_is_left(arguments, *strategy, spec, world.pairs);
     if (saver && reports(*strategy)) tell_snapshot(*saver);

@@ -27,7 +27,7 @@ struct RankWorld {
   const comm::NcclPairs* pairs = nullptr;
   // The signals that tell this rank to save and stop, where it is a process with checkpoints.
   launch::StopSignals* told = nullptr;
-  // Where the run begins; null: at the first step, and its checkpoints name no run.
+  // The beginning of the run; null: the first step, and its checkpoints name no run.
   const checkpoint::Beginning* beginning = nullptr;
   // The host of the rank's device, where it is modelled.
   const HostMemory* host = nullptr;

@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a rank tells the others, by its first letter.
+// Ranks wait as long as this for one that still reads. It is lost sooner, if it dies.
+constexpr double read_s_max = 3600;
+// The first letter of what a rank tells the others.
 constexpr char take = 't', begin = 'b', usage = 'u', failed = 'f';      // rank 0: its choice
 constexpr char sees = 's', whole = 'w', damage = 'd', not_there = 'n';  // all: what they see
 
@@ -139,7 +141,7 @@ class Choice {
   std::string damaged_, told_;
 };
 
-// What a proposal says: "tstep_000004 step_000008\nstep_000008 is damaged…".
+// Reads a proposal: "tstep_000004 step_000008\nstep_000008 is damaged…".
 Beginning beginning_of(const std::string& proposal) {
   Beginning read;
   const std::size_t line = proposal.find('\n');
@@ -159,7 +161,7 @@ std::string newest_seen(const fs::path& folder) {
   }
 }
 
-// What this rank says of rank 0's proposal.
+// Looks at rank 0's proposal, and says what this rank sees.
 std::string looked_at(const Wish& wish, const std::string& name, const comm::ProcessGroup& group) {
   const FileStorage storage(wish.folder);
   try {
@@ -231,7 +233,9 @@ Beginning agree_on_beginning(comm::ProcessGroup& group, const Wish& wish) {
       }
       return proposed;
     }
-    const auto looked = gather_texts(group, looked_at(wish, *proposed.from, group));
+    const std::string seen = looked_at(wish, *proposed.from, group);
+    group.monitored_barrier(read_s_max);
+    const auto looked = gather_texts(group, seen);
     const std::string damaged = compared(wish, *proposed.from, looked);
     if (damaged.empty()) return proposed;
     if (!looks_for_whole(wish)) refuse_damaged(wish.folder / *proposed.from, damaged);

@@ -1,4 +1,4 @@
-// Where a run begins: at a checkpoint of its folder, or at the first step. Rank 0 chooses, and all
+// The beginning of a run: a checkpoint of its folder, or the first step. Rank 0 chooses, and all
 // ranks open what it has chosen: none goes by its own view of the folder, which may be another
 // folder of the same name.
 //
@@ -48,7 +48,9 @@ void check_beginning(const Wish& wish);
 // The same choice on every rank. Looking for a whole checkpoint, the ranks read all of it, each a
 // share, and compare its checksums.
 //   wish     may differ: that of rank 0 counts
-//   Comm     two texts of each rank (agree.hpp) for each checkpoint that is looked at
+//   Comm     two texts of each rank (agree.hpp) for each checkpoint that is looked at, and a
+//   barrier
+//            that waits an hour for those that read
 //   Throws   on every rank, as check_beginning, and UsageError when a rank does not see what rank 0
 //            has chosen, or sees a checkpoint where rank 0 sees none
 Beginning agree_on_beginning(comm::ProcessGroup& group, const Wish& wish);

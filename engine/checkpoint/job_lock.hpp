@@ -23,7 +23,7 @@ class JobLock {
   int fd_ = -1;
 };
 
-// What the lock's file in a folder says: "process 4711 on node3"; empty where there is none.
+// Reads the lock's file in a folder: "process 4711 on node3"; empty where there is none.
 std::string job_in(const std::filesystem::path& folder);
 
 }  // namespace lockstep::checkpoint

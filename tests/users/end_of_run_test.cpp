@@ -107,5 +107,9 @@ TEST_CASE("the end of a run: a finished run can still be exported, by every way 
     const auto again = train(place, way.words + Words{"--checkpoint", "run", "--resume"});
     CHECK(again.exit_code != 0);
     CHECK_THAT(again.output, contains("--export FILE to write its weights"));
+    const auto over = train(place, way.words + Words{"--checkpoint", "run", "--resume", "auto"});
+    CAPTURE(over.output);
+    CHECK(over.exit_code == 0);
+    CHECK_THAT(over.output, contains("taken its 2 steps before; nothing is trained"));
   }
 }

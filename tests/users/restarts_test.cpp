@@ -74,6 +74,26 @@ TEST_CASE("restarts: a run that had taken all its steps ends well, and exports")
   CHECK(again.exit_code == 0);
 }
 
+TEST_CASE("restarts: a run that begins with the weights of a file goes on from its own") {
+  const Place place;
+  const std::string init = " --init first.safetensors --export w.safetensors";
+  REQUIRE(place
+              .shell(train_line + "--steps 2 --seed 3 --export first.safetensors\n" + train_line +
+                     "--ranks 2 --steps 9 --init first.safetensors --export whole.safetensors")
+              .exit_code == 0);
+  for (const std::string resume : {"", "--resume auto"}) {
+    const auto ran = place.shell("rm -rf run\n" + restarted("", resume + init));
+    CAPTURE(resume, ran.output);
+    CHECK(ran.exit_code == 0);
+    CHECK_THAT(ran.output, contains("continues at step 4:"));
+    CHECK((place.file("w.safetensors") == place.file("whole.safetensors")));
+  }
+  const auto fewer =
+      place.shell(train_line + "--ranks 2 --steps 5 --resume auto --checkpoint run --export w");
+  CHECK(fewer.exit_code == 0);
+  CHECK_THAT(fewer.output, contains("taken 9 steps before, more than the 5 of now; nothing is"));
+}
+
 TEST_CASE("restarts: what is refused is refused once, with code 2") {
   const Place place;
   REQUIRE(place.shell(train_line + "--steps 2 --checkpoint run; cp -r run kept").exit_code == 0);
@@ -85,6 +105,10 @@ TEST_CASE("restarts: what is refused is refused once, with code 2") {
       {"rm -r run\n" + restarted("", "--resume"), "there is no checkpoint in"},
       {"rm -rf run\n" + restarted("", "--seed $TORCHELASTIC_RESTART_COUNT"),
        "has --seed 0, but this one has 1"},
+      {"rm -rf run\n" +
+           restarted("",
+                     "--optimizer $([ $TORCHELASTIC_RESTART_COUNT = 0 ] && echo sgd || echo adam)"),
+       "is the state of \"sgd\", but this run has \"adam\""},
       {"rm -rf run\n" + restarted("rm -r run; cp -r kept run;", ""),
        "step_000002 is not known to be of this run"}};
   for (const Refusal& one : all) {
