@@ -23,8 +23,7 @@
 
 namespace lockstep {
 
-// What the ranks of one run must be given alike of an option: its value, whether it is given at
-// all, or nothing.
+// The ranks of one run must have an option alike: its value, its presence, or nothing of it.
 enum class Shared : std::uint8_t { value, presence, nothing };
 
 // The arguments of a command line. Every getter names an option that was declared (ContractError if
@@ -37,9 +36,10 @@ class Arguments {
   bool declared(const std::string& name) const;  // whether the program has the option
   Shared shared(const std::string& name) const { return find(name).shared; }
   const std::string& get(const std::string& name) const;  // as typed, or the default
-  // The same, or what follows from other options (Options::otherwise); lists in one line.
+  // get(), or the value that follows from other options (Options::otherwise); lists in one line.
   std::string value(const std::string& name) const;
-  // Of value(). Throws UsageError when the text is no number of that kind or below `at_least`.
+  // Both read value(), and throw UsageError when the text is no number of that kind or below
+  // `at_least`.
   std::int64_t integer(const std::string& name,
                        std::int64_t at_least = std::numeric_limits<std::int64_t>::min()) const;
   double number(const std::string& name,
@@ -102,9 +102,9 @@ class Options {
   // proposed instead of the nearest one.
   //   why  behind the refusal, in place of the list of choices: "is not built in"
   Options& alias(const std::string& word, const std::string& choice, const std::string& why = "");
-  // What the option declared last is without being typed, where that follows from other options.
+  // Gives the option declared last a value where it is not typed, which follows from other options.
   Options& otherwise(std::function<std::string(const Arguments&)> value);
-  // Of the option declared last; its value, unless this is said.
+  // Says how ranks share the option declared last; without this line, its value.
   Options& shared(Shared what);
   // An option with a value that may be given several times.
   Options& list(const std::string& name, const std::string& help);

@@ -1,5 +1,5 @@
-// Whether the state of a run is all numbers. One NaN in a weight makes every later loss NaN, so
-// such a state is worth neither keeping nor calling equal.
+// A look at the state of a run: is it all numbers? One NaN in a weight makes every later loss NaN,
+// so such a state is worth neither keeping nor calling equal.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string first_not_finite(std::span<const Piece> pieces);
 // The end of a sentence about a run whose state is not: its last checkpoint, if there is one.
 //   folder  of its checkpoints; empty: it has none
 std::string told_of_last(const std::filesystem::path& folder);
-// What is said where a checkpoint of such a state is to be continued, which was once possible.
+// The refusal to continue from a checkpoint of such a state, which older versions could write.
 //   found  as first_not_finite's
 std::string told_of_broken(const std::filesystem::path& folder, std::int64_t step,
                            const std::string& found);

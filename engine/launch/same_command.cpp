@@ -48,7 +48,7 @@ void meet(comm::Store& store, const char* where, int rank, int size, double time
   }
 }
 
-// What one side has where the other has something else: "--lr 0.1 and --steps 6".
+// The lines that the other side lacks: "--lr 0.1 and --steps 6".
 std::string only_in(std::span<const std::string> lines, std::span<const std::string> other) {
   std::string all;
   for (const std::string& line : lines) {

@@ -17,9 +17,9 @@
 
 namespace lockstep::launch {
 
-// What the ranks must have alike, a line each, in the order of `names`. Typed or by default is all
-// one, and so is how a number is written: "--lr 0.001", "no --masters", "--checkpoint" of an option
-// of which only the presence counts.
+// The options that ranks must have alike, a line each, in the order of `names`. Typed or by default
+// is all one, and so is how a number is written: "--lr 0.001", "no --masters", "--checkpoint" of an
+// option of which only the presence counts.
 std::vector<std::string> shared_options(const Arguments& arguments,
                                         std::span<const std::string> names);
 

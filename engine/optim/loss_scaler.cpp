@@ -53,11 +53,13 @@ void LossScaler::update(Overflow overflow) {
     const float reduced = state_.scale * options_.backoff;
     if (fixed ? overflows_ == overflows_max : reduced < options_.least) {
       const std::string scales =
-          fixed ? text("in ", overflows_, " steps in a row at the fixed loss scale ", state_.scale)
-                : text("at every loss scale down to ", state_.scale);
+          fixed ? text("in ", overflows_, " steps in a row at the fixed loss scale ", state_.scale,
+                       ": it is too large, or ")
+                : text("at every loss scale down to ", state_.scale, ": ");
       throw Error(text("the gradients overflowed ", scales,
-                       ": the weights or the loss are no longer finite, or too large for 16 bits; ",
-                       "pass a smaller --lr, or --dtype bfloat16, which has the range of float32"));
+                       "the weights or the loss are no longer finite, or too large for 16 bits; ",
+                       fixed ? "pass a smaller --loss-scale or dynamic, " : "pass ",
+                       "a smaller --lr, or --dtype bfloat16, which has the range of float32"));
     }
     state_ = {fixed ? state_.scale : reduced, 0};
   } else if (options_.rule == ScaleRule::fixed) {

@@ -193,38 +193,6 @@ TEST_CASE("zero: a node has a copy unless told otherwise, also alone or of one r
                     contains("the 4 ranks of a node do not divide --ranks 6; pass --ranks 8, or"));
 }
 
-TEST_CASE("zero: ranks that shard differently, or other models, are told on every rank") {
-  const auto told = [](const ZeroOptions& of_rank_1, const train::Recipe& recipe_of_rank_1) {
-    std::vector<std::string> all(3);
-    test::on_fibers(3, [&](comm::ProcessGroup& group) {
-      CpuDevice device;
-      const bool other = group.rank() == 1;
-      const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
-      try {
-        train::make_zero(group, device, other ? recipe_of_rank_1 : recipe, 0,
-                         other ? of_rank_1 : ZeroOptions{{Sharding::full_shard, 1}});
-      } catch (const UsageError& error) {
-        all[static_cast<std::size_t>(group.rank())] = error.what();
-      }
-    });
-    CHECK(all[1] == all[0]);
-    CHECK(all[2] == all[0]);
-    return all[0];
-  };
-  const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
-  train::Recipe wider = recipe;
-  wider.model.widths = {16, 24, 13, 5};
-  const ZeroOptions same{{Sharding::full_shard, 1}};
-  CHECK(told(same, recipe).empty());
-  CHECK_THAT(told({{Sharding::full_shard, 3}}, recipe),
-             contains("rank 0 has --prefetch 1 where rank 1 has --prefetch 3; start every rank"));
-  CHECK_THAT(told({{Sharding::shard_grad_op, 1}}, recipe),
-             contains("rank 0 has sharding full_shard where rank 1 has sharding shard_grad_op"));
-  CHECK_THAT(told({{Sharding::full_shard, 1}, {}, 1}, recipe),
-             contains("where rank 1 has --shard-ranks 1"));
-  CHECK_THAT(told(same, wider), contains("16 24 12 5") && contains("16 24 13 5"));
-}
-
 TEST_CASE("zero: the copies that are counted before a run are those of its steps") {
   const train::Recipe recipe = test::small_recipe(optim::OptimizerKind::adamw);
   for (const ZeroOptions& options : all_options()) {

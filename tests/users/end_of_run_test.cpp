@@ -48,6 +48,7 @@ const std::vector<End>& ends() {
 }
 
 CommandResult train(const Place& place, const Words& words) {
+  // Of an option that stands there twice, the last one counts.
   return place.run(Words{"train", "--data", "synthetic", "--steps", "2"} + words);
 }
 
@@ -111,5 +112,41 @@ TEST_CASE("the end of a run: a finished run can still be exported, by every way 
     CAPTURE(over.output);
     CHECK(over.exit_code == 0);
     CHECK_THAT(over.output, contains("taken its 2 steps before; nothing is trained"));
+  }
+}
+
+TEST_CASE("the end of a run: what the last update has made unusable is not kept, in any way") {
+  for (const TrainingWay& way : ways()) {
+    for (const std::string save : {"dense", "sharded"}) {
+      const bool servers = std::ranges::find(way.words, "--async") != way.words.end();
+      if (servers && save == "sharded") continue;  // refused
+      const Place place;
+      const auto ran =
+          train(place, way.words + Words{"--steps", "1", "--lr", "1e30", "--checkpoint", "run",
+                                         "--save", save, "--export", "weights.safetensors"});
+      CAPTURE(way.name, save, ran.output);
+      CHECK(ran.exit_code == 1);
+      CHECK_THAT(ran.output,
+                 contains("after step 1, ") && contains("at a learning rate of 1e+30") &&
+                     contains("It is not saved, and there is no checkpoint from before") &&
+                     !contains("-nan") && !contains("equal bit for bit"));
+      CHECK_FALSE(place.has("weights.safetensors"));
+      CHECK_FALSE(fs::exists(place.path() / "run/step_000001"));
+    }
+  }
+}
+
+TEST_CASE("the end of a run: the checkpoint from before is named, and is all that is there") {
+  for (const Words& how : {Words{}, Words{"--save-async"}, Words{"--save", "sharded"}}) {
+    const Place place;
+    const Words kept = Words{"--ranks", "2", "--checkpoint", "run"} + how;
+    REQUIRE(train(place, kept).exit_code == 0);
+    const auto ran = train(place, kept + Words{"--resume", "--steps", "3", "--lr", "1e30"});
+    CAPTURE(line_of(how), ran.output);
+    CHECK(ran.exit_code == 1);
+    CHECK_THAT(ran.output, contains("after step 3, ") &&
+                               contains("run/step_000002 is from before, and --resume continues"));
+    CHECK_FALSE(fs::exists(place.path() / "run/step_000003"));
+    CHECK(train(place, kept + Words{"--resume", "--steps", "3"}).exit_code == 0);
   }
 }

@@ -97,3 +97,35 @@ TEST_CASE("shared inputs: a text that is too short is told by the size of its fi
                                contains("a tenth is for testing") && contains("about 170 tokens"));
   }
 }
+
+TEST_CASE(
+    "shared inputs: ranks that were given other options all end with 2, before a group exists") {
+  const Place place;
+  struct Apart {
+    std::string words, told;
+  };
+  const std::vector<Apart> all{
+      {"--batch-size $((RANK + 2))", "rank 0 has --batch-size 2, rank 1 has --batch-size 3"},
+      {"--lr 0.0$((RANK + 1)) --zero 1", "rank 0 has --lr 0.01, rank 1 has --lr 0.02"},
+      {"$([ $RANK = 0 ] || echo --pp 2)", "rank 0 has no --pp, rank 1 has --pp 2"},
+      {"$([ $RANK = 0 ] || echo --transport gloo)", "rank 1 has --transport gloo"},
+      {"--ranks $((RANK + 2))", "rank 0 has --ranks 2, rank 1 has --ranks 3"},
+      {"--data text:$RANK", "rank 0 has --data text:0, rank 1 has --data text:1"},
+  };
+  for (const Apart& apart : all) {
+    // Also where rank 0 hosts the store, and nobody stops the others.
+    for (const std::string store : {"", "unset LOCKSTEP_STORE; "}) {
+      const auto ran =
+          place.shell("export bin; $bin/lockstep-run --ranks 2 -- bash -c '" + store +
+                      "$bin/train --data synthetic --steps 2 " + apart.words + "; echo code $?'");
+      CAPTURE(apart.words, store, ran.output);
+      CHECK_THAT(ran.output, contains(apart.told + "; start every rank with the same command") &&
+                                 contains("[rank 0] code 2") && contains("[rank 1] code 2"));
+    }
+  }
+  const std::string same =
+      "export bin; $bin/lockstep-run --ranks 2 -- bash -c 'exec $bin/train --data synthetic "
+      "--steps "
+      "2 $([ $RANK = 0 ] || echo --lr 5e-2 --ranks 2 --workers 1 --log log)'";
+  CHECK(place.shell(same).exit_code == 0);
+}

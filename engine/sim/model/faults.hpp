@@ -25,8 +25,8 @@ struct Faults {
     double at_s = std::numeric_limits<double>::infinity();  // of virtual time
     std::int64_t at_call = 0;  // at its k-th operation, from 1; 0: at_s
   };
-  // What a kill's k counts: operations, or the steps that the program tells (Core::begins_step). It
-  // then strikes at the first operation of the step.
+  // A kill's k counts operations, or the steps that the program tells (Core::begins_step). It then
+  // strikes at the first operation of the step.
   enum class Count : unsigned char { calls, steps };
   enum class Ends : unsigned char { ranks, nodes };
   struct BadLink {
