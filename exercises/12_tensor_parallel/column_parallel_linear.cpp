@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/autograd/operations.hpp"
 #include "engine/base/error.hpp"
+#include "engine/parallel/tensor/conjugate_operators.hpp"
 #include "engine/tensor/ops.hpp"
 
 namespace lockstep::tensor_parallel {

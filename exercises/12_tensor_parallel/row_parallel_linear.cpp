@@ -7,6 +7,7 @@
 
 #include "engine/autograd/operations.hpp"
 #include "engine/base/error.hpp"
+#include "engine/parallel/tensor/conjugate_operators.hpp"
 #include "engine/tensor/ops.hpp"
 
 namespace lockstep::tensor_parallel {

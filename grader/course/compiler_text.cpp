@@ -142,6 +142,8 @@ constexpr std::array advices{
     Advice{"or ‘;’ before", "a ; is missing at the end of the previous statement"},
     Advice{"expected ‘;’ before", "a ; is missing at the end of the previous statement"},
     Advice{"expected ';'", "a ; is missing"},
+    Advice{"expected initializer before", "a ; is missing at the end of the previous statement"},
+    Advice{"has not been declared", "include the header that declares it, which the task names"},
     Advice{"expected ‘}’ at end of input", "a { is never closed"},
     Advice{"expected '}'", "a { is never closed"},
     Advice{"no return statement in function", "the function has to return a value"},

@@ -199,10 +199,10 @@ Exit compare_command(const Lab& lab, const Words& words) {
   if (!part.called_by.compare.empty()) return compare_training(lab, part, arguments);
   const StudentProgram sim(lab, "sim");
   if (part.kind == Kind::quiz || !sim.has(part)) {
-    throw UsageError(
-        text("compare works for collectives, and for parts that a training run calls, "
-             "but ",
-             part.handle(), " is neither; ./lab check ", part.handle(), " judges it"));
+    throw UsageError(text("no run is set up in which ", part.handle(),
+                          " can be compared; collectives have one, and some "
+                          "parts of training runs; ./lab check ",
+                          part.handle(), " judges it"));
   }
   const fs::path engine = lab.places.build / "bin" / "sim";
   const auto run = words_of_run(arguments);

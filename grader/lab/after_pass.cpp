@@ -16,10 +16,10 @@ std::string after_pass(const Lab& lab, const Exercise& exercise, const Progress&
   const std::string command = command_with(exercise);
   const Exercise* next = next_exercise(lab, progress, &exercise);
   std::string out;
-  if (!command.empty()) {
-    const bool trains = !exercise.called_by.train.empty();
-    out += text(trains ? "  train     " : "  compare   ", command, "\n");
-  }
+  const CalledBy& by = exercise.called_by;
+  if (!by.unused.empty()) out = text("  train     not with this part: ", by.unused, "\n");
+  if (!command.empty())
+    out += text(by.train.empty() ? "  compare   " : "  train     ", command, "\n");
   if (next == nullptr) return out + "  next      nothing: you have solved the whole course\n";
   const std::string types = next->kind == Kind::quiz ? "./lab quiz " + next->lesson.substr(0, 2)
                                                      : "./lab show " + next->handle();

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <iostream>
+#include <regex>
 
 #include "engine/base/error.hpp"
+#include "grader/judge/verdict.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -52,9 +54,9 @@ const Judged* last_check(const Standing& standing) {
   return standing.last ? &*standing.last : nullptr;
 }
 
-// A failure is known by what the check said, so that a new one of the same cause has its hint, too.
+// A failure is known by the file and by what the check said, so that a new one has its hint, too.
 std::string rung_of(const CauseHint& hint, const Judged& last) {
-  return text("for ", hint.causes.front(), " ", content_hash(last.message));
+  return text("for ", hint.causes.front(), " ", content_hash(last.message) ^ last.content_hash);
 }
 
 void note_shown(const Lab& lab, const Exercise& exercise, const std::string& rung) {
@@ -100,6 +102,30 @@ std::string try_first(const Exercise& exercise, std::size_t rung) {
       " --rung ", rung, "\n");
 }
 
+// Names the header that the task's tables have for what the compiler did not know; or "".
+std::string header_of_unknown(const Task& task, const std::string& message) {
+  std::smatch name, row;
+  if (!std::regex_search(message, name, std::regex("‘(\\w+).*declared"))) return {};
+  const std::regex of_name("\\|[^\\n]*`" + name.str(1) + "\\b[^\\n]*(engine/\\S+\\.hpp)");
+  if (!std::regex_search(task.text, row, of_name)) return {};
+  return "\nThe task names its header: #include \"" + row.str(1) + "\"\n";
+}
+
+// Gives the two hints about C++ of an error, one after the other. The task's own hints wait.
+ShownHint hint_of_compiler(const Task& task, const Task& common, const Exercise& exercise,
+                           const Standing& standing, const Judged& last) {
+  ShownHint shown;
+  for (const std::string& name : {last.cause, cause_named(last.verdict)}) {
+    const CauseHint* hint = common.hint_for(name);
+    if (hint == nullptr) continue;
+    shown = {rung_of(*hint, last), text(because(last), without_empty_end(readable(*hint)))};
+    if (!standing.hints.contains(shown.rung)) break;
+  }
+  shown.words += text(header_of_unknown(task, last.message), "\nAbout the task: ./lab hint ",
+                      exercise.handle(), " --rung 1\n");
+  return shown;
+}
+
 Standing standing_of(const Progress& progress, const Exercise& exercise) {
   const auto found = progress.find(exercise.address());
   return found == progress.end() ? Standing{} : found->second;
@@ -110,6 +136,9 @@ Standing standing_of(const Progress& progress, const Exercise& exercise) {
 ShownHint next_hint(const Task& task, const Task& common, const Exercise& exercise,
                     const Standing& standing) {
   const Judged* last = last_check(standing);
+  if (last != nullptr && last->verdict == name_of(Verdict::compile_error)) {
+    return hint_of_compiler(task, common, exercise, standing, *last);
+  }
   const CauseHint* by_failure = last == nullptr ? nullptr : hint_for_failure(task, common, *last);
   if (by_failure != nullptr) {
     const std::string rung = rung_of(*by_failure, *last);

@@ -18,7 +18,7 @@ struct ShownHint {
 // A pure function of what the student was told so far. A failure's hint comes first, once for each
 // failure: the task's own for its cause or, where it has none, the one of `common`. A verdict
 // ("deadlock") serves where there is none for the cause. Behind the last rung the last one is shown
-// again.
+// again. A file that does not compile has hints about C++, which use up none of the task's.
 ShownHint next_hint(const Task& task, const Task& common, const Exercise& exercise,
                     const Standing& standing);
 

@@ -130,7 +130,7 @@ std::string tally_text(const Report& report) {
   return out;
 }
 
-// The hint rung that fits: nothing to hint at when the compiler or the lab failed.
+// The hint rung that fits: nothing to hint at when the lab failed.
 std::string next_step(const Grade& grade, const Exercise& exercise) {
   switch (grade.report.verdict) {
     case Verdict::pass:
@@ -140,13 +140,12 @@ std::string next_step(const Grade& grade, const Exercise& exercise) {
         return "./lab quiz " + exercise.lesson.substr(0, 2) + " asks the questions one by one";
       }
       return "./lab show " + exercise.handle() + " prints the task";
-    case Verdict::compile_error:
-      if (grade.report.cause != "missing_symbol") return "";
-      return "read " + exercise.header + " for the declaration";
     case Verdict::infrastructure:
       return "./lab doctor: this is the lab's failure, not your code";
     default:
-      return "./lab hint " + exercise.handle();
+      return grade.report.cause == "missing_symbol"
+                 ? "read " + exercise.header + " for the declaration"
+                 : "./lab hint " + exercise.handle();
   }
 }
 

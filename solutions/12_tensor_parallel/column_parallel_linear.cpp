@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/autograd/operations.hpp"
+#include "engine/parallel/tensor/conjugate_operators.hpp"
 #include "engine/tensor/ops.hpp"
 
 namespace lockstep::tensor_parallel {

@@ -79,6 +79,8 @@ TEST_CASE("diagnostics: three different errors are told, and how many there are 
 TEST_CASE("diagnostics: the usual beginner's errors say what mends them") {
   for (const auto& [error, advice] : std::vector<std::pair<std::string, std::string>>{
            {"expected ‘,’ or ‘;’ before ‘const’", "a ; is missing"},
+           {"expected initializer before ‘for’", "a ; is missing"},
+           {"‘autograd’ has not been declared", "include the header that declares it"},
            {"expected ';' after expression", "a ; is missing"},
            {"expected ‘}’ at end of input", "never closed"},
            {"cannot declare parameter ‘peers’ to be of abstract type ‘Peers’", "&"},

@@ -1,6 +1,9 @@
 // The house as it stands keeps its own rules.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 
 #include "tests/catch.hpp"
@@ -52,6 +55,53 @@ std::string listed_below(const std::string& heading) {
   }
   std::string all;
   for (const std::string& file : files) all += file + "\n";
+  return all;
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The files that `path` includes, and what these include. Their text is added to `all`.
+void read_included(const std::string& path, std::set<std::string>& seen, std::string& all) {
+  if (!std::filesystem::exists(root() / path) || !seen.insert(path).second) return;
+  const std::string text = text_of(root() / path);
+  all += text;
+  for (const std::string& line : source_of(path, text).lines) {
+    if (const auto next = included_by(line)) read_included(*next, seen, all);
+  }
+}
+
+std::vector<std::string> found_in(const std::string& text, const char* pattern) {
+  const std::regex regex(pattern);
+  std::vector<std::string> all;
+  for (std::sregex_iterator one(text.begin(), text.end(), regex), end; one != end; ++one) {
+    all.push_back((*one)[1]);
+  }
+  return all;
+}
+
+// What the tables of a task have a student write, and the stub's includes do not bring: headers,
+// and functions that are declared in none of them.
+Complaints not_included(const std::filesystem::path& task) {
+  auto stub = std::filesystem::relative(task, root());
+  stub.replace_extension(".cpp");
+  std::set<std::string> included;
+  std::string declared;
+  read_included(stub.string(), included, declared);
+  Complaints all;
+  for (const std::string& row : found_in(text_of(task), "(?:^|\n)(\\|[^\n]*)")) {
+    for (const std::string& header : found_in(row, "(engine/[a-z0-9_/]+\\.hpp)")) {
+      if (!included.contains(header)) all.push_back(stub.string() + " lacks " + header);
+    }
+    for (const std::string& code : found_in(row, "`([^`]+)`")) {
+      if (code.find("std::") != std::string::npos) continue;
+      for (const std::string& name : found_in(code, "(?:^|[^\\w.>:])(?:\\w+::)*([a-z]\\w*)\\(")) {
+        if (declared.find(name) == std::string::npos) all.push_back(stub.string() + ": " + name);
+      }
+    }
+  }
   return all;
 }
 
@@ -113,4 +163,18 @@ TEST_CASE("the house: house words are types in one file each") {
 
 TEST_CASE("the house: comments open with their subject, not as fragments") {
   CHECK(all_complaints({"engine", "grader"}, fragment_comments) == "");
+}
+
+TEST_CASE("the house: a stub includes what the tables of its task have a student write") {
+  Complaints all;
+  int tasks = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root() / "exercises")) {
+    std::filesystem::path stub = entry.path();
+    if (entry.path().extension() != ".md") continue;
+    if (!std::filesystem::exists(stub.replace_extension(".cpp"))) continue;
+    ++tasks;
+    for (const std::string& one : not_included(entry.path())) all.push_back(one);
+  }
+  CHECK(tasks > 80);
+  CHECK(joined(all) == "");
 }

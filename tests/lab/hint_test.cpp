@@ -97,6 +97,10 @@ TEST_CASE("hint: a new failure of the same cause has its hint again, the same fa
   standing.last->message = "element 7 is 4";
   CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words,
              contains("element 7 is 4") && contains("## Hint: the end"));
+  standing.hints[next_hint(task(), Task{}, ring(), standing).rung] = 2;
+  CHECK(next_hint(task(), Task{}, ring(), standing).rung == "3");
+  standing.last->content_hash = 7;  // another mistake in a changed file, of which as much is said
+  CHECK_THAT(next_hint(task(), Task{}, ring(), standing).words, contains("## Hint: the end"));
 }
 
 TEST_CASE("hint: the failure of another file counts until the student's own is judged") {
@@ -116,13 +120,39 @@ TEST_CASE("hint: the failure of another file counts until the student's own is j
   CHECK(next_hint(task(), Task{}, ring(), standing).rung == "1");
 }
 
+TEST_CASE("hint: a file that does not compile has hints about C++, and spends none of the task's") {
+  const Task common = read_task(std::filesystem::path(LOCKSTEP_ROOT) / "exercises/common_hints.md");
+  Task of_layer = task();
+  of_layer.text =
+      "| a layer | `other(x)` of `engine/base/text.hpp` |\n"
+      "| a layer | `autograd::linear(x)` of `engine/autograd/operations.hpp` |\n";
+  Standing standing = failed_with("syntax");
+  standing.last->verdict = "compile error";
+  standing.last->message = "work/a.cpp:9:3: ‘autograd’ has not been declared";
+  const ShownHint first = next_hint(of_layer, common, ring(), standing);
+  CHECK(first.rung.starts_with("for syntax "));
+  CHECK_THAT(first.words, contains("the last check said: work/a.cpp:9:3") &&
+                              contains("#include \"engine/autograd/operations.hpp\"") &&
+                              contains("./lab hint ring --rung 1"));
+  standing.hints[first.rung] = 1;
+  const ShownHint second = next_hint(of_layer, common, ring(), standing);
+  CHECK(second.rung.starts_with("for compile_error "));
+  standing.hints[second.rung] = 2;
+  CHECK(next_hint(of_layer, common, ring(), standing).rung == second.rung);
+  standing.last->message = "work/a.cpp:9:3: expected ‘;’ before ‘}’ token";
+  const ShownHint other = next_hint(of_layer, common, ring(), standing);
+  CHECK(other.rung.starts_with("for syntax "));
+  CHECK_THAT(other.words, !contains("#include"));
+  standing.judged(failed_with("tail_lost").last.value());
+  CHECK_THAT(next_hint(of_layer, common, ring(), standing).words, contains("## Hint: the end"));
+}
+
 TEST_CASE("hint: every cause that exams share has a hint of its own") {
   const Task common = read_task(std::filesystem::path(LOCKSTEP_ROOT) / "exercises/common_hints.md");
   // The compiler, the linker and the lab say themselves what is wrong.
-  const std::set<std::string_view> without{"stub",         "syntax",       "missing_symbol",
-                                           "link",         "compile_time", "compiler_gave_up",
-                                           "machine_code", "hidden_bytes", "unreadable_object",
-                                           "too_few_cases"};
+  const std::set<std::string_view> without{"stub",         "missing_symbol",    "link",
+                                           "compile_time", "compiler_gave_up",  "machine_code",
+                                           "hidden_bytes", "unreadable_object", "too_few_cases"};
   for (const CauseMeaning& cause : common_causes()) {
     if (without.contains(cause.name)) continue;
     INFO(cause.name);
