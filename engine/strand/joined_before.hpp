@@ -1,5 +1,5 @@
-// What a strand says that is joined a second time: its first join() may have thrown what its body
-// threw, which leaves the handle where it was.
+// The sentence of a strand that is joined a second time: its first join() may have thrown what its
+// body threw, which leaves the handle where it was.
 #pragma once
 
 namespace lockstep {
