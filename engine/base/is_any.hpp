@@ -1,4 +1,4 @@
-// Whether an exception that was caught by its root is of one of several types.
+// is_any says whether an exception that was caught by its root is of one of several types.
 #pragma once
 
 #include <exception>

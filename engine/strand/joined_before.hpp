@@ -1,4 +1,4 @@
-// What a strand says that is joined a second time: its first join() may have thrown what its body
+// A strand that is joined a second time says so: its first join() may have thrown what its body
 // threw, which leaves the handle where it was.
 #pragma once
 
