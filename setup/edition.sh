@@ -4,12 +4,26 @@ as_built=yes
 building=
 packages=$packages_edition
 
-# Commands that need what the edition lacks.
+# Commands that need what the edition lacks. README.md of the edition (grader/pack/edition_readme.hpp) and
+# ./lab help have none of them.
+refused="test bench gpu setup docs dev grade pack"
 left_out() {
-  case $1 in
-    test | bench | gpu | setup | docs | dev | grade | pack)
+  case " $refused " in
+    *" $1 "*)
       fail 2 "this is the students' edition, which has no ./lab $1; the whole lab has it" ;;
   esac
+}
+
+# The list of commands without them, and without the headings below which nothing is left.
+offered() {
+  awk -v refused=" $refused " '
+    BEGIN { RS = ""; FS = "\n"; ORS = "\n\n" }
+    { kept = NF == 1; left = $1; drop = 0
+      for (i = 2; i <= NF; i++) {
+        if ($i ~ /^  [a-z]/) { split($i, words, " "); drop = index(refused, " " words[1] " ") > 0 }
+        if (!drop) { left = left "\n" $i; kept = 1 }
+      }
+      if (kept) print left }'
 }
 
 # A line of the file: "system debian 12" → "debian 12".

@@ -1,5 +1,5 @@
-// The sentence of a strand that is joined a second time: its first join() may have thrown what its
-// body threw, which leaves the handle where it was.
+// A strand that is joined a second time says so: its first join() may have thrown what its body
+// threw, which leaves the handle where it was.
 #pragma once
 
 namespace lockstep {

@@ -9,6 +9,7 @@
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/pack/built_files.hpp"
+#include "grader/pack/edition_readme.hpp"
 #include "grader/pack/leaks.hpp"
 #include "grader/pack/listed_files.hpp"
 
@@ -124,6 +125,12 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
              text("# The students' edition of Lockstep. It works on this system, with this "
                   "compiler:\nsystem ",
                   system_here(), "\ncompiler ", compiler_here(lab), "\ndigest ", digest, "\n"));
+  const auto refused = refused_commands(read_text(lab.places.root / "setup" / "edition.sh"));
+  const auto has = [&](const std::string& file) {
+    return file == "work/" || fs::exists(folder / file);  // work/ comes with the first command
+  };
+  write_text(folder / "README.md",
+             readme_of_edition(read_text(lab.places.root / "README.md"), refused, has));
   refuse_leaks(Shingles(lab.places.root), folder);
 }
 

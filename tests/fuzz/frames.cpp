@@ -130,6 +130,9 @@ void tell(Core& core, const IncomingFrame& frame) {
     case FrameKind::strand_ended:
       core.end(actor);
       break;
+    case FrameKind::threw:
+      core.threw(rank, printable(heard.text, 40));
+      break;
     case FrameKind::gave_up:
       core.give_up(rank, heard.text);
       break;

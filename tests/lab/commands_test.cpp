@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grader/course/quiz_file.hpp"
+#include "grader/lab/after_pass.hpp"
 #include "grader/lab/overview.hpp"
 #include "grader/lab/wrap.hpp"
 #include "tests/catch.hpp"
@@ -32,6 +33,13 @@ TEST_CASE("lab begin: copies every stub once, and list shows nothing as solved")
   CHECK(list.exit_code == 0);
   CHECK_THAT(list.output, test::contains("0 of "));
   CHECK_THAT(list.output, test::contains("next: average_gradients"));
+}
+
+TEST_CASE("after a pass: a part that no run calls says why") {
+  Exercise part;
+  part.called_by.unused = "the trainer does not answer";
+  CHECK_THAT(after_pass(Lab{}, part, {}),
+             test::contains("  train     not with this part: the trainer does not answer\n"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {

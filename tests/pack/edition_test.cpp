@@ -196,6 +196,30 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
   CHECK(grade.exit_code == 2);
   CHECK_THAT(grade.output, test::contains("students' edition, which has no ./lab grade"));
 
+  // Every command that its README and ./lab help offer is there, with the options that README
+  // types.
+  const std::string readme = read_text(edition.folder() / "README.md");
+  const std::string listed = edition.lab({"help"}).output;
+  CHECK_THAT(listed, test::contains("\n  check ") && !test::contains("\n  grade "));
+  std::set<std::string> offered;
+  const std::regex typed("\\./lab ([a-z]+)([^`\n]*)"), entry("\n  ([a-z]+) "), option("--[a-z-]+");
+  for (std::sregex_iterator at(listed.begin(), listed.end(), entry), end; at != end; ++at) {
+    offered.insert((*at)[1]);
+  }
+  for (std::sregex_iterator at(readme.begin(), readme.end(), typed), end; at != end; ++at) {
+    offered.insert((*at)[1]);
+    const std::string help = edition.lab({(*at)[1], "--help"}).output, rest = (*at)[2];
+    for (std::sregex_iterator one(rest.begin(), rest.end(), option), last; one != last; ++one) {
+      INFO((*at).str());
+      CHECK_THAT(help, test::contains(one->str()));
+    }
+  }
+  CHECK(offered.size() > 15);
+  for (const std::string& command : offered) {
+    INFO(command);
+    CHECK(edition.lab({command, "--help"}).exit_code == 0);
+  }
+
   const CommandResult predicted = edition.lab({"predict", "03.1", "--answer", "c"});
   CHECK(predicted.exit_code == 0);
   CHECK_THAT(predicted.output, test::contains("Right: "));

@@ -261,9 +261,8 @@ void check_error(CaseRunner& runner, const Played& played, Run& run) {
     for (const auto& note : run.told(taken)) {
       const Kind kind = note.report.kind;
       const auto own = cause_of_error(note.report.what);
-      if (own && own->name == "joined_twice") {
+      if (own && own->name == "joined_twice")
         fail(runner, played, *own, text("start() or wait() threw: ", note.report.what));
-      }
       if (kind == expected) ++thrown;
       if (kind == expected || (kind != Kind::refused && kind != Kind::other)) continue;
       fail(runner, played, {"other_type", "let what the strand's join() throws through"},
