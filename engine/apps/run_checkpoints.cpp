@@ -129,11 +129,15 @@ void check_shared_folder(comm::ProcessGroup& world, const Checkpoints& checkpoin
   const auto writer = std::ranges::find_if(said, [](const auto& one) { return one[0] == '+'; });
   for (std::size_t rank = 0; writer != said.end() && rank < said.size(); ++rank) {
     if (said[rank].substr(1) == writer->substr(1)) continue;
-    throw UsageError(text("--save sharded: rank ", writer - said.begin(), " has made ",
+    const bool sharded = checkpoints.form == train::SaveForm::sharded;
+    throw UsageError(text(sharded ? "--save sharded" : "--checkpoint", ": rank ",
+                          writer - said.begin(), " has made ",
                           (std::filesystem::path(checkpoints.folder) / ".job").string(),
                           ", and rank ", rank, " does not see it: do the ranks share that folder? ",
-                          "Each writes a share there: pass one that all of them see, or --save ",
-                          "dense, by which one rank writes"));
+                          sharded ? "Each writes a share there: pass one that all of them see, or "
+                                    "--save dense, by which one rank writes"
+                                  : "Each reads there after a restart: pass one that all of them "
+                                    "see, or leave out --max-restarts"));
   }
 }
 

@@ -39,7 +39,8 @@ checkpoint::TrainState resume(comm::ProcessGroup& world, const Checkpoints& chec
                               train::Strategy& strategy, const std::string& from,
                               std::int64_t samples);
 
-// Checks before the first step that every rank sees the folder in which each writes its share.
+// Checks before the first step that every rank sees the folder, in which each writes its share, or
+// reads when the launcher has restarted the run.
 //   lock    of the rank that has put it there; null on the others
 //   Comm    a barrier, and a text of each rank
 //   Throws  UsageError on every rank, with one that does not see the lock

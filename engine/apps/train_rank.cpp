@@ -249,8 +249,10 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   const std::string global_batch = text(options.batch_size * options.accumulate * position.shares);
   std::optional<checkpoint::JobLock> lock;
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
-  // Simulated ranks share all files.
-  if (world.joined != nullptr && checkpoints.form == train::SaveForm::sharded) {
+  // Each rank writes a share, or is going to read after a restart. Simulated ranks share all files.
+  if (world.joined != nullptr && !checkpoints.folder.empty() &&
+      (checkpoints.form == train::SaveForm::sharded ||
+       world.joined->environment.max_restarts > 0)) {
     check_shared_folder(*group, checkpoints, lock ? &*lock : nullptr);
   }
   const checkpoint::Beginning beginning =

@@ -28,6 +28,9 @@ Environment read_torchrun(const Lookup& lookup) {
   if (variables.has("TORCHELASTIC_RESTART_COUNT")) {
     found.restart_count = variables.number_in("TORCHELASTIC_RESTART_COUNT", 0, int_max);
   }
+  if (variables.has("TORCHELASTIC_MAX_RESTARTS")) {
+    found.max_restarts = variables.number_in("TORCHELASTIC_MAX_RESTARTS", 0, int_max);
+  }
   if (const auto id = lookup("TORCHELASTIC_RUN_ID"); id && *id != "none") found.run_id = *id;
   if (variables.has("LOCKSTEP_ADDR")) found.local_addr = variables.text_in("LOCKSTEP_ADDR");
   found.spare_file = lookup("LOCKSTEP_SPARE").value_or("");

@@ -30,6 +30,7 @@ struct Environment {
   std::string master_addr;   // MASTER_ADDR, the host of rank 0
   int master_port = 0;       // MASTER_PORT, for rank 0 to listen at if the program wants that
   int restart_count = 0;     // TORCHELASTIC_RESTART_COUNT; absent counts as 0
+  int max_restarts = 0;      // TORCHELASTIC_MAX_RESTARTS, likewise
   std::string run_id;        // TORCHELASTIC_RUN_ID; empty where it is absent, or "none"
   StoreHost store_host = StoreHost::rank_zero;
   comm::Endpoint store;    // LOCKSTEP_STORE, or where rank 0 hosts it

@@ -123,7 +123,7 @@ TEST_CASE("restarts: what is refused is refused once, with code 2") {
 TEST_CASE("restarts: ranks with folders of their own are told so before the first step") {
   const Place place;
   const std::string each =
-      "export bin; mkdir -p 0 1; $bin/lockstep-run --ranks 2 -- bash -c 'cd "
+      "export bin; mkdir -p 0 1; $bin/lockstep-run --ranks 2 $LAUNCHED -- bash -c 'cd "
       "$RANK; exec " +
       train_line + "--checkpoint run ";
   const auto refused = [&](const std::string& options, const std::string& sentence) {
@@ -134,6 +134,11 @@ TEST_CASE("restarts: ranks with folders of their own are told so before the firs
                                contains("exited with code 2") && !contains("leave out --resume"));
   };
   refused("--steps 2 --save sharded", "rank 0 has made run/.job, and rank 1 does not see it");
+  const auto restartable =
+      place.shell("export LAUNCHED='--max-restarts 2'\n" + each + "--steps 2'");
+  CAPTURE(restartable.output);
+  CHECK(restartable.exit_code == 1);
+  CHECK_THAT(restartable.output, contains("and rank 1 does not see it: do the ranks share"));
   CHECK(place.shell(each + "--steps 2'").exit_code == 0);
   for (const std::string resume : {"--resume", "--resume auto"}) {
     refused("--steps 4 " + resume, "rank 0 sees checkpoint run/step_000002, rank 1 sees none");
@@ -158,4 +163,18 @@ TEST_CASE("restarts: a checkpoint that is damaged inside is told with what to ty
                                   "auto in place of --resume\ncode 1") &&
                              contains("continues at step 7:") &&
                              contains("code 0\nstep_000007\nstep_000008\nstep_000009"));
+}
+
+TEST_CASE("restarts: sentences name what is typed, a folder in quotes, and --experts") {
+  const Place place;
+  const auto ran = place.shell(
+      "seq 400 > text.txt; gpt() { $bin/train --model gpt --data text:text.txt --layers 1 --width "
+      "16 "
+      "--heads 2 --sequence 8 --batch-size 4 --checkpoint 'my run' \"$@\"; echo code $?; }\n"
+      "gpt --steps 1; gpt --steps 2 --resume --experts 2; gpt --steps 2 --resume atuo");
+  CAPTURE(ran.output);
+  CHECK_THAT(ran.output, contains("./lab generate --checkpoint 'my run' --prompt") &&
+                             contains("has no experts, but this one has --experts 2; pass the "
+                                      "values of the first run\ncode 2") &&
+                             contains("--resume atuo is not known; did you mean auto?"));
 }
