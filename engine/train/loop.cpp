@@ -122,6 +122,7 @@ std::string told_of(const std::string& what, std::int64_t finite, std::int64_t s
   return text(
       "after step ", step, ", ", what, ". The update of step ", step, " made it so",
       step - finite > 1 ? text(", or one since step ", finite) : "",
+      finite == 0 ? ", or the weights that it began with (--init)" : "",
       ": the loss was finite, but gradients or the update overflowed at a learning rate of ", rate,
       "; pass a smaller --lr, a --warmup or --clip 1. It is not saved");
 }
