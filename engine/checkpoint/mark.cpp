@@ -120,7 +120,7 @@ Written written_in(const Storage& storage, const std::string& folder,
 }
 
 int remove_written(Storage& storage, const std::string& folder, const Written& written) {
-  int removed = 0;
+  int removed = static_cast<int>(written.marks.size());
   for (const Stored& one : storage.list(folder)) {
     if (!written.has(one)) continue;
     storage.remove(within(folder, one.name));
@@ -129,7 +129,7 @@ int remove_written(Storage& storage, const std::string& folder, const Written& w
   // A mark that goes before the files that it names would leave them to nobody. Only a power
   // failure reorders removals, so a storage that cannot sync any more is cleared all the same.
   try {
-    if (removed > 0) storage.sync(folder);
+    storage.sync(folder);
   } catch (const CheckpointError&) {
   }
   for (const std::string& mark : written.marks) storage.remove(within(folder, mark));

@@ -54,7 +54,7 @@ Written written_in(const Storage& storage, const std::string& folder,
 
 // Removes from a folder what saves have written into it, marks last, and then the folder, if it is
 // empty.
-//   Returns  how many files went, but for marks
+//   Returns  how many files went, marks among them
 int remove_written(Storage& storage, const std::string& folder, const Written& written);
 
 }  // namespace lockstep::checkpoint
