@@ -33,7 +33,8 @@ void check_format(Fields& fields, const std::string& format, const std::string& 
   const std::string seen = fields.word("format");
   if (seen == format) return;
   const std::size_t number = format.rfind(' ') + 1;
-  const bool newer = seen.starts_with(format.substr(0, number)) && seen.size() > number &&
+  const bool newer = seen.starts_with(std::string_view(format).substr(0, number)) &&
+                     seen.size() > number &&
                      std::all_of(seen.begin() + static_cast<std::ptrdiff_t>(number), seen.end(),
                                  [](char c) { return '0' <= c && c <= '9'; }) &&
                      seen[number] != '0';

@@ -16,9 +16,9 @@ constexpr int mark_levels = 3;
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
 // "model-rank*.safetensors" stands for model-rank2.safetensors.
-bool stands_for(const std::string& pattern, const std::string& name) {
+bool stands_for(std::string_view pattern, std::string_view name) {
   const std::size_t star = pattern.find('*');
-  if (star == std::string::npos) return pattern == name;
+  if (star == pattern.npos) return pattern == name;
   const std::size_t count = name.size() + 1 - std::min(name.size() + 1, pattern.size());
   return count > 0 && name.starts_with(pattern.substr(0, star)) &&
          name.ends_with(pattern.substr(star + 1)) &&

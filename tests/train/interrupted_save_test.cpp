@@ -20,32 +20,7 @@ struct Interrupted {
   std::vector<std::unique_ptr<MemoryStorage>> storages;
 };
 
-// Files of a person among the checkpoints, under names such as saves use, or have used. They lie on
-// the disk. A save leaves them as they are, whenever it ends.
-const std::vector<std::string> others{
-    "step_000002/notes.txt",         "step_000002/model-best.safetensors",
-    "step_000003/model.safetensors", "step_000004/notes.txt",
-    "step_000004.tmp/notes.txt",     "step_000004.old/index.json",
-    "step_000900/notes.txt",         "notes.txt"};
-
-void put_others(MemoryStorage& storage) {
-  for (const std::string& file : others) {
-    const std::string folder = checkpoint::folder_of(file);
-    storage.make(folder);
-    storage.write(file, 0, std::as_bytes(std::span(file)));
-    for (const std::string& name : {file, folder, std::string()}) storage.sync(name);
-  }
-}
-
-void check_others(const MemoryStorage& storage) {
-  for (const std::string& file : others) {
-    CAPTURE(file);
-    REQUIRE(checkpoint::is_there(storage, file));
-    CHECK(checkpoint::read_text(storage, file, 100) == file);
-  }
-}
-
-// Every file is one of these, or one of the last checkpoint's.
+// Every file is somebody else's, or one of the last checkpoint's.
 void check_no_remains(const MemoryStorage& storage, const std::string& latest) {
   for (const auto& folder : storage.list("")) {
     if (folder.kind == checkpoint::StoredKind::file || folder.name == latest) continue;

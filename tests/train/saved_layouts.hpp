@@ -20,6 +20,7 @@
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/pipeline.hpp"
 #include "engine/train/strategies/zero.hpp"
+#include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
 
 namespace lockstep::test {
@@ -246,6 +247,31 @@ inline void copy(const MemoryStorage& from, MemoryStorage& to, const std::string
     to.sync(name);
   }
   to.sync(folder);
+}
+
+// Files of a person among the checkpoints, under names such as saves use, or have used. They lie on
+// the disk. A save leaves them as they are, whenever it ends.
+inline const std::vector<std::string> others{
+    "step_000002/notes.txt",         "step_000002/model-best.safetensors",
+    "step_000003/model.safetensors", "step_000004/notes.txt",
+    "step_000004.tmp/notes.txt",     "step_000004.old/index.json",
+    "step_000900/notes.txt",         "notes.txt"};
+
+inline void put_others(MemoryStorage& storage) {
+  for (const std::string& file : others) {
+    const std::string folder = checkpoint::folder_of(file);
+    storage.make(folder);
+    storage.write(file, 0, std::as_bytes(std::span(file)));
+    for (const std::string& name : {file, folder, std::string()}) storage.sync(name);
+  }
+}
+
+inline void check_others(const MemoryStorage& storage) {
+  for (const std::string& file : others) {
+    CAPTURE(file);
+    REQUIRE(checkpoint::is_there(storage, file));
+    CHECK(checkpoint::read_text(storage, file, 100) == file);
+  }
 }
 
 }  // namespace lockstep::test

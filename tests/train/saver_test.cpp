@@ -100,12 +100,15 @@ TEST_CASE("saver: a run that ends at any call beside its steps goes on from the 
       for (const std::string& one : checkpoint::checkpoints_in(whole)) {
         contents[one] = content_of(whole, one);
       }
+      put_others(counted);
+      const std::int64_t before = counted.calls();
       run(layout, counted, steps, form, 1, 2, Saves::beside_steps);
-      const std::int64_t calls = counted.calls();
+      const std::int64_t calls = counted.calls() - before;
       std::map<std::string, int> found;
       for (std::int64_t k = 1; k < calls; k += 5) {
         CAPTURE(layout.name, static_cast<int>(form), k, calls);
         MemoryStorage storage;
+        put_others(storage);
         storage.stop_after(k);
         try {
           run(layout, storage, steps, form, 1, 2, Saves::beside_steps);
@@ -114,12 +117,14 @@ TEST_CASE("saver: a run that ends at any call beside its steps goes on from the 
         if (k % 3 == 0) storage.start_again();
         if (k % 3 == 1) storage.start_again(PowerCut::loses_bytes);
         if (k % 3 == 2) storage.start_again(PowerCut::loses_names_and_bytes);
+        check_others(storage);
         const auto latest = checkpoint::latest_in(storage);
         ++found[latest.value_or("none")];
         if (!latest) continue;
         CHECK(content_of(storage, *latest) == contents.at(*latest));
         if (*latest == "step_000004") continue;
         CHECK(run(layout, storage, steps, form, 1, 2, Saves::beside_steps).hashes == ends);
+        check_others(storage);
       }
       CHECK(std::ssize(found) == 1 + steps);
     }
