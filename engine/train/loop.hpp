@@ -58,8 +58,8 @@ struct TrainOptions {
   // How far an earlier run came; this one goes on from there, and sees what that one would have
   // seen.
   Position start{};
-  // Called on every trainer after every `save_every` steps (0: never) and after the last one. A
-  // checkpoint is the caller's business (save.hpp).
+  // Called on every trainer after every `save_every` steps (0: never) and after the last one; at an
+  // epoch's end, after the evaluation. A checkpoint is the caller's business (save.hpp).
   std::int64_t save_every = 0;
   std::function<void(const Position& position)> save = nullptr;
   // Asked after every step, on every trainer or on none: the signal by which this rank was told to

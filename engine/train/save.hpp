@@ -43,7 +43,7 @@ std::vector<std::vector<Share>> plan_shares(const std::vector<Held>& held, int r
 //              pieces, and as save_sharded; no element travels. Replicas must be equal, which takes
 //              as much as compare
 //   Throws     CheckpointError, on every rank, with the rank whose storage refused, and why; older
-//              checkpoints are then as they were. Error, sharded, when replicas differ
+//              checkpoints are then as they were. Error, sharded, when replicas differ; NotFinite
 void save(Strategy& strategy, SaveForm form, std::string_view optimizer,
           checkpoint::Storage& storage, const checkpoint::TrainState& state,
           const checkpoint::SaveOptions& options);
