@@ -17,13 +17,13 @@ set(LOCKSTEP_INNER_FLOORS
 # file counts for the longest folder that it is in. tests/house holds the budgets. Raise one only in
 # a commit that says what the lines are worth; lower it when a room has become smaller.
 set(LOCKSTEP_LINES_MAX
-    "engine/base 2550" "engine/paper 14000" "engine/strand 850" "engine/trace 950" "engine/sim 8700"
+    "engine/base 2610" "engine/paper 14000" "engine/strand 850" "engine/trace 950" "engine/sim 8700"
     "engine/tensor 6125" "engine/autograd 1000" "engine/nn 1670" "engine/optim 900" "engine/data 1200"
     "engine/gpu 6100" "engine/comm 11500" "engine/collectives 1200" "engine/replicas 250"
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
-    "engine/checkpoint 3860" "engine/launch 3600" "engine/plan 150" "engine/train 7320" "engine/apps 7780"
-    "grader/course 7360" "grader/play 2870" "grader/judge 3205" "grader/exam 10645" "grader/sandbox 2100"
+    "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7325" "engine/apps 7880"
+    "grader/course 7360" "grader/play 2870" "grader/judge 3215" "grader/exam 10645" "grader/sandbox 2100"
     "grader/lab 4750" "grader/dev 3500" "grader/further 2750" "grader/impostors 1520" "grader/export 1350" "grader/batch 6800" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
