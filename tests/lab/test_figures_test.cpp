@@ -15,14 +15,17 @@ const std::string end_of_run =
     "Errors while running CTest";
 
 // With a lab-dev that says what it was asked for.
-std::string shown(const std::string& printed) {
+std::string shown(const std::string& printed, const std::string& settings = "") {
   const test::Scratch scratch;
+  write_text(scratch.path() / "tests/left_out.txt",
+             "# seconds, group\n  33  the site\n   7  twins\n");
   const auto program = scratch.path() / "build/release/bin/lab-dev";
   write_text(program, "#!/bin/sh\necho \"lab-dev $*\"\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   write_text(scratch.path() / "printed", printed);
   return run_command({"sh", "-euc",
-                      "root=$1; preset=release; . \"$2/setup/test.sh\"; show_tests <\"$1/printed\"",
+                      "root=$1; preset=release; . \"$2/setup/test.sh\"; " + settings +
+                          " show_tests <\"$1/printed\"",
                       "sh", scratch.path().string(), LOCKSTEP_ROOT},
                      scratch.path(), test::patient)
       .output;
@@ -62,4 +65,16 @@ TEST_CASE("lab test: a run with proofs shows what exercises cost, and a run of f
              test::contains("lab-dev dev costs\n"));
   const std::string few = line_of(1, "one", "...   Passed    0.01") + end_of_run;
   CHECK(shown(few) == few);
+}
+
+TEST_CASE(
+    "lab test: what was left out is named with its seconds, and a run of all leaves out nothing") {
+  const std::string all =
+      run_of_twelve("proof of 06_all_reduce/ring_all_reduce") + line_of(13, "last", "Passed 0.01");
+  const std::string some = shown(all + end_of_run, "whole=no;");
+  CHECK_THAT(some, test::contains("left out and not built; ./lab test --all runs these, too") &&
+                       test::contains("\n        33  the site\n         7  twins\n"));
+  CHECK(some.ends_with(end_of_run));
+  CHECK_THAT(some, !test::contains("# seconds"));
+  CHECK_THAT(shown(all + end_of_run, "whole=yes;"), !test::contains("left out"));
 }
