@@ -7,7 +7,7 @@
 
 namespace lockstep::sim {
 int serve_cases(const std::function<Bytes(PlayerCase&)>&,
-                std::vector<std::uint64_t> (*)(const std::exception&)) {
+                std::vector<std::uint64_t> (*)(const std::exception&), std::string (*)()) {
   return 0;
 }
 }  // namespace lockstep::sim
