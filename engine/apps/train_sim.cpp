@@ -268,6 +268,7 @@ int train_on_fibers(const Arguments& arguments, int ranks, const sim::FiberOptio
           const RankHost host(self, cluster, spec.dtype, elements);
           RankWorld world{*group, device, self.strands};
           world.host = host.memory();
+          world.beginning = &beginning;
           world.ranks_per_node = cluster.network.ranks_per_node;
           RankTrace trace(*group, device);
           const NamesAtTheEnd names{trace, draws ? &timeline : nullptr};
