@@ -67,8 +67,12 @@ std::vector<Setting> all_settings() {
 BarTask mixed(BarTask task, DType dtype) {
   task.dtype = dtype;
   task.precision.masters = DType::float32;
-  // Far below the first scale of a run, so that no step is skipped.
-  if (dtype == DType::float16) task.precision.loss_scale = train::LossScale{.first = 1024};
+  if (dtype != DType::float16) return task;
+  // Far below the first scale of a run, so that no step is skipped. And weights of 2^20 gradients
+  // would overflow in the evaluation behind the step, which ends a run; 2^10 still are far more
+  // than the first weights.
+  task.precision.loss_scale = train::LossScale{.first = 1024};
+  task.optimizer.sgd.learning_rate = std::min(task.optimizer.sgd.learning_rate, 0x1p10);
   return task;
 }
 

@@ -8,13 +8,8 @@
 #include "engine/parallel/expert/expert_layers.hpp"
 #include "engine/train/strategies/ddp.hpp"
 #include "engine/train/strategies/pipeline.hpp"
-#include "engine/train/way_maker.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/fiber_ranks.hpp"
-
-namespace lockstep::train {
-const WayMaker& expert_maker();
-}
 
 using namespace lockstep;
 using expert_parallel::ExpertLayers;
@@ -134,28 +129,4 @@ TEST_CASE("expert strategies: a step tells what all routers did, and sends rows 
     CHECK(sums.item(0) == 2 * 2 * width * sums.item(1) * 8 + layers * 2 * 2 * 8);
     CHECK(strategy->cost().communication.total_s > 0);
   });
-}
-
-TEST_CASE("expert strategies: other experts on another rank are an error on all") {
-  std::vector<std::string> messages(2);
-  test::on_fibers(2, [&](comm::ProcessGroup& world) {
-    Options options("train", "trains");
-    options.option("ep", "1", "ranks").option("hot", "1", "load");
-    const std::array words{"train", "--ep", "2"};
-    const Arguments arguments = options.parse(3, words.data());
-    CpuDevice device;
-    train::Making making{.arguments = arguments, .group = world, .device = device, .recipe = {}};
-    making.recipe.model.kind = nn::ModelKind::gpt;
-    making.recipe.model.gpt.mixture.experts = world.rank() == 0 ? 4 : 8;
-    making.axes = mesh::AxisSizes{.ep = 2, .dp = 1};
-    try {
-      train::expert_maker().make_layers(making, nullptr);
-    } catch (const UsageError& error) {
-      messages[static_cast<std::size_t>(world.rank())] = error.what();
-    }
-  });
-  for (const std::string& message : messages) {
-    CHECK_THAT(message, test::contains("rank 0 has a model with experts 4") &&
-                            test::contains("rank 1 has a model with experts 8"));
-  }
 }
