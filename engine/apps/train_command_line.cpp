@@ -111,7 +111,8 @@ void simulated_ranks(Options& options) {
       .option("cluster", "laptop",
               "a .toml file, or a built-in cluster:\n" + sim::list_of_clusters(2))
       .flag("sizes-only", "tensors with shapes but no numbers; 3 steps, no loss")
-      .list("fault", "kill:RANK@TIME, kill:RANK@step:K (the run's), link:A-B:slow:F, link:A-B:cut")
+      .list("fault",
+            "kill:RANK@TIME, kill:RANK@step:K, kill:RANK@call:K, link:A-B:slow:F, link:A-B:cut")
       .list("slow", "RANK:FACTOR slows this rank's computation by FACTOR")
       .option("jitter", "0", "lengthen each latency by a random fraction, up to this value")
       .only_if(

@@ -211,7 +211,8 @@ TEST_CASE("faults: jitter varies each latency by the seed, and makes nothing fas
 
 TEST_CASE(
     "faults: a run with a fault is the same again, and its sentence is that of any schedule") {
-  for (const char* words : {"kill:3@1700ms", "kill:0@step:5", "kill:2@0", "link:1-2:cut"}) {
+  for (const char* words :
+       {"kill:3@1700ms", "kill:0@step:5", "kill:1@call:5", "kill:2@0", "link:1-2:cut"}) {
     std::set<std::string> sentences;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const auto once = [&] {
@@ -232,8 +233,9 @@ TEST_CASE(
 }
 
 TEST_CASE("faults: words that make no sense are refused with what is expected") {
-  for (const char* words : {"kill:x@1", "kill:1", "kill:1@", "kill:1@step:0", "kill:1@-1",
-                            "link:0-1", "link:0-1:slow:", "link:node0-1:cut", "burn:1", ""}) {
+  for (const char* words :
+       {"kill:x@1", "kill:1", "kill:1@", "kill:1@step:0", "kill:1@call:", "kill:1@-1", "link:0-1",
+        "link:0-1:slow:", "link:node0-1:cut", "burn:1", ""}) {
     INFO(words);
     CHECK_THROWS_WITH(faults_of({words}), test::contains("expected kill:RANK@TIME"));
   }

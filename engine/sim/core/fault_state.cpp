@@ -41,8 +41,8 @@ FaultState::FaultState(const Faults& faults, int ranks, const Network& network, 
 std::optional<std::string> FaultState::asks(int rank, double now_s, const std::string& call) {
   const std::int64_t calls = ++calls_[index(rank)];
   if (is_dead(rank, now_s)) return killed(rank);
-  const bool steps = faults_.count == Faults::Count::steps;
   for (const auto& kill : faults_.kills) {
+    const bool steps = faults_.count == Faults::Count::steps && !kill.counts_calls;
     if (kill.rank != rank || kill.at_call != (steps ? steps_[index(rank)] : calls)) continue;
     return text("rank ", rank, " was killed by a fault ",
                 steps ? text("in its step ", kill.at_call, ", at its ")

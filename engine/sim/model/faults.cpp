@@ -49,7 +49,8 @@ std::optional<Faults::Kill> kill_in(std::string_view words) {
   words.remove_prefix(at + 1);
   if (!rank) return std::nullopt;
   kill.rank = *rank;
-  if (take_word(words, "step:")) {
+  kill.counts_calls = take_word(words, "call:");
+  if (kill.counts_calls || take_word(words, "step:")) {
     const auto call = number_in<std::int64_t>(words);
     if (!call || *call < 1) return std::nullopt;
     kill.at_call = *call;
@@ -94,10 +95,10 @@ void add_fault(Faults& faults, const std::string& words) {
   } else if (take_word(rest, "link:")) {
     if (const auto link = link_in(rest)) return faults.links.push_back(*link);
   }
-  throw UsageError(
-      text("--fault ", words, ": expected kill:RANK@TIME (such as kill:3@10ms), ",
-           "kill:RANK@step:K, link:A-B:slow:FACTOR or link:A-B:cut, where A and B are ",
-           "ranks or nodes (link:node0-node1:cut)"));
+  throw UsageError(text("--fault ", words, ": expected kill:RANK@TIME (such as kill:3@10ms), ",
+                        "kill:RANK@step:K, kill:RANK@call:K, link:A-B:slow:FACTOR or link:A-B:cut, "
+                        "where A and B are ",
+                        "ranks or nodes (link:node0-node1:cut)"));
 }
 
 void add_slow(Faults& faults, const std::string& words) {

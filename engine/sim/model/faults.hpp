@@ -23,7 +23,8 @@ struct Faults {
   struct Kill {
     int rank = 0;
     double at_s = std::numeric_limits<double>::infinity();  // of virtual time
-    std::int64_t at_call = 0;  // at its k-th operation, from 1; 0: at_s
+    std::int64_t at_call = 0;  // at its k-th operation or step, from 1; 0: at_s
+    bool counts_calls = false;  // whatever the program counts
   };
   // A kill's k counts operations, or the steps that the program tells (Core::begins_step). It then
   // strikes at the first operation of the step.
@@ -50,7 +51,7 @@ struct Faults {
 
 // One fault as the command line says it, added to others:
 //   kill:3@0.01   kill:3@10ms   kill:3@step:5       rank 3 dies at that time, or at its fifth call
-//                                                   (or step: Faults::Count)
+//                                                   (or step: Faults::Count); kill:3@call:5
 //   link:0-1:slow:4   link:0-1:cut   link:node0-node1:cut
 //   Throws UsageError, which says what is expected
 void add_fault(Faults& faults, const std::string& words);
