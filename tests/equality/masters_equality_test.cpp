@@ -69,10 +69,9 @@ BarTask mixed(BarTask task, DType dtype) {
   task.precision.masters = DType::float32;
   if (dtype != DType::float16) return task;
   // Far below the first scale of a run, so that no step is skipped. And weights of 2^20 gradients
-  // would overflow in the evaluation behind the step, which ends a run; 2^10 still are far more
-  // than the first weights.
+  // would overflow in the evaluation behind the step, which ends a run.
   task.precision.loss_scale = train::LossScale{.first = 1024};
-  task.optimizer.sgd.learning_rate = std::min(task.optimizer.sgd.learning_rate, 0x1p10);
+  task.optimizer.sgd.learning_rate = std::min(task.optimizer.sgd.learning_rate, 0x1p4);
   return task;
 }
 
