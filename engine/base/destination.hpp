@@ -12,7 +12,7 @@ std::filesystem::path end_of_links(std::filesystem::path path);
 
 // A file that is going to be written: "--export" and "run/weights.safetensors". Its folder is there
 // and can be written to; what has the name already, if anything, is a file that can be written.
-// Of a link, this is said of what it leads to. Leaves everything as it was.
+// A link is judged by what it leads to. Leaves everything as it was.
 //   Throws  UsageError that names the option and says what is in the way
 void check_destination(const std::string& option, const std::filesystem::path& file);
 
