@@ -9,5 +9,5 @@ step() {  # SEQUENCES OPTION…
     awk '/^  step/ { printf "%.2f\n", $2 }'
 }
 train=$1
-echo "$(step 4 --accumulate 2) s as two passes of four, $(step 1 --accumulate 8) s as eight passes of one," \
-  "and $(step 8 --recompute) s as one pass of eight"
+echo "$(step 4 --accumulate 2) s with two passes of four sequences, $(step 1 --accumulate 8) s with eight passes of one," \
+  "and $(step 8 --recompute) s with one pass of eight"
