@@ -1,5 +1,5 @@
-// The students' edition (./lab pack student): a folder that can lie anywhere, with programs that were
-// built elsewhere. A program of it finds the folder by the file `edition` above itself.
+// The students' edition (./lab pack student): a folder that can lie anywhere, with programs that
+// were built elsewhere. A program of it finds the folder by the file `edition` above itself.
 #pragma once
 
 #include <filesystem>

@@ -164,7 +164,8 @@ Exit new_command(const Lab& lab, const Words& words) {
   std::cout << "It builds and is unsolved: ./lab check " << name
             << " --from exercises\nNext: the contract, the reference, the exam, and wrong answers "
                "in tests/exercises/"
-            << of_lesson << "; ./lab dev course and ./lab dev prove " << name << " say what is missing\n";
+            << of_lesson << "; ./lab dev course and ./lab dev prove " << name
+            << " say what is missing\n";
   return Exit::passed;
 }
 

@@ -25,9 +25,9 @@ std::string complaints_of(const Lab& lab, const Exercise& exercise, const fs::pa
     options.limits = lab.limits;
     const Report report = grade_build(lab, exercise, source, build, options).report;
     if (report.verdict == Verdict::pass && report.points == exercise.points) continue;
-    complaints += text(exercise.handle(), ": with --seed ", seed, " ", name, " is judged '",
-                       name_of(report.verdict), "' with ", report.points,
-                       " points: ", report.message, "\n");
+    complaints +=
+        text(exercise.handle(), ": with --seed ", seed, " ", name, " is judged '",
+             name_of(report.verdict), "' with ", report.points, " points: ", report.message, "\n");
   }
   return complaints;
 }
@@ -48,8 +48,8 @@ Exit references_command(const Lab& lab, Words words) {
   const SeedTrials trials = seed_trials(lab, words);
   make_ready(lab, trials.exercises);
   const bool pass = all_hold(trials, [&](const Exercise& exercise) {
-    std::string complaints = complaints_of(lab, exercise, lab.places.solution(exercise),
-                                           "the reference", trials.seeds);
+    std::string complaints =
+        complaints_of(lab, exercise, lab.places.solution(exercise), "the reference", trials.seeds);
     if (!alternatives) return complaints;
     for (const fs::path& file : alternatives_of(lab, exercise)) {
       complaints += complaints_of(lab, exercise, file, lab.places.shown(file), trials.seeds);

@@ -13,7 +13,6 @@ Cause likely_cause(const std::vector<Scene>& calls, DType dtype, std::size_t cal
 
 // Names the rank that sends to a root which has everything at first: it is wrong, and not those
 // that wait for each other.
-void tell_sent_to_root(Failure& found, const CollectiveProblem& p,
-                       const std::vector<Scene>& calls);
+void tell_sent_to_root(Failure& found, const CollectiveProblem& p, const std::vector<Scene>& calls);
 
 }  // namespace lockstep::grader

@@ -91,7 +91,8 @@ const json* first_failing(const json& row) {
   for (const json& check : *checks) {
     const auto& verdict = check.at("verdict").get_ref<const std::string&>();
     if (verdict == "pass" || verdict == "skipped") continue;
-    if (verdict == row.at("verdict").get_ref<const std::string&>()) return &check;  // what the verdict is about
+    if (verdict == row.at("verdict").get_ref<const std::string&>())
+      return &check;  // what the verdict is about
     if (first == nullptr) first = &check;
   }
   return first;

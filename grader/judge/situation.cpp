@@ -98,8 +98,7 @@ const std::vector<KindBattery>& batteries() {
        {not_a_number, infinity, zeros, every_dtype, shapes, rank_counts, another_group, two_objects,
         same_call_twice, lost_at_each_request}},
       {"services",
-       {not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request,
-        double_digits}},
+       {not_a_number, infinity, rank_counts, same_call_twice, lost_at_each_request, double_digits}},
   };
   return all;
 }

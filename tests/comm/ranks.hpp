@@ -29,8 +29,8 @@ using RankGroup = std::function<std::string(comm::ProcessGroup& group)>;
 std::vector<Outcome> run_gloo(int ranks, const RankGroup& body, double timeout_s = late_s,
                               comm::Transport transport = comm::Transport::gloo);
 
-// Whether a test of many sizes also goes over TCP with this one. Shared memory has all sizes: Gloo's
-// threads poll their sockets, and where they are more than the cores, a size takes seconds.
+// Whether a test of many sizes also goes over TCP with this one. Shared memory has all sizes:
+// Gloo's threads poll their sockets, and where they are more than the cores, a size takes seconds.
 constexpr bool also_over_tcp(int ranks) { return ranks <= 3 || ranks == 5; }
 
 // The same on several hosts, as far as the group knows: rank r is on host r % hosts.

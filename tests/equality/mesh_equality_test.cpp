@@ -1,8 +1,8 @@
 // Whole runs in several dimensions against one rank: layers that ranks share, stages, replicas and
 // their shards, with every schedule, recomputed or not, with slices of sequences, tied or untied,
 // with dropout, accumulated. A choice of the settings in which every two values of two properties
-// meet (covering.hpp), of which ./lab test --all runs the first; the test cases tagged [.all] run the
-// rest, and four each on processes.
+// meet (covering.hpp), of which ./lab test --all runs the first; the test cases tagged [.all] run
+// the rest, and four each on processes.
 #include <array>
 #include <iostream>
 #include <limits>

@@ -39,8 +39,7 @@ TEST_CASE("budget: seconds are shown as those of the usual machine, and fail not
     CAPTURE(slower);
     const ExerciseCost cost = cost_of(8.4, 60, 10, 0, slower);
     CHECK(complaints_of(cost) == "");
-    CHECK(over_budget({cost}) ==
-          std::vector<std::string>{"06_x/toy building 8.4 proving 60.0"});
+    CHECK(over_budget({cost}) == std::vector<std::string>{"06_x/toy building 8.4 proving 60.0"});
   }
   CHECK(over_budget({cost_of(8, 6)}).empty());
 }
@@ -59,7 +58,8 @@ TEST_CASE("budget: an exception allows its number and no other, and goes when it
   CHECK(complaints_of(cost_of(1, 1, 24), listed) == "");
   CHECK_THAT(complaints_of(cost_of(1, 1, 25), listed), contains("24; it may only shrink"));
   CHECK_THAT(complaints_of(cost_of(1, 1, 22), listed), contains("24; make it so many"));
-  CHECK_THAT(complaints_of(cost_of(1, 1, 20), listed), contains("its 20 mutants need no exception"));
+  CHECK_THAT(complaints_of(cost_of(1, 1, 20), listed),
+             contains("its 20 mutants need no exception"));
 }
 
 TEST_CASE("budget: an exception that cannot be read is told with its line") {

@@ -22,8 +22,8 @@ namespace lockstep::tensor_parallel {
 enum class Sequence : std::uint8_t { whole, sliced };
 
 // Counts the collectives of [B, T, C] of a batch, forward and backward, in all layers of a model:
-// all-reduces, or of sliced sequences all-gathers and reduce-scatters. Those of experts are smaller,
-// and not among them.
+// all-reduces, or of sliced sequences all-gathers and reduce-scatters. Those of experts are
+// smaller, and not among them.
 std::int64_t collectives_of_pass(const nn::GptOptions& model, Sequence sequence);
 
 class TensorLayers : public nn::LayerMaker {

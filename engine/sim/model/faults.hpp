@@ -23,7 +23,7 @@ struct Faults {
   struct Kill {
     int rank = 0;
     double at_s = std::numeric_limits<double>::infinity();  // of virtual time
-    std::int64_t at_call = 0;  // at its k-th operation or step, from 1; 0: at_s
+    std::int64_t at_call = 0;   // at its k-th operation or step, from 1; 0: at_s
     bool counts_calls = false;  // whatever the program counts
   };
   // A kill's k counts operations, or the steps that the program tells (Core::begins_step). It then
