@@ -28,12 +28,25 @@ const Exercise& canary_exercise(const Course& course) {
   return exercise_named(course, "broadcast");
 }
 
+void try_judges(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
+                const std::vector<PlannedUnit>& units, int jobs, const std::string& secret) {
+  std::vector<const Exercise*> exercises;
+  for (const PlannedUnit& planned : units) {
+    if (planned.unit.exercise->kind == Kind::code) exercises.push_back(planned.unit.exercise);
+  }
+  std::ranges::sort(exercises, {}, &Exercise::address);
+  const auto twice = std::ranges::unique(exercises);
+  exercises.erase(twice.begin(), twice.end());
+  if (exercises.empty()) return;
+  send_impostors(lab, exercises, jobs, secret);
+  send_canaries(lab, sandbox, area, jobs, secret);
+}
+
 void send_impostors(const Lab& lab, const std::vector<const Exercise*>& exercises, int jobs,
                     const std::string& secret) {
   std::atomic<std::size_t> next{0};
   std::vector<std::string> taken_in(exercises.size());
   const auto judge = [&](const Exercise& exercise) {
-    if (exercise.kind != Kind::code) return std::string();
     for (const char* kind : impostor_kinds) {
       const Report report = judge_impostor(lab, exercise, lab.places.impostor(kind), Battery::brief,
                                            seed_of(secret, text("impostor ", exercise.address())));

@@ -1,10 +1,12 @@
-// Before anybody is graded the whole way from file to points is walked with three files whose fate
-// is known: the reference gets all points, the stub none, a file that leaves before main none. And
-// each exam that is about to be used is tried on players that contain no part: it must refuse them.
+// Before code is graded the whole way from file to points is walked with four files whose fate is
+// known: the reference gets all points, the stub none, a file that leaves before main none, one that
+// speaks to the assembler none. And each exam that is about to be used is tried on players that
+// contain no part: it must refuse them.
 #pragma once
 
 #include <filesystem>
 
+#include "grader/batch/plan.hpp"
 #include "grader/lab/lab.hpp"
 #include "grader/sandbox/sandbox.hpp"
 
@@ -12,6 +14,11 @@ namespace lockstep::grader {
 
 // The one whose files they are: messages between ranks, and quickly judged.
 const Exercise& canary_exercise(const Course& course);
+
+// Sends both for the code among `units`, which are judged next; nothing where there is none.
+//   Throws  Error naming what fared otherwise
+void try_judges(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,
+                const std::vector<PlannedUnit>& units, int jobs, const std::string& secret);
 
 //   Throws  Error naming the file that fared otherwise
 void send_canaries(const Lab& lab, const Sandbox& sandbox, const std::filesystem::path& area,

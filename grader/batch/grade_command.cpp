@@ -352,8 +352,7 @@ Exit grade_class(Lab lab, const Arguments& arguments) {
   const Recipe recipe = read_recipe(lab.places.recipe(canary_exercise(lab.course)));
   const Proven proven = proven_sandbox(lab.places, area.path(), lab.limits, recipe.compiler,
                                        leftovers.guard().entry());
-  send_impostors(lab, plan.exercises, plan.limits.jobs, plan.secret);
-  send_canaries(lab, *proven.sandbox, area.path(), plan.limits.jobs, plan.secret);
+  try_judges(lab, *proven.sandbox, area.path(), units, plan.limits.jobs, plan.secret);
   if (::isatty(STDERR_FILENO) != 1)
     std::cerr << counted(std::ssize(units), "file") << " to judge\n";
   std::size_t judged = 0;

@@ -93,3 +93,22 @@ TEST_CASE("canaries: an impostor that cannot be judged stops the class, too") {
       send_impostors(tried.lab, {&exercise_named(tried.lab.course, "training_time")}, 1, "x"),
       test::contains("could not be judged"));
 }
+
+TEST_CASE("canaries: only code that is about to be judged sends any") {
+  const TriedLab tried;
+  const Exercise& exercise = exercise_named(tried.lab.course, "training_time");
+  const Exercise& quiz = exercise_named(tried.lab.course, "05_data_parallel/quiz");
+  tried.promote("echoing", exercise);
+  Places places = tried.lab.places;
+  places.build = TriedLab::built();
+  const test::Scratch area;
+  const Sandbox sandbox(Profile::landlock, places, area.path(),
+                        read_recipe(places.recipe(exercise)).compiler);
+  const auto tries = [&](const std::vector<PlannedUnit>& units) {
+    try_judges(tried.lab, sandbox, area.path(), units, 1, "a secret");
+  };
+  CHECK_NOTHROW(tries({}));
+  CHECK_NOTHROW(tries({{{&quiz, "", 1}, "a quiz"}}));
+  CHECK_THROWS_WITH(tries({{{&quiz, "", 1}, "a quiz"}, {{&exercise, "", 1}, "a file"}}),
+                    test::contains("nothing is graded: the echoing impostor"));
+}
