@@ -215,6 +215,7 @@ TEST_CASE("each way to go wrong is found as what it is, and blames the rank that
       {"garbage", FindingKind::crash, "not a frame"},
       {"huge", FindingKind::crash, "length 4294967295"},
       {"two results", FindingKind::crash, "after the result"},
+      {"hundreds at once", FindingKind::unsolved, "after three hundred"},
       {"bad peer", FindingKind::crash, "peer 99"},
       {"close", FindingKind::crash, "closed its connection"},
       {"unsolved", FindingKind::unsolved, "ring_all_reduce is not written yet"},

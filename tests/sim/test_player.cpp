@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
+#include "engine/sim/hosts/frame.hpp"
 #include "engine/sim/hosts/player.hpp"
 #include "tests/strand/monitor_cases.hpp"
 
@@ -167,6 +168,21 @@ void misbehave(std::string what, PlayerCase& given) {
   if (what == "huge") write_raw("\xff\xff\xff\xff\x10\0\0\0\0\0\0\0", 12);
   if (what == "two results") {
     write_raw("\x04\0\0\0\x13\0\0\0\0\0\0\0four\x04\0\0\0\x13\0\0\0\1\0\0\0four", 32);
+  }
+  if (what == "hundreds at once") {  // more than the host takes at once, in a single write
+    Bytes frames;
+    std::uint32_t sequence = 0;
+    const auto add = [&](FrameKind kind, const Bytes& body) {
+      const FrameHeader header{static_cast<std::uint32_t>(body.size()), kind, 0, sequence++};
+      const auto bytes = std::as_bytes(std::span(&header, 1));
+      frames.insert(frames.end(), bytes.begin(), bytes.end());
+      frames.insert(frames.end(), body.begin(), body.end());
+    };
+    for (int i = 0; i < 300; ++i) add(FrameKind::threw, ByteWriter().put_text("again").take());
+    add(FrameKind::failed,
+        ByteWriter().put(Failure::unsolved).put_text("after three hundred").take());
+    write_raw(frames.data(), frames.size());
+    while (true) pause();
   }
   if (what == "bad peer") given.port.call(message(Op::recv, 99, 1));
   if (what == "close") {

@@ -125,19 +125,32 @@ Heard heard_in(const IncomingFrame& frame) {
 
 FrameReader::State FrameReader::read(int socket) {
   constexpr std::size_t header_size = sizeof(FrameHeader);
-  while (true) {
-    if (got_ >= header_size && got_ == header_size + frame_.header.length) return State::complete;
+  while (got_ < header_size || got_ < header_size + frame_.header.length) {
     std::byte* to = got_ < header_size ? reinterpret_cast<std::byte*>(&frame_.header) + got_
                                        : frame_.body.get() + (got_ - header_size);
     const std::size_t wanted =
         got_ < header_size ? header_size - got_ : header_size + frame_.header.length - got_;
-    const ssize_t count = ::read(socket, to, wanted);
-    if (count == 0) return State::closed;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return errno == EAGAIN || errno == EWOULDBLOCK ? State::would_block : State::closed;
+    if (!holds_more()) {
+      const bool large = wanted >= buffer_.size();  // then it goes where it belongs at once
+      const std::size_t asked = large ? wanted : buffer_.size();
+      const ssize_t count = ::read(socket, large ? to : buffer_.data(), asked);
+      if (count == 0) return State::closed;
+      if (count < 0) {
+        if (errno == EINTR) continue;
+        return errno == EAGAIN || errno == EWOULDBLOCK ? State::would_block : State::closed;
+      }
+      drained_ = static_cast<std::size_t>(count) < asked;
+      if (large) {
+        got_ += static_cast<std::size_t>(count);
+        continue;
+      }
+      begin_ = 0;
+      end_ = static_cast<std::size_t>(count);
     }
-    got_ += static_cast<std::size_t>(count);
+    const std::size_t count = std::min(wanted, end_ - begin_);
+    std::memcpy(to, buffer_.data() + begin_, count);
+    begin_ += count;
+    got_ += count;
     if (got_ != header_size || frame_.body) continue;
     if (static_cast<std::int64_t>(frame_.header.length) > length_max_) {
       throw Error(text("length ", frame_.header.length, ", at most ", length_max_));
@@ -148,6 +161,7 @@ FrameReader::State FrameReader::read(int socket) {
     ++sequence_;
     frame_.body = std::make_shared_for_overwrite<std::byte[]>(frame_.header.length);
   }
+  return State::complete;
 }
 
 IncomingFrame FrameReader::take() {

@@ -16,6 +16,7 @@
 // text_max.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -103,11 +104,20 @@ class FrameReader {
   State read(int socket);
   IncomingFrame take();
 
+  // One call of the system reads all that is there, in most cases a whole frame and sometimes more
+  // than one.
+  bool holds_more() const { return begin_ != end_; }
+  // True if the socket held no more when it was last read, and nothing of that is left here.
+  bool drained() const { return drained_ && !holds_more(); }
+
  private:
   std::int64_t length_max_;
   IncomingFrame frame_;
   std::size_t got_ = 0;  // bytes of header and body
   std::uint32_t sequence_ = 0;
+  std::array<std::byte, 4096> buffer_;  // read, and not yet part of a frame from begin_ to end_
+  std::size_t begin_ = 0, end_ = 0;
+  bool drained_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -14,6 +14,9 @@ namespace {
 // A player that waits for a processor is not idle: when it could run, but got less than half of the
 // time, the limit is stretched up to this often.
 constexpr double starved_stretch = 4;
+// Asking for the time that a player has used takes as long as hearing it, so only one that has been
+// silent for this part of the limit is asked.
+constexpr double noticed_after = 0.1;
 constexpr double foreign_wait_s = 3;  // of all players together
 
 }  // namespace
@@ -39,11 +42,13 @@ void ProcessHost::State::read_output(int rank) {
 }
 
 void ProcessHost::State::check_idle(int rank, Clock::time_point now) {
-  const Player& of = player(rank);
+  Player& of = player(rank);
   if (!of.may_speak()) return;
   const double silent_s = seconds_between(of.heard, now);
+  if (silent_s < limits.idle_s * noticed_after) return;
+  if (!of.cpu_s) of.cpu_s = of.child.cpu_s();
   if (silent_s < limits.idle_s) return;
-  const bool starved = of.child.cpu_s() - of.cpu_s < limits.idle_s / 2;
+  const bool starved = of.child.cpu_s() - *of.cpu_s < limits.idle_s / 2;
   if (starved && !of.child.asleep() && silent_s < limits.idle_s * starved_stretch) return;
   ends_badly(rank, silent_for(rank, limits.idle_s));
 }

@@ -151,8 +151,7 @@ void ProcessHost::State::give_cases(const std::vector<Bytes>& inputs) {
     to.is_watched = false;
     to.peak_bytes.reset();
     to.bad_end.reset();
-    to.heard = now;
-    to.cpu_s = to.child.cpu_s();
+    to.hears(now);
     ByteWriter head;
     head.put(rank).put(ranks);
     Bytes body = head.take();
@@ -172,10 +171,7 @@ void ProcessHost::State::drive_core() {
   const auto now = Clock::now();
   for (auto& [actor, reply] : resumes) {
     Player& to = player(actor.rank);
-    if (to.running++ == 0) {
-      to.heard = now;
-      to.cpu_s = to.child.cpu_s();
-    }
+    if (to.running++ == 0) to.hears(now);
     answer(actor, reply);
   }
 }
@@ -190,15 +186,17 @@ void ProcessHost::State::answer(Actor actor, const Reply& reply) {
 
 void ProcessHost::State::wait_for_players() {
   std::vector<pollfd> events;
+  bool waits = true;  // false if frames that were read are left over
   for (int rank = 0; rank < ranks; ++rank) {
     const Player& of = player(rank);
     const bool heard = !of.bad_end;
+    waits = waits && !(heard && of.reader.holds_more());
     const short writing = of.outgoing.empty() ? 0 : POLLOUT;
     events.push_back({heard ? of.child.socket() : -1, static_cast<short>(POLLIN | writing), 0});
     events.push_back({heard && of.output_open ? of.child.output() : -1, POLLIN, 0});
   }
   // Often enough to see idleness soon after its limit.
-  const int timeout_ms = static_cast<int>(std::ceil(limits.idle_s * 1000 / 10)) + 1;
+  const int timeout_ms = waits ? static_cast<int>(std::ceil(limits.idle_s * 1000 / 10)) + 1 : 0;
   if (poll(events.data(), events.size(), timeout_ms) < 0 && errno != EINTR) {
     throw Error("the lab cannot wait for its players: poll failed");
   }
@@ -208,7 +206,7 @@ void ProcessHost::State::wait_for_players() {
     if (events[static_cast<std::size_t>(2 * rank + 1)].revents & (POLLIN | POLLHUP))
       read_output(rank);
     if (socket & POLLOUT) flush(rank);
-    if (socket & (POLLIN | POLLHUP | POLLERR)) hear(rank);
+    if ((socket & (POLLIN | POLLHUP | POLLERR)) || player(rank).reader.holds_more()) hear(rank);
     check_idle(rank, now);
   }
 }
@@ -241,6 +239,7 @@ void ProcessHost::State::hear(int rank) {
         case FrameReader::State::complete:
           take(rank, from.reader.take());
       }
+      if (from.reader.drained()) return;
     }
   } catch (const std::exception& error) {  // of the frame, or of the core: it makes no sense
     no_frame(rank, error.what());
@@ -249,8 +248,7 @@ void ProcessHost::State::hear(int rank) {
 
 void ProcessHost::State::take(int rank, const IncomingFrame& frame) {
   Player& from = player(rank);
-  from.heard = Clock::now();
-  from.cpu_s = from.child.cpu_s();
+  from.hears(Clock::now());
   if (from.done) throw Error("it came after the result");
   const Actor actor{rank, frame.header.strand};
   Heard heard = heard_in(frame);

@@ -34,9 +34,9 @@ struct Player {
   bool done = false;
   std::string output;
   std::int64_t output_bytes = 0;
-  std::string last_call;    // its place, of any strand
-  Clock::time_point heard;  // when it last said something, or was told to go on
-  double cpu_s = 0;         // at that time
+  std::string last_call;        // its place, of any strand
+  Clock::time_point heard;      // when it last said something, or was told to go on
+  std::optional<double> cpu_s;  // used, when it had been silent for a while
   // Its memory, once somebody has asked for peaks. What an answer brought lies there until the part
   // has it, or longer, and is not the part's.
   bool is_watched = false;
@@ -46,6 +46,10 @@ struct Player {
   // that fail side by side the lowest is named, whichever was heard first.
   std::optional<Finding> bad_end;
 
+  void hears(Clock::time_point now) {
+    heard = now;
+    cpu_s.reset();
+  }
   bool may_speak() const { return !done && running > 0 && !bad_end; }
   void watch_peak(std::int64_t brought);  // from here on
   void look_at_peak();
