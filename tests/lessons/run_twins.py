@@ -1,8 +1,8 @@
 """Runs PyTorch programs as their first lines say, in one interpreter that has loaded PyTorch.
 
-A twin computes for a moment, but each of its processes loads PyTorch for two seconds. So this
-program loads it once, and forks the ranks that torchrun would start, with the environment that
-torchrun gives them.
+A twin computes for a moment, but each of its processes loads PyTorch for two seconds, and its
+optimizer loads torch._dynamo for two more. So this program loads both once, and forks the ranks
+that torchrun would start, with the environment that torchrun gives them.
 
     python run_twins.py FILE…
 
@@ -17,6 +17,7 @@ import sys
 import time
 
 import torch
+import torch._dynamo  # noqa: F401
 import torch.distributed as dist
 import torch.distributed.algorithms.ddp_comm_hooks.default_hooks  # noqa: F401
 import torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook  # noqa: F401
