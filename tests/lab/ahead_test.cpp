@@ -225,6 +225,24 @@ TEST_CASE("lab: a build of the shell asks the builder to make way, and tests end
   CHECK(tested.output == "ends\nforbidden\n");
 }
 
+TEST_CASE("lab: a build that makes way stops its ninja for another one, and goes on afterwards") {
+  const Root root;
+  // The first ninja of `train` ends when it is told to, the next one by itself.
+  root.program("ninja",
+               "[ \"$3\" = train ] && [ ! -e begun ] || { echo \"$3\" >>told; exit; }\n"
+               "sleep 100 >/dev/null &\n"
+               "trap 'kill $!; echo stopped >>told; exit 130' TERM\n: >begun\nwait");
+  const std::string begin =
+      "build --makes-way train &\nwhile [ ! -e begun ]; do sleep 0.01; done\n";
+  const auto checked = root.run(begin + "build judge\nwait $!\ncat told");
+  CHECK(checked.output ==
+        "another command goes first; this build goes on afterwards\n"
+        "stopped\njudge\ntrain\n");
+  root.run("rm begun told");
+  const auto tested = root.run(begin + "(nothing_ahead; build tests)\nwait $!\ncat told");
+  CHECK_THAT(tested.output, contains("stopped\ntests\ntrain\n"));
+}
+
 TEST_CASE("lab check: an untouched file is told at once, before its judge is built") {
   const Tree tree;
   tree.lab({"begin"});
