@@ -76,7 +76,10 @@ lab_start() {
 
 # What judges the first exercise, by its address; with the trainer, all that is built. setup/first_build.txt
 # lists what that takes, and tests/house holds it.
-judge_targets() { printf '%s\n' lab-tool "judge-$(printf '%.2s' "$1")" "player-${1#*/}"; }
+judge_targets() {
+  reading=$(sed -n 's/^reading = "\(..\).*/\1/p' "exercises/$1.toml")
+  printf '%s\n' lab-tool "judge-${reading:-$(printf '%.2s' "$1")}" "player-${1#*/}"
+}
 first_targets() { judge_targets "$1"; printf '%s\n' train; }
 
 first_lesson() { find lessons -mindepth 2 -name README.md | sort | sed -n 1p; }
