@@ -12,6 +12,9 @@ build_failed() {
   if [ "${free_kib:-9999}" -lt 1024 ] || grep -qs 'No space left on device' "$1"; then
     fail 3 "$2 failed because the disk that holds $root is full. Free some space (./lab doctor says how much a build needs) and run the same command again"
   fi
+  if grep -qsE 'Killed signal terminated program|cc1plus: out of memory|Cannot allocate memory' "$1"; then
+    fail 3 "$2 failed because memory ran out: a compiler takes up to 600 MB. Close other programs and run the same command again; what is compiled is kept"
+  fi
   compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$root/build/$preset/CMakeCache.txt" 2>/dev/null) || :
   if [ -n "$compiler" ] && ! command -v "$compiler" >/dev/null; then
     fail 3 "$2 failed because the compiler $compiler is gone. Install it (apt-get install g++; ./lab doctor says what else is missing) and run the same command again"

@@ -37,6 +37,7 @@ lab_start() {
     esac
   done
   began=$(seconds)
+  [ -w "$root" ] || fail 3 "$root is not yours to write to. Put the lab into a folder of yours and type ./lab start there"
   cd "$root"
 
   step 1/5 "packages"
@@ -63,11 +64,13 @@ lab_start() {
   done_in "judged, $(($(seconds) - began)) s after you began"
 
   step 5/5 "build the trainer, and train a small model on two processes"
+  trap 'say ""; say "stopped. Nothing is lost: your files are in work/, and ./lab train builds the rest"; exit 130' INT
   [ -e edition ] || printf "      while this builds, you can read %s\n" "$(first_lesson)"
   build --makes-way train   # for a ./lab check in another terminal
   "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
     fail 4 "the training run failed; ./lab doctor shows what this machine lacks"
   done_in "trained"
+  trap - INT
 
   where_to_begin "$first"
   # What the next lesson is judged with is built while the student reads.
