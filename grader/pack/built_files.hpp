@@ -11,7 +11,7 @@
 
 namespace lockstep::grader {
 
-// What a program prints. Throws Error with that when it fails.
+// Runs a program and returns what it prints. Throws Error with that when the program fails.
 std::string ran(const std::vector<std::string>& words, const std::filesystem::path& folder);
 
 class BuiltFiles {
