@@ -4,8 +4,8 @@
 #   part_<name>     its reference, solutions/NN_lesson/<name>.cpp, an object library: executables list
 #                   the objects that they want; no archive holds a part, so none is pulled in silently
 #   player-<name>   all that is linked with a student's file, and the recipe by which that is done
-#   judge-NN        the judge of a lesson: the exams of its parts
-#   pch-NN          the contracts of a lesson's parts, precompiled
+#   judge-NN        the judge of a lesson: the exams of the parts that it leads to
+#   pch-NN          the contracts of the same parts, precompiled
 #
 # A part's own files are grader/parts/NN_lesson/<name>/: exam.cpp, player.cpp, case.hpp, which both
 # include, and whatever else the exam is made of.
@@ -62,7 +62,12 @@ function(lockstep_read_manifests)
     list(APPEND parts ${name})
     file(READ ${manifest} text)
     set_property(GLOBAL PROPERTY LOCKSTEP_${name}_lesson ${lesson})
-    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LESSON_${lesson} ${name})
+    lockstep_manifest_value("${text}" reading reading)
+    if(NOT reading)
+      set(reading ${lesson})
+    endif()
+    set_property(GLOBAL PROPERTY LOCKSTEP_${name}_reading ${reading})
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LESSON_${reading} ${name})
     foreach(key header symbols family rooms may_use judge_uses mistakes cases native)
       lockstep_manifest_value("${text}" ${key} value)
       set_property(GLOBAL PROPERTY LOCKSTEP_${name}_${key} ${value})
@@ -101,12 +106,12 @@ function(lockstep_read_manifests)
   set_property(GLOBAL PROPERTY LOCKSTEP_PARTS ${parts})
 endfunction()
 
-# The lessons that have parts: "06_all_reduce" and so on.
+# The lessons that lead to parts: "06_all_reduce" and so on.
 function(lockstep_lessons result)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_PARTS)
   set(lessons "")
   foreach(name IN LISTS parts)
-    get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
+    get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_reading)
     list(APPEND lessons ${lesson})
   endforeach()
   list(REMOVE_DUPLICATES lessons)
@@ -233,7 +238,8 @@ function(lockstep_player name)
   get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
   get_property(rooms GLOBAL PROPERTY LOCKSTEP_${name}_rooms)
   get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_may_use)
-  string(SUBSTRING ${lesson} 0 2 number)
+  get_property(reading GLOBAL PROPERTY LOCKSTEP_${name}_reading)
+  string(SUBSTRING ${reading} 0 2 number)
   add_library(player_${name} OBJECT ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/player.cpp)
   lockstep_reads_library(player_${name})
   lockstep_measured(player_${name})
@@ -338,7 +344,7 @@ function(lockstep_mistakes target reference mutants function namespace)
   target_link_libraries(${target} PRIVATE lockstep_flags)
 endfunction()
 
-# Target judge-NN: the exams of a lesson, and the table of them. An exam is in the namespace of its
+# Target judge-NN: the exams of the parts that a lesson leads to, and the table of them. An exam is in the namespace of its
 # part, so that those of a lesson are compiled as one unit. A judge links the rooms of its parts.
 function(lockstep_judge lesson)
   string(SUBSTRING ${lesson} 0 2 number)
@@ -349,6 +355,7 @@ function(lockstep_judge lesson)
   set(references "")
   set(rooms comm)
   foreach(name IN LISTS parts)
+    get_property(folder GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
     get_property(cases GLOBAL PROPERTY LOCKSTEP_${name}_cases)
     get_property(uses GLOBAL PROPERTY LOCKSTEP_${name}_judge_uses)
     get_property(used_rooms GLOBAL PROPERTY LOCKSTEP_${name}_rooms)
@@ -357,7 +364,7 @@ function(lockstep_judge lesson)
     list(JOIN cases ", " cases)
     string(APPEND declared "namespace ${name} {\nExam exam();\n}\n")
     string(APPEND entries "      {\"${name}\", {${name}::exam, {${cases}}}},\n")
-    lockstep_glob(own ${CMAKE_SOURCE_DIR}/grader/parts/${lesson}/${name}/*.cpp)
+    lockstep_glob(own ${CMAKE_SOURCE_DIR}/grader/parts/${folder}/${name}/*.cpp)
     list(FILTER own EXCLUDE REGEX "/player\\.cpp$")
     list(APPEND sources ${own})
   endforeach()
@@ -393,11 +400,12 @@ ${entries}  };
   foreach(name IN LISTS parts)
     get_property(mistakes GLOBAL PROPERTY LOCKSTEP_${name}_mistakes)
     if(mistakes)
+      get_property(folder GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
       get_property(symbols GLOBAL PROPERTY LOCKSTEP_${name}_symbols)
       list(GET symbols 0 function)
       string(REGEX REPLACE "\\(.*" "" function "${function}")
-      lockstep_mistakes(mistakes_${name} ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp
-                        ${CMAKE_SOURCE_DIR}/tests/exercises/${lesson}/${name}/mutants.toml ${function}
+      lockstep_mistakes(mistakes_${name} ${CMAKE_SOURCE_DIR}/solutions/${folder}/${name}.cpp
+                        ${CMAKE_SOURCE_DIR}/tests/exercises/${folder}/${name}/mutants.toml ${function}
                         lockstep::grader::${name})
       target_sources(judge-${number} PRIVATE $<TARGET_OBJECTS:mistakes_${name}>)
     endif()

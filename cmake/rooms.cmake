@@ -86,7 +86,7 @@ set(LOCKSTEP_QUICKLY $<$<CONFIG:Release>:-O1>)
 
 # lockstep_room(tensor SOURCES "a.cpp b.cpp" c.cpp USES base sim LIBRARIES ZLIB::ZLIB CALLS part)
 # SOURCES as in lockstep_sources; QUICKLY: all of them are compiled as said above; QUICK: these sources
-# are, each by itself, in a room that is not; CALLS: the parts that the sources
+# are, in a room that is not; CALLS: the parts that the sources
 # call, whose references come with the room into tests and programs (lockstep_parts_of_rooms). A room
 # without sources is an interface library.
 function(lockstep_room room)

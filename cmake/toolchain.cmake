@@ -29,6 +29,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND memory_mib GREATER 7500)
   target_compile_options(lockstep_flags INTERFACE --param=ggc-min-heapsize=1000000 --param=ggc-min-expand=200)
 endif()
 
+# A compiler takes 600 MiB at most. ninja counts processors only, so that where they are many and memory is
+# short, a pool has as many compilers as fit.
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR compilers "${memory_mib} / 800 + 1")
+math(EXPR usual "${processors} + 2")
+if(compilers LESS usual)
+  set_property(GLOBAL PROPERTY JOB_POOLS compilers=${compilers})
+  set(CMAKE_JOB_POOL_COMPILE compilers)
+endif()
+
 find_program(LOCKSTEP_MOLD mold)
 if(LOCKSTEP_MOLD)
   target_link_options(lockstep_flags INTERFACE -fuse-ld=mold)

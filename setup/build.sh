@@ -12,6 +12,9 @@ build_failed() {
   if [ "${free_kib:-9999}" -lt 1024 ] || grep -qs 'No space left on device' "$1"; then
     fail 3 "$2 failed because the disk that holds $root is full. Free some space (./lab doctor says how much a build needs) and run the same command again"
   fi
+  if grep -qsE 'Killed signal terminated program|cc1plus: out of memory|Cannot allocate memory' "$1"; then
+    fail 3 "$2 failed because memory ran out: a compiler takes up to 600 MB. Close other programs and run the same command again; what is compiled is kept"
+  fi
   compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$root/build/$preset/CMakeCache.txt" 2>/dev/null) || :
   if [ -n "$compiler" ] && ! command -v "$compiler" >/dev/null; then
     fail 3 "$2 failed because the compiler $compiler is gone. Install it (apt-get install g++; ./lab doctor says what else is missing) and run the same command again"
@@ -66,21 +69,61 @@ configure() {
   [ ! -t 2 ] || announced=yes
 }
 
-# build TARGET… : with ninja. A file keeps the exit status of the pipeline's head; it is missing if it
-# could not be written.
+# build [--makes-way] TARGET… : with ninja. A file keeps the exit status of the pipeline's head; it is missing
+# if it could not be written.
 build() {
   [ "$as_built" = no ] || return 0
+  runs=run_ninja
+  [ "$1" != --makes-way ] || { runs=run_making_way; shift; }
   log=$root/build/$preset/build.log
-  rm -f "$log.status"
   wait_for_builds
+  rm -f "$log.status"
+  printf '' >"$log" || :
   {
     ended=0
-    NINJA_STATUS="[%f/%t] %e " ninja -C "$root/build/$preset" "$@" 2>&1 8>&- 9>&- || ended=$?
+    ($runs "$@") || ended=$?
     echo "$ended" >"$log.status"
   } | show_progress
-  exec 9>&-
   read -r ended <"$log.status" || ended=1
+  exec 9>&-
   [ "$ended" = 0 ] || build_failed "$log" "building" "$ended"
+}
+
+run_ninja() { NINJA_STATUS="[%f/%t] %e " exec ninja -C "$root/build/$preset" "$@" 2>&1 7>&- 8>&- 9>&-; }
+
+# run_making_way TARGET… : as the builder that builder_asked asks. It makes way for a build that somebody waits
+# for, and for a command during which nothing may be built, and goes on afterwards. Both need flock.
+run_making_way() {
+  command -v flock >/dev/null || run_ninja "$@"
+  read -r self rest </proc/self/stat
+  ninja=
+  trap 'asked=way; [ -z "$ninja" ] || kill "$ninja" || :' USR1
+  trap 'asked=all; [ -z "$ninja" ] || kill "$ninja" || :' TERM
+  be_builder
+  while :; do
+    asked=
+    run_ninja "$@" &
+    ninja=$!
+    [ -z "$asked" ] || kill "$ninja"   # it came before there was a ninja
+    ended=0
+    wait "$ninja" || ended=$?
+    while kill -0 "$ninja" 2>/dev/null; do wait "$ninja" || :; done   # a signal ends `wait` before ninja ends
+    [ -n "$asked" ] || return "$ended"
+    ninja=
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    say "another command goes first; this build goes on afterwards"
+    flock -u 9
+    [ "$asked" = way ] || exec 7>&-
+    sleep 2   # a command builds in several steps: another one may follow at once
+    [ "$asked" = way ] || be_builder
+    flock 9
+  done
+}
+
+be_builder() {
+  exec 7>>"$root/build/release/ahead"
+  flock -n 7 || { end_builder; flock 7; }
+  printf '%-40s\n' "$self 00 0 0" 1<>"$root/build/release/ahead"   # never empty (grader/lab/ahead.cpp)
 }
 
 # One build at a time: ninja does not notice another one in the same folder. Descriptor 9 holds the
@@ -141,7 +184,7 @@ show_progress() {
       say "building: $done of $all steps$left"
       quarter=$((done + all / 4))
     fi
-  done >"$log"
+  done >>"$log"   # one that makes way shares it
   [ -z "$announced" ] || printf '\r\033[K' >&2
 }
 

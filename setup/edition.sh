@@ -29,24 +29,45 @@ offered() {
 # A line of the file: "system debian 12" → "debian 12".
 edition_says() { sed -n "s/^$1 //p" "$root/edition"; }
 
-# Packages, the compiler, and once after unpacking whether all files are whole.
+# The system, packages, the compiler, and once after unpacking whether all files are whole.
 ready() {
+  [ -w "$root" ] ||
+    fail 3 "$root is not yours to write to. Unpack the archive in a folder of yours and type ./lab start there"
+  same_system
   packages_known || ensure_packages
   same_compiler
-  [ "$root/build/unpacked" -nt "$root/edition" ] || files_whole
+  digest=$(edition_says digest)
+  seen=
+  [ ! -r "$root/build/unpacked" ] || read -r seen <"$root/build/unpacked" || :
+  [ "$seen" = "$digest" ] || files_whole
+}
+
+same_system() {
+  here="$(. /etc/os-release; echo "$ID ${VERSION_ID:-}")"
+  [ "$(edition_says system)" = "$here" ] || wrong_system "$here"
 }
 
 same_compiler() {
   command -v c++ >/dev/null || fail 3 "this edition of the lab needs g++: apt-get install g++"
-  built="$(edition_says system), g++ $(edition_says compiler)"
-  here="$(. /etc/os-release; echo "$ID ${VERSION_ID:-}"), g++ $(c++ -dumpfullversion) $(c++ -dumpmachine)"
-  [ "$built" = "$here" ] ||
-    fail 3 "this edition of the lab was made for another system or compiler, and its objects fit no other. It was made for: $built. This machine has: $here. Ask your instructor for the edition for your system, or use the system that it was made for, in a container"
+  compiler="$(c++ -dumpfullversion) $(c++ -dumpmachine)"
+  [ "$(edition_says compiler)" = "$compiler" ] || wrong_system "$here, g++ $compiler"
 }
 
+wrong_system() {
+  fail 3 "this edition of the lab was made for another system or compiler, and its objects fit no other. It was made for: $(edition_says system), g++ $(edition_says compiler). This machine has: $1. Ask your instructor for the edition for your system, or use the system that it was made for, in a container"
+}
+
+# An edition that was unpacked over another one has what the other one made of students' files.
 files_whole() {
-  (cd "$root" && sha256sum build/release/sums | grep -q "^$(edition_says digest) " &&
-    sha256sum --check --quiet build/release/sums) >"$root/build/unpacked.log" 2>&1 ||
-    fail 3 "files of this edition are missing or damaged (build/unpacked.log says which); unpack the archive again"
-  : >"$root/build/unpacked"
+  (cd "$root" && sha256sum build/release/sums | grep -q "^$digest " &&
+    sha256sum --check --quiet build/release/sums && forget_players) >"$root/build/unpacked.log" 2>&1 ||
+    fail 3 "files of this edition are missing or damaged (build/unpacked.log says which). Compare the archive with its digest (sha256sum --check FILE.tar.gz.sha256), fetch it again if it differs, see that the disk is not full, and unpack it again. Your files in work/ stay as they are"
+  printf '%s\n' "$digest" >"$root/build/unpacked"
+}
+
+forget_players() {
+  sed 's/^[^ ]*  //' build/release/sums >build/unpacked.files
+  find build/release/students -type f | grep -vxF -f build/unpacked.files | while IFS= read -r file; do
+    rm "$file"
+  done
 }

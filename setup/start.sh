@@ -37,6 +37,7 @@ lab_start() {
     esac
   done
   began=$(seconds)
+  [ -w "$root" ] || fail 3 "$root is not yours to write to. Put the lab into a folder of yours and type ./lab start there"
   cd "$root"
 
   step 1/5 "packages"
@@ -63,11 +64,13 @@ lab_start() {
   done_in "judged, $(($(seconds) - began)) s after you began"
 
   step 5/5 "build the trainer, and train a small model on two processes"
+  trap 'say ""; say "stopped. Nothing is lost: your files are in work/, and ./lab train builds the rest"; exit 130' INT
   [ -e edition ] || printf "      while this builds, you can read %s\n" "$(first_lesson)"
-  build train
+  build --makes-way train   # for a ./lab check in another terminal
   "$bin/train" --ranks 2 --data fashion-mnist --epochs 1 ||
     fail 4 "the training run failed; ./lab doctor shows what this machine lacks"
   done_in "trained"
+  trap - INT
 
   where_to_begin "$first"
   # What the next lesson is judged with is built while the student reads.
@@ -76,7 +79,10 @@ lab_start() {
 
 # What judges the first exercise, by its address; with the trainer, all that is built. setup/first_build.txt
 # lists what that takes, and tests/house holds it.
-judge_targets() { printf '%s\n' lab-tool "judge-$(printf '%.2s' "$1")" "player-${1#*/}"; }
+judge_targets() {
+  reading=$(sed -n 's/^reading = "\(..\).*/\1/p' "exercises/$1.toml")
+  printf '%s\n' lab-tool "judge-${reading:-$(printf '%.2s' "$1")}" "player-${1#*/}"
+}
 first_targets() { judge_targets "$1"; printf '%s\n' train; }
 
 first_lesson() { find lessons -mindepth 2 -name README.md | sort | sed -n 1p; }

@@ -52,7 +52,7 @@ struct Places {
   }
   // The program that judges it (grader/judge/judge_call.hpp).
   std::filesystem::path judge(const Exercise& e) const {
-    return build / "bin" / ("judge-" + e.lesson.substr(0, 2));
+    return build / "bin" / ("judge-" + e.reading.substr(0, 2));
   }
   // A player that contains no part (grader/impostors/impostor.hpp).
   std::filesystem::path impostor(const std::string& kind) const {

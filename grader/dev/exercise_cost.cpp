@@ -73,7 +73,7 @@ std::optional<double> seconds_of_objects(const Lab& lab, const Exercise& exercis
     }
   }
   const std::string own = "/grader/parts/" + exercise.address() + "/";
-  for (const fs::path& note : notes_in(times / ("judge-" + exercise.lesson.substr(0, 2)))) {
+  for (const fs::path& note : notes_in(times / lab.places.judge(exercise).filename())) {
     const auto one = measured(note);
     if (!one || !one->object.ends_with(".o")) continue;
     const fs::path unit =

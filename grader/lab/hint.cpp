@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
-#include <regex>
+#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "grader/judge/verdict.hpp"
@@ -104,11 +104,17 @@ std::string try_first(const Exercise& exercise, std::size_t rung) {
 
 // Names the header that the task's tables have for what the compiler did not know; or "".
 std::string header_of_unknown(const Task& task, const std::string& message) {
-  std::smatch name, row;
-  if (!std::regex_search(message, name, std::regex("‘(\\w+).*declared"))) return {};
-  const std::regex of_name("\\|[^\\n]*`" + name.str(1) + "\\b[^\\n]*(engine/\\S+\\.hpp)");
-  if (!std::regex_search(task.text, row, of_name)) return {};
-  return "\nThe task names its header: #include \"" + row.str(1) + "\"\n";
+  const std::size_t said = message.find("declared"), from = message.rfind("‘", said);
+  if (said == std::string::npos || from == std::string::npos) return {};
+  const std::string name = "`" + message.substr(from + 3, message.find("’", from) - from - 3);
+  std::istringstream lines(task.text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find(name), header = line.find("engine/", at);
+    if (header == std::string::npos || std::isalnum(line[at + name.size()]) != 0) continue;
+    return text("\nThe task names its header: #include \"",
+                line.substr(header, line.find("`", header) - header), "\"\n");
+  }
+  return {};
 }
 
 // Gives the two hints about C++ of an error, one after the other. The task's own hints wait.
@@ -124,11 +130,6 @@ ShownHint hint_of_compiler(const Task& task, const Task& common, const Exercise&
   shown.words += text(header_of_unknown(task, last.message), "\nAbout the task: ./lab hint ",
                       exercise.handle(), " --rung 1\n");
   return shown;
-}
-
-Standing standing_of(const Progress& progress, const Exercise& exercise) {
-  const auto found = progress.find(exercise.address());
-  return found == progress.end() ? Standing{} : found->second;
 }
 
 }  // namespace
@@ -159,10 +160,10 @@ ShownHint next_hint(const Task& task, const Task& common, const Exercise& exerci
 
 std::string take_hint(const Lab& lab, const Exercise& exercise) {
   const Task task = read_task(lab.places.task(exercise));
-  const Progress progress = read_progress(lab.places.progress());
+  Progress progress = read_progress(lab.places.progress());
   const auto& file = lab.places.common_hints();
   const Task common = std::filesystem::exists(file) ? read_task(file) : Task{};
-  const ShownHint hint = next_hint(task, common, exercise, standing_of(progress, exercise));
+  const ShownHint hint = next_hint(task, common, exercise, progress[exercise.address()]);
   if (!hint.rung.empty()) note_shown(lab, exercise, hint.rung);
   return hint.words;
 }

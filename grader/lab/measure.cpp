@@ -7,7 +7,6 @@
 #include "grader/play/collective_case.hpp"
 
 namespace lockstep::grader {
-
 namespace {
 
 // The students' edition has no source to build it from, but its object.

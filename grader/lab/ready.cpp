@@ -85,7 +85,7 @@ void precompile_contracts(const Lab& lab, const Exercise& exercise) {
   if (recipe.pch.empty() || std::filesystem::exists(header)) return;
   const BuildLock lock(lab);
   if (std::filesystem::exists(header)) return;
-  std::cerr << "reading the contracts of lesson " << exercise.lesson.substr(0, 2)
+  std::cerr << "reading the contracts of lesson " << exercise.reading.substr(0, 2)
             << " for the first time…\n";
   // Under another name first: half of one would be taken for whole.
   const std::string unfinished = header.string() + ".unfinished";

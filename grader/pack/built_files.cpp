@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string ran(const std::vector<std::string>& words, const fs::path& folder) {
-  const CommandResult result =
-      run_command(words, folder, {.deadline_s = 300, .output_bytes = 4 << 20});
-  if (result.exit_code != 0) throw Error(words.front() + " failed: " + result.output);
-  return result.output;
-}
-
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
     text.replace(at, what.size(), by);
@@ -33,6 +26,13 @@ std::string last_line_of(const std::string& output) {
 }
 
 }  // namespace
+
+std::string ran(const std::vector<std::string>& words, const fs::path& folder) {
+  const CommandResult result =
+      run_command(words, folder, {.deadline_s = 300, .output_bytes = 4 << 20});
+  if (result.exit_code != 0) throw Error(words.front() + " failed: " + result.output);
+  return result.output;
+}
 
 BuiltFiles::BuiltFiles(const Lab& lab, fs::path folder)
     : lab_(lab), folder_(std::move(folder)), to_(folder_ / "build" / "release") {}

@@ -5,10 +5,14 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {
+
+// Runs a program and returns what it prints. Throws Error with that when the program fails.
+std::string ran(const std::vector<std::string>& words, const std::filesystem::path& folder);
 
 class BuiltFiles {
  public:

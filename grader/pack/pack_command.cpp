@@ -6,11 +6,11 @@
 #include "engine/base/error.hpp"
 #include "engine/base/temporary_folder.hpp"
 #include "engine/base/units.hpp"
-#include "grader/course/command.hpp"
 #include "grader/course/quiz_hashes.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
+#include "grader/pack/built_files.hpp"
 #include "grader/pack/gradescope_bundle.hpp"
 #include "grader/pack/hand_ins.hpp"
 #include "grader/pack/student_edition.hpp"
@@ -27,15 +27,15 @@ Options pack_options() {
              "student: the students' edition, without references, keys or exams to read; jplag: "
              "what students of SUBMISSIONS wrote, for a search for copies; gradescope: an "
              "autograder to upload")
-      .option("out", "", "the archive: FILE.tar.gz of student, FILE.zip of the others (required)")
+      .option("out", "", "the archive: FILE.zip; of student FILE.tar.gz (default: in build/)")
       .option("student-from", "", "jplag: how hand-ins are named, as for ./lab grade")
       .option("exercises", "", "gradescope: names or lessons, separated by commas (default: all)")
       .option("seed-file", "", "gradescope: your own secret seed (default: a new one)");
   return options;
 }
 
-fs::path out_of(const Arguments& arguments, const std::string& ending) {
-  const fs::path out = arguments.get("out");
+fs::path out_of(const Arguments& arguments, const std::string& ending, fs::path out = {}) {
+  if (out.empty() || arguments.given("out")) out = arguments.get("out");
   if (out.empty()) throw UsageError("say where to: --out FILE" + ending);
   if (!out.filename().string().ends_with(ending)) {
     throw UsageError(text("--out ", out.string(), " must end in ", ending));
@@ -46,36 +46,31 @@ fs::path out_of(const Arguments& arguments, const std::string& ending) {
 
 std::string megabytes(std::uintmax_t bytes) { return text((bytes + 500'000) / 1'000'000, " MB"); }
 
-std::uintmax_t bytes_below(const fs::path& folder) {
-  std::uintmax_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
-  }
-  return bytes;
-}
-
-void write_tar(const fs::path& folder, const std::string& name, const fs::path& out) {
-  const CommandResult tar =
-      run_command({"tar", "--create", "--gzip", "--sort=name", "--owner=0", "--group=0",
-                   "--numeric-owner", "--file", out.string(), "--directory", folder.string(), name},
-                  "/", {.deadline_s = 600});
-  if (tar.exit_code != 0) throw Error("tar failed: " + tar.output);
+// With its digest. Under another name first, since a disk can be full.
+void write_tar(const fs::path& folder, const fs::path& out) {
+  ran({"sh", "-euc",
+       "trap 'rm -f \"$2.unfinished\"' EXIT\n"
+       "tar --create --use-compress-program='gzip -n' --sort=name --owner=0 --group=0 "
+       "--numeric-owner --mtime='2000-01-01 00:00Z' --file \"$2.unfinished\" -C \"$1\" lockstep\n"
+       "mv \"$2.unfinished\" \"$2\"\ncd \"${2%/*}\"\nsha256sum \"${2##*/}\" >\"$2.sha256\"",
+       "sh", folder.string(), out.string()},
+      "/");
 }
 
 Exit pack_student(const Lab& lab, const Arguments& arguments) {
-  const fs::path out = out_of(arguments, ".tar.gz");
+  const std::string usual = "lockstep-student-" + system_of_edition() + ".tar.gz";
+  const fs::path out = out_of(arguments, ".tar.gz", lab.places.root / "build" / usual);
   make_targets_ready(lab, targets_of_edition(lab));
   const TemporaryFolder scratch("pack");
-  const fs::path folder = scratch.path() / "lockstep";
-  fs::create_directories(folder);
-  write_student_edition(lab, folder);
-  write_tar(scratch.path(), "lockstep", out);
-  std::cout << wrapped(
-      text(out.string(), ": ", megabytes(fs::file_size(out)), ", unpacked ",
-           megabytes(bytes_below(folder)), ". It works on this system and with this compiler. ",
-           "No six tokens of a reference are in it that the course does not tell. ",
-           hashes_can_be_guessed, "\n"),
-      lab.columns);
+  write_student_edition(lab, scratch.path() / "lockstep");
+  write_tar(scratch.path(), out);
+  const std::string name = out.filename();
+  const std::string about = text(
+      out.string(), ": ", megabytes(fs::file_size(out)), ". It works on this system and with this ",
+      "compiler. No six tokens of a reference are in it that the course does not tell. ",
+      hashes_can_be_guessed, "\n\nPublish it together with ", name, ".sha256. A student types:\n");
+  std::cout << wrapped(about, lab.columns) << "  sha256sum --check " << name
+            << ".sha256\n  tar -xzf " << name << "\n  cd lockstep && ./lab start\n";
   return Exit::passed;
 }
 
@@ -120,7 +115,7 @@ Exit pack_command(const Lab& lab, const Words& words) {
   if (what == "jplag") return pack_jplag(lab, arguments);
   if (what == "gradescope" && arguments.words().size() == 1) return pack_gradescope(lab, arguments);
   if (what == "student" && arguments.words().size() == 1) return pack_student(lab, arguments);
-  throw UsageError("say what to pack: ./lab pack student --out FILE.tar.gz, or ./lab pack --help");
+  throw UsageError("say what to pack: ./lab pack student, or ./lab pack --help");
 }
 
 }  // namespace lockstep::grader

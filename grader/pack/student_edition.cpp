@@ -69,24 +69,19 @@ std::set<std::string> judges(const Lab& lab) {
   return names;
 }
 
-std::string first_line(const std::vector<std::string>& words) {
-  const CommandResult said = run_command(words, "/", {});
-  if (said.exit_code != 0) throw Error(words.front() + " failed: " + said.output);
-  return said.output.substr(0, said.output.find('\n'));
-}
-
-// "debian 12": the words that setup/edition.sh reads from the same file.
-std::string system_here() {
-  return first_line({"sh", "-c", ". /etc/os-release; echo \"$ID ${VERSION_ID:-}\""});
+std::string expanded_by_shell(const std::string& words) {
+  return ran({"sh", "-euc", ". /etc/os-release; printf %s \"" + words + "\""}, "/");
 }
 
 std::string compiler_here(const Lab& lab) {
   const auto code = std::ranges::find(lab.course.exercises, Kind::code, &Exercise::kind);
   const std::string compiler = read_recipe(lab.places.recipe(*code)).compiler;
-  return first_line({compiler, "-dumpfullversion"}) + " " + first_line({compiler, "-dumpmachine"});
+  return expanded_by_shell("$(" + compiler + " -dumpfullversion) $(" + compiler + " -dumpmachine)");
 }
 
 }  // namespace
+
+std::string system_of_edition() { return expanded_by_shell("$ID${VERSION_ID:-}-$(uname -m)"); }
 
 std::set<std::string> targets_of_edition(const Lab& lab) {
   std::set<std::string> targets = of_players;
@@ -124,7 +119,8 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
   write_text(folder / "edition",
              text("# The students' edition of Lockstep. It works on this system, with this "
                   "compiler:\nsystem ",
-                  system_here(), "\ncompiler ", compiler_here(lab), "\ndigest ", digest, "\n"));
+                  expanded_by_shell("$ID ${VERSION_ID:-}"), "\ncompiler ", compiler_here(lab),
+                  "\ndigest ", digest, "\n"));
   const auto refused = refused_commands(read_text(lab.places.root / "setup" / "edition.sh"));
   const auto has = [&](const std::string& file) {
     return file == "work/" || fs::exists(folder / file);  // work/ comes with the first command

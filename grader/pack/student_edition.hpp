@@ -16,6 +16,9 @@
 
 namespace lockstep::grader {
 
+// "debian12-x86_64": what an edition that is made here works on.
+std::string system_of_edition();
+
 // The targets that the build makes for the edition.
 std::set<std::string> targets_of_edition(const Lab& lab);
 

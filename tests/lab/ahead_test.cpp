@@ -139,7 +139,7 @@ TEST_CASE("build ahead: what the exercise at hand needs comes first, and two les
   copy_missing_stubs(lab.places, lab.course);
   const auto names = names_ahead(lab);
   REQUIRE(names.size() > 3);
-  CHECK(names.at(0) == "judge-05");
+  CHECK(names.at(0) == "judge-00");
   CHECK(names.at(1) == "player-average_gradients");
   CHECK(std::ranges::count(names, "lab-further") == 1);
   CHECK(std::ranges::count_if(
@@ -157,7 +157,7 @@ TEST_CASE("build ahead: the builder makes way for a build that is waited for, an
   CHECK_FALSE(make_builder_give_way(background.lab()));
   background.start();
   const std::string asked = background.heard();
-  CHECK_THAT(asked, contains(" -j1 judge-05\n"));
+  CHECK_THAT(asked, contains(" -j1 judge-00\n"));
   background.start();  // there is one already
   CHECK(make_builder_give_way(background.lab()));
   CHECK(background.heard() == "ended\n");
@@ -223,6 +223,24 @@ TEST_CASE("lab: a build of the shell asks the builder to make way, and tests end
   const auto tested = root.run(begin + "nothing_ahead\nwait\ncat told\nsh -c 'flock -n " +
                                (root.folder() / "ahead").string() + " true || echo forbidden'");
   CHECK(tested.output == "ends\nforbidden\n");
+}
+
+TEST_CASE("lab: a build that makes way stops its ninja for another one, and goes on afterwards") {
+  const Root root;
+  // The first ninja of `train` ends when it is told to, the next one by itself.
+  root.program("ninja",
+               "[ \"$3\" = train ] && [ ! -e begun ] || { echo \"$3\" >>told; exit; }\n"
+               "sleep 100 >/dev/null &\n"
+               "trap 'kill $!; echo stopped >>told; exit 130' TERM\n: >begun\nwait");
+  const std::string begin =
+      "build --makes-way train &\nwhile [ ! -e begun ]; do sleep 0.01; done\n";
+  const auto checked = root.run(begin + "build judge\nwait $!\ncat told");
+  CHECK(checked.output ==
+        "another command goes first; this build goes on afterwards\n"
+        "stopped\njudge\ntrain\n");
+  root.run("rm begun told");
+  const auto tested = root.run(begin + "(nothing_ahead; build tests)\nwait $!\ncat told");
+  CHECK_THAT(tested.output, contains("stopped\ntests\ntrain\n"));
 }
 
 TEST_CASE("lab check: an untouched file is told at once, before its judge is built") {

@@ -350,7 +350,7 @@ TEST_CASE("a cmake that was killed leaves a folder that the next command configu
              test::contains("is only partly configured, so it is configured again"));
 }
 
-TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own code") {
+TEST_CASE("a build that fails says why: killed, a full disk, no memory, or the lab's own code") {
   const Root root;
   const auto failed = [&](const std::string& ninja, int code, const std::string& sentence) {
     root.program("ninja", ninja);
@@ -364,6 +364,8 @@ TEST_CASE("a build that fails says why: killed, a full disk, or the lab's own co
   failed("echo 'x.cpp: No space left on device'; exit 1", 3,
          "lab: building failed because the disk that holds " +
              fs::canonical(root.scratch.path()).string() + " is full. Free some space");
+  failed("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", 3,
+         "lab: building failed because memory ran out");
   failed("echo '[1/2] a'; echo 'x.cpp:1: error'; exit 1", 4,
          "x.cpp:1: error\nlab: building failed. The fault is in the lab's own code, not in yours");
   // A log that cannot be written is no failure.

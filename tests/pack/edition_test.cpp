@@ -32,6 +32,8 @@ class Edition {
     if (made.exit_code != 0) throw std::runtime_error(made.output);
     said_ = made.output;
     packed_bytes_ = fs::file_size(packed);
+    digest_ = run_command({"sha256sum", "--check", packed.string() + ".sha256"}, scratch_.path(),
+                          lockstep::test::patient);
     const fs::path home = scratch_.path() / "a home";
     fs::create_directory(home);
     run_command({"tar", "-xzf", packed.string(), "-C", home.string()}, "/",
@@ -55,6 +57,11 @@ class Edition {
 
   const fs::path& folder() const { return folder_; }
   const std::string& said() const { return said_; }
+  const CommandResult& digest() const { return digest_; }
+  // Unpacks the archive over what is there, as a student does with a later one.
+  void unpack_again() const {
+    as_student({"tar", "-xzf", (scratch_.path() / "student.tar.gz").string(), "-C", ".."});
+  }
   std::uintmax_t packed_bytes() const { return packed_bytes_; }
 
   // What was called of CMake and ninja. Those that come first in PATH leave a note and fail.
@@ -94,6 +101,7 @@ class Edition {
   test::Scratch scratch_;
   fs::path folder_;
   std::string said_;
+  CommandResult digest_;
   std::uintmax_t packed_bytes_ = 0;
 };
 
@@ -157,7 +165,12 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
             .empty());
   CHECK(shell("grep -rlF '" LOCKSTEP_ROOT "' .", edition.folder()).empty());
   CHECK(broken_pictures(edition.folder()) == std::vector<std::string>{});
-  CHECK_THAT(edition.said(), test::contains("small ones can be guessed"));
+  CHECK_THAT(edition.said(), test::contains("small ones can be guessed") &&
+                                 test::contains("\n  sha256sum --check student.tar.gz.sha256\n"));
+  CHECK(edition.digest().output == "student.tar.gz: OK\n");
+  // Nothing in it but its files says when and by whom it was made.
+  CHECK(shell("find . -newermt 2000-01-02 -path './build/release/*' | head -n 3",
+              edition.folder()) == "");
 
   CHECK(edition.as_student({"ninja", "--version"}).exit_code == 99);
   CHECK_THAT(edition.build_tools_called(), test::contains("ninja --version"));
@@ -261,12 +274,24 @@ TEST_CASE("edition: works at another path as another user, and shows no referenc
   REQUIRE(leaks.size() == 1);
   CHECK_THAT(leaks[0], test::contains(left.string()));
 
+  // Unpacked over an older edition: work stays, and nothing that was made of it is taken for new.
+  write_text(edition.folder() / "work/03_collectives/broadcast.cpp", "mine");
+  write_text(edition.folder() / "build/release/students/03.hpp.gch", "of the old contracts");
+  write_text(edition.folder() / "build/unpacked", "another digest");
+  if (::getuid() == 0) run_command({"chown", "-R", "nobody", edition.folder().string()}, "/", {});
+  edition.unpack_again();
+  CHECK(edition.lab({"list"}).exit_code == 0);
+  CHECK(read_text(edition.folder() / "work/03_collectives/broadcast.cpp") == "mine");
+  CHECK_FALSE(fs::exists(edition.folder() / "build/release/students/03.hpp.gch"));
+  CHECK(fs::exists(edition.folder() / "build/release/students/03.hpp"));
+
   // What does not fit.
   fs::remove(edition.folder() / "build/unpacked");
   std::ofstream(edition.folder() / "build/release/bin/sim", std::ios::app) << "damaged";
   const CommandResult damaged = edition.lab({"list"});
   CHECK(damaged.exit_code == 3);
-  CHECK_THAT(damaged.output, test::contains("are missing or damaged"));
+  CHECK_THAT(damaged.output, test::contains("are missing or damaged") &&
+                                 test::contains("(sha256sum --check FILE.tar.gz.sha256)"));
   const std::string about = read_text(edition.folder() / "edition");
   const std::size_t system = about.find("system ") + 7;
   write_text(edition.folder() / "edition", about.substr(0, system) + "plan9 4\ncompiler 3.0 vax\n");
