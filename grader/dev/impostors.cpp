@@ -155,7 +155,8 @@ Exit impostors_command(const Lab& lab, const Words& words) {
   make_impostors_ready(lab, trials.exercises);
   const NamedImpostors players(lab);
   players.add_names(trials.seeds);
-  const bool refused = all_hold(trials, [&](const Exercise& exercise) {
+  const auto trial_of = [&](const Exercise& exercise) { return trial_of_impostors(lab, exercise); };
+  const bool refused = all_hold(lab, trials, trial_of, [&](const Exercise& exercise) {
     ImpostorTrial trial(lab, exercise);
     trial.run(players, trials.seeds);
     return trial.complaints();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 
 #include "engine/base/edition.hpp"
 #include "engine/base/error.hpp"
@@ -14,6 +15,7 @@
 #include "engine/base/program.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/course/moved_exercise.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
@@ -47,13 +49,23 @@ void complain(const std::string& why) {
   throw Error(text("cannot start ", path.string(), ": ", std::strerror(errno)));
 }
 
+// What CMake noted of the folders when it configured the build that this program lies in.
+Places places_of_build() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  std::istringstream lines(read_text(program.parent_path().parent_path() / "places"));
+  std::string root, build;
+  std::getline(lines, root) && std::getline(lines, build);
+  return {root, build};
+}
+
 Exit run(char** argv, Words words, const std::map<std::string, Command>& commands,
          const std::string& default_command, const std::map<std::string, std::string>& elsewhere) {
   Lab lab;
-  lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
   if (const auto edition = folder_of_edition()) {
     lab.places = {*edition, *edition / "build" / "release"};
     lab.packed = true;
+  } else {
+    lab.places = places_of_build();
   }
   if (words.size() >= 2 && words[0] == "--root") {
     lab.places.root = words[1];

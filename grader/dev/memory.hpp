@@ -1,0 +1,57 @@
+// What held, remembered for the next run: a file for each trial, named by the digest of all that
+// the trial is a function of (trial.hpp). It lies in the user's cache, for all clones and builds:
+// $LOCKSTEP_MEMORY, or lockstep/held in $XDG_CACHE_HOME or ~/.cache.
+//
+//   lockstep held 1 / the trial's digest / a checksum of the rest / the rest, as it was given
+//
+// 1. Nothing is believed that is damaged, cut off, another trial's or another user's, or that
+// others
+//    may write to. That is said once, and the trial is made again.
+// 2. A file is written under another name and renamed: readers see all of it or nothing.
+// 3. Of more than 4,000 files, the 1,000 that were used longest ago go. Links are not followed.
+// 4. What fails here is never an error of the trial.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/dev/trial.hpp"
+
+namespace lockstep::grader {
+
+// afresh: nothing is believed, but what holds is remembered. $LOCKSTEP_AFRESH asks for it as well.
+enum class Recall : unsigned char { allowed, afresh };
+
+//   Returns  afresh when `words` hold --afresh, which is taken out
+Recall recall_asked_for(std::vector<std::string>& words);
+
+class Memory {
+ public:
+  //   folder  "" is the user's
+  Memory(const Lab& lab, Recall recall, std::filesystem::path folder = {},
+         std::size_t files_max = 4000);
+
+  // What was given to remember() for a trial with this digest. Notes the answer in trials.txt of
+  // the build, a line "remembered WHAT" or "tried WHAT", of which ./lab test makes its sums.
+  std::optional<std::string> recall(const std::string& what, const std::string& digest);
+
+  // Nothing is remembered when the trial's digest is another by now.
+  void remember(const Trial& trial, const std::string& digest, const std::string& rest);
+
+ private:
+  std::optional<std::string> read(const std::string& digest);
+  void forget_oldest() const;
+  void complain(const std::string& why);
+
+  const Places& places_;
+  const Recall recall_;
+  std::filesystem::path folder_;
+  const std::size_t files_max_;
+  std::atomic<bool> complained_ = false;
+};
+
+}  // namespace lockstep::grader
