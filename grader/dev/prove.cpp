@@ -11,9 +11,9 @@
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/dev/exercise_cost.hpp"
-#include "grader/dev/memory.hpp"
 #include "grader/dev/proof.hpp"
 #include "grader/lab/ready.hpp"
+#include "grader/memory/memory.hpp"
 
 namespace lockstep::grader {
 namespace {

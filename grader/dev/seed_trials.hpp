@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/dev/memory.hpp"
+#include "grader/memory/memory.hpp"
 
 namespace lockstep::grader {
 

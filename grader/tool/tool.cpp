@@ -22,7 +22,7 @@
 namespace lockstep::grader {
 namespace {
 
-// The one place that reads the environment: NO_COLOR is a person's wish, not an option of a run.
+// Read from the environment: NO_COLOR is a person's wish, not an option of a run.
 Paint paint_of_terminal() {
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
   return colour ? Paint::colour : Paint::plain;

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/dev/trial.hpp"
+#include "grader/memory/trial.hpp"
 
 namespace lockstep::grader {
 
@@ -35,8 +35,8 @@ class Memory {
   Memory(const Lab& lab, Recall recall, std::filesystem::path folder = {},
          std::size_t files_max = 4000);
 
-  // What was given to remember() for a trial with this digest. Notes the answer in trials.txt of
-  // the build, a line "remembered WHAT" or "tried WHAT", of which ./lab test makes its sums.
+  // What was given to remember() for a trial with this digest. The answer is noted in the file
+  // $LOCKSTEP_TRIALS, "remembered WHAT" or "tried WHAT", of which ./lab test makes its sums.
   std::optional<std::string> recall(const std::string& what, const std::string& digest);
 
   // Nothing is remembered when the trial's digest is another by now.
@@ -45,7 +45,7 @@ class Memory {
  private:
   std::optional<std::string> read(const std::string& digest);
   void forget_oldest() const;
-  void complain(const std::string& why);
+  void complain(const std::filesystem::path& what, const std::string& why);
 
   const Places& places_;
   const Recall recall_;

@@ -1,4 +1,4 @@
-#include "grader/dev/memory.hpp"
+#include "grader/memory/memory.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
@@ -39,11 +40,13 @@ fs::path folder_of_user() {
 // Why what lies there is not believed; "" for what is this user's alone.
 std::string distrusted(const fs::path& path, mode_t kind) {
   struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0) return std::strerror(errno);
-  if ((found.st_mode & S_IFMT) != kind) return "it is something else than it should be";
-  if (found.st_uid != ::geteuid()) return "it belongs to another user";
-  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
-  return kind == S_IFREG && found.st_size > bytes_max ? "it is too large" : "";
+  if (::lstat(path.c_str(), &found) != 0)
+    return text("cannot be used (", std::strerror(errno), ")");
+  if ((found.st_mode & S_IFMT) != kind)
+    return kind == S_IFDIR ? "is no folder" : "is no regular file";
+  if (found.st_uid != ::geteuid()) return "belongs to another user";
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "may be written by others";
+  return kind == S_IFREG && found.st_size > bytes_max ? "is too large" : "";
 }
 
 std::string sealed(const std::string& digest, const std::string& rest) {
@@ -68,15 +71,17 @@ Memory::Memory(const Lab& lab, Recall recall, fs::path folder, std::size_t files
   const std::string why =
       folder_.empty() ? "HOME names no folder for it" : distrusted(folder_, S_IFDIR);
   if (why.empty()) return;
-  complain(folder_.string() + ": " + why);
+  complain(folder_, why);
   folder_.clear();
 }
 
 std::optional<std::string> Memory::recall(const std::string& what, const std::string& digest) {
   std::optional<std::string> known;
   if (recall_ == Recall::allowed && !folder_.empty()) known = read(digest);
-  std::ofstream(places_.build / "trials.txt", std::ios::app)
-      << text(known ? "remembered " : "tried ", what, "\n");
+  const fs::path sums = variable("LOCKSTEP_TRIALS");
+  if (!sums.empty()) {
+    std::ofstream(sums, std::ios::app) << text(known ? "remembered " : "tried ", what, "\n");
+  }
   return known;
 }
 
@@ -84,18 +89,16 @@ std::optional<std::string> Memory::read(const std::string& digest) {
   const fs::path file = folder_ / (digest + ending);
   std::error_code in_vain;
   if (!fs::exists(fs::symlink_status(file, in_vain))) return std::nullopt;
-  std::string why = distrusted(file, S_IFREG), content;
-  try {
-    if (why.empty()) content = read_text(file);
-  } catch (const Error& error) {
-    why = error.what();
-  }
-  const std::size_t rest = sealed(digest, "").size();
-  if (why.empty() && content.size() >= rest && content == sealed(digest, content.substr(rest))) {
+  const std::string why = distrusted(file, S_IFREG);
+  std::ostringstream content;
+  if (why.empty()) content << std::ifstream(file, std::ios::binary).rdbuf();
+  std::string rest = content.str();
+  rest.erase(0, sealed(digest, "").size());
+  if (why.empty() && content.str() == sealed(digest, rest)) {
     fs::last_write_time(file, fs::file_time_type::clock::now(), in_vain);  // it is used
-    return content.substr(rest);
+    return rest;
   }
-  complain(text(file.string(), ": ", why.empty() ? "it is damaged" : why));
+  complain(file, why.empty() ? "is damaged" : why);
   return std::nullopt;
 }
 
@@ -103,7 +106,7 @@ void Memory::remember(const Trial& trial, const std::string& digest, const std::
   if (folder_.empty() || digest_of(places_, trial) != digest) return;
   std::string unfinished = (folder_ / "XXXXXX").string() + ending;
   const int made = ::mkstemps(unfinished.data(), static_cast<int>(std::strlen(ending)));
-  if (made < 0) return complain(folder_.string() + ": " + std::strerror(errno));
+  if (made < 0) return complain(folder_, text("takes no file (", std::strerror(errno), ")"));
   ::close(made);
   try {
     write_text(unfinished, sealed(digest, rest));
@@ -112,7 +115,7 @@ void Memory::remember(const Trial& trial, const std::string& digest, const std::
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove(unfinished, ignored);
-    complain(error.what());
+    complain(folder_, text("takes no file (", error.what(), ")"));
   }
 }
 
@@ -130,10 +133,10 @@ void Memory::forget_oldest() const {
   for (const auto& [time, file] : files) fs::remove(file, gone);
 }
 
-void Memory::complain(const std::string& why) {
+void Memory::complain(const fs::path& what, const std::string& why) {
   if (complained_.exchange(true)) return;
-  std::cerr << text("lab: what earlier runs proved cannot be used: ", why,
-                    "; it is proved again\n");
+  std::cerr << text("lab: memory of earlier runs: ", what.string(), " ", why,
+                    "; what it does not tell is proved again\n");
 }
 
 }  // namespace lockstep::grader
