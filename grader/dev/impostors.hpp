@@ -24,7 +24,7 @@ Report judge_impostor(const Lab& lab, const Exercise& exercise, const std::files
 // True if the report gives an impostor any points, even for a wasteful pass.
 bool is_taken_in(const Report& report);
 
-// What the trial of an exercise is a function of, beside its seeds.
+// The trial of an exercise depends on this, and on its seeds.
 Trial trial_of_impostors(const Lab& lab, const Exercise& exercise);
 
 // [NAME…] [--seeds N] [--afresh]

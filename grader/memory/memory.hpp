@@ -1,14 +1,12 @@
-// What held, remembered for the next run: a file for each trial, named by the digest of all that
-// the trial is a function of (trial.hpp). It lies in the user's cache, for all clones and builds:
-// $LOCKSTEP_MEMORY, or lockstep/held in $XDG_CACHE_HOME or ~/.cache.
+// The memory of what held: a file for each trial, named by the digest of all that the trial is a
+// function of (trial.hpp). It lies in the user's cache, for all clones and builds:
+// $LOCKSTEP_MEMORY, or lockstep/held in $XDG_CACHE_HOME or ~/.cache. Its content is
+//   lockstep held 1 / the digest / a checksum of digest and rest / the rest, as it was given
 //
-//   lockstep held 1 / the trial's digest / a checksum of the rest / the rest, as it was given
-//
-// 1. Nothing is believed that is damaged, cut off, another trial's or another user's, or that
-// others
-//    may write to. That is said once, and the trial is made again.
+// 1. A file is believed if it is whole, its trial's and its user's, and no others may write to it.
+//    What is not believed is said once, and the trial is made again.
 // 2. A file is written under another name and renamed: readers see all of it or nothing.
-// 3. Of more than 4,000 files, the 1,000 that were used longest ago go. Links are not followed.
+// 3. Of more than 4,000 files, those used longest ago go until 3,000 are left. No link is followed.
 // 4. What fails here is never an error of the trial.
 #pragma once
 
@@ -35,11 +33,11 @@ class Memory {
   Memory(const Lab& lab, Recall recall, std::filesystem::path folder = {},
          std::size_t files_max = 4000);
 
-  // What was given to remember() for a trial with this digest. The answer is noted in the file
-  // $LOCKSTEP_TRIALS, "remembered WHAT" or "tried WHAT", of which ./lab test makes its sums.
+  // Returns what remember() was given for a trial with this digest. Notes "remembered WHAT" or
+  // "tried WHAT" in the file $LOCKSTEP_TRIALS, of which ./lab test makes its sums.
   std::optional<std::string> recall(const std::string& what, const std::string& digest);
 
-  // Nothing is remembered when the trial's digest is another by now.
+  // Remembers nothing if the trial's digest is another by now.
   void remember(const Trial& trial, const std::string& digest, const std::string& rest);
 
  private:

@@ -1,6 +1,6 @@
-// What a proof, or a trial under many seeds, is a function of: a sentence and files. Its digest is
-// made of their contents, with paths from the repository's root, so that a clone elsewhere with the
-// same compiler has the same digest. Times, and the order of files, are not in it.
+// A proof, or a trial under many seeds, is a function of a sentence and files. Its digest is made
+// of their contents, with paths from the repository's root, so that a clone elsewhere with the same
+// compiler has the same digest. Times and the order of files are not in it.
 //
 // What is built counts by its bytes: objects, archives and programs of two clones are the same
 // (docs/decisions/0079). A precompiled header counts by the headers that it was made of, and a

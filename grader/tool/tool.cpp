@@ -49,7 +49,7 @@ void complain(const std::string& why) {
   throw Error(text("cannot start ", path.string(), ": ", std::strerror(errno)));
 }
 
-// What CMake noted of the folders when it configured the build that this program lies in.
+// CMake notes them when it configures the build that this program lies in.
 Places places_of_build() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe");
   std::istringstream lines(read_text(program.parent_path().parent_path() / "places"));
