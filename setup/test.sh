@@ -63,14 +63,16 @@ show_costs() {
   printf '\n'
 }
 
-# What lab-dev remembered of earlier runs: its lines are "remembered WHAT" or "tried WHAT".
+# What lab-dev remembered of earlier runs: its lines are "remembered WHAT" or "tried WHAT". It may ask more
+# than once.
 show_remembered() {
   grep -qs '^remembered ' "$root/build/$preset/trials.txt" || return 0
-  awk '{ kinds[$2]++; known[$2] += $1 == "remembered" }
-       function told(kind, name) {
-         if (kinds[kind]) said = said (said ? ", " : "") known[kind] + 0 " of " kinds[kind] " " name
+  awk '{ what = substr($0, length($1) + 2); kind[what] = $2; if ($1 == "tried") made[what] }
+       function told(which, name) {
+         if (all[which]) said = said (said ? ", " : "") known[which] + 0 " of " all[which] " " name
        }
-       END { told("proof", "proofs of code"); told("references", "trials of references")
+       END { for (what in kind) { ++all[kind[what]]; known[kind[what]] += !(what in made) }
+             told("proof", "proofs of code"); told("references", "trials of references")
              told("impostors", "trials of impostors")
              print said " are remembered from earlier runs with the same content;"
              print "./lab test --afresh proves them again" }' "$root/build/$preset/trials.txt"

@@ -77,7 +77,11 @@ Memory::Memory(const Lab& lab, Recall recall, fs::path folder, std::size_t files
 
 std::optional<std::string> Memory::recall(const std::string& what, const std::string& digest) {
   std::optional<std::string> known;
-  if (recall_ == Recall::allowed && !folder_.empty()) known = read(digest);
+  if (!folder_.empty()) {
+    std::error_code absent;
+    if (recall_ == Recall::allowed) known = read(digest);
+    if (recall_ == Recall::afresh) fs::remove(folder_ / (digest + ending), absent);
+  }
   const fs::path sums = variable("LOCKSTEP_TRIALS");
   if (!sums.empty()) {
     std::ofstream(sums, std::ios::app) << text(known ? "remembered " : "tried ", what, "\n");
@@ -123,8 +127,8 @@ void Memory::forget_oldest() const {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code gone;  // others tidy up as well
   for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().extension() != ending || !fs::is_regular_file(entry.symlink_status()))
-      continue;
+    const bool ours = entry.path().extension() == ending;
+    if (!ours || !fs::is_regular_file(entry.symlink_status(gone))) continue;
     files.emplace_back(entry.last_write_time(gone), entry.path());
   }
   if (files.size() <= files_max_) return;

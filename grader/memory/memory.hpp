@@ -21,7 +21,8 @@
 
 namespace lockstep::grader {
 
-// afresh: nothing is believed, but what holds is remembered. $LOCKSTEP_AFRESH asks for it as well.
+// afresh: nothing is believed, and what is asked for is forgotten until it holds again.
+// $LOCKSTEP_AFRESH asks for it as well.
 enum class Recall : unsigned char { allowed, afresh };
 
 //   Returns  afresh when `words` hold --afresh, which is taken out

@@ -75,6 +75,7 @@ TEST_CASE(
   };
   CHECK_THAT(
       with("remembered proof of 06_x/toy\\ntried proof of 06_x/ring\\nremembered proof of a\\n"
+           "remembered proof of a\\nremembered proof of 06_x/ring\\n"
            "tried impostors of a, seeds 1 to 3\\nremembered references of a, seeds 1 to 3\\n"),
       test::contains("\n2 of 3 proofs of code, 1 of 1 trials of references, 0 of 1 trials of "
                      "impostors are remembered from earlier runs with the same content;\n"
