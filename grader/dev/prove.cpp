@@ -73,7 +73,8 @@ std::optional<Proof> remembered(const Trial& trial, const std::string& digest, M
   if (!known) return std::nullopt;
   const std::size_t end = known->find('\n');
   return Proof{.summary = known->substr(0, end) + ": as before, with the same content\n",
-               .kills = read_kills(std::string_view(*known).substr(end + 1))};
+               .kills = read_kills(std::string_view(*known).substr(end + 1)),
+               .remembered = true};
 }
 
 Proof proof_of(const Lab& lab, const Exercise& exercise, Memory& memory, Telling& telling) {
@@ -113,7 +114,7 @@ int single_first_kills(const ExerciseKills& kills) {
 
 // Notes the seconds of one proof that had this process to itself.
 void note_cost_of(const Lab& lab, const Exercise& exercise, const Proof& proof, double seconds) {
-  if (proof.kills.mutants.empty()) return;  // it was remembered, or did not come so far
+  if (proof.remembered || proof.kills.mutants.empty()) return;  // or it did not come so far
   note_cost(lab, exercise,
             {.mutants = static_cast<int>(proof.kills.mutants.size()),
              .alone = single_first_kills(proof.kills),
