@@ -15,6 +15,9 @@ target_compile_features(lockstep_flags INTERFACE cxx_std_20)
 target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wno-sign-conversion -Wno-restrict $<$<BOOL:${werror}>:-Werror>)
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
+# __FILE__ is named from the root, wherever that lies, so that two clones make the same objects
+# (docs/decisions/0079). Debuggers still read whole paths.
+target_compile_options(lockstep_flags INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(LOCKSTEP_SANITIZE)
   # With a sanitizer, g++ 12 sees uninitialised reads in the library's own <regex>, and writes behind the
   # end of a string's own buffer.

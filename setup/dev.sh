@@ -12,14 +12,15 @@ usage: ./lab dev check          format, lint of files that differ from main, flo
        ./lab dev prove [NAME…] [--afresh]
                                 check that stubs are unsolved, references pass, mutants die for
                                 the stated reason, and each check kills one;
-                                --afresh repeats proofs that held with the same files
+                                --afresh repeats what held in an earlier run, of any clone, with
+                                the same content, of proofs, impostors and references
        ./lab dev matrix [NAME…] prove what has changed, and show which check kills which mutant
        ./lab dev matrix --page FILE
-                                write the matrices of all exercises that are proved here to one
+                                write the matrices of all exercises that are proved to one
                                 page, with overview and totals
-       ./lab dev impostors [NAME…] [--seeds N]
+       ./lab dev impostors [NAME…] [--seeds N] [--afresh]
                                 check that no check holds for players that contain no part
-       ./lab dev references [NAME…] [--seeds N]
+       ./lab dev references [NAME…] [--seeds N] [--afresh]
                                 check that the references earn all points under N seeds
        ./lab dev torch          install the newest PyTorch from PyPI in build/torch (about 6 GB),
                                 for the lessons' Python and as a peer of ./lab bench

@@ -2,13 +2,18 @@
 
 test_help() {
   cat <<'TEXT'
-usage: ./lab test [--all | --changed[=BASE]] [--preset release|dev|asan|tsan] [-- CTEST-ARGUMENTS…]
+usage: ./lab test [--all | --changed[=BASE]] [--afresh] [--preset release|dev|asan|tsan]
+                  [-- CTEST-ARGUMENTS…]
 
 Configures, builds and runs the tests that take about a quarter of an hour on two cores: every room of
 the engine, the judge, the lab, the texts, one proof a lesson, each hostile answer. What is left out is
 not built. It is named before ctest's closing lines, which are the last, with the slowest ten tests.
   --all         the whole suite, as continuous integration runs it; only this is conclusive. It also
                 shows what each exercise adds to building and testing (./lab dev costs)
+  --afresh      prove what earlier runs proved, too. Otherwise a proof whose answers, exam, engine and
+                compiler have the same content as in a run that you made in any clone is not made again;
+                with --all, the class of hostile files then has all of them, not only those that a class
+                judges otherwise
   --changed     only the tests that a change since BASE (main) can affect, of the whole suite, with
                 reasons; untracked files count as changed
   --preset P    release (default); asan and tsan build and run with sanitizers
@@ -33,6 +38,7 @@ show_tests() {
       *"% tests passed, "*)
         show_slowest
         show_costs
+        show_remembered
         show_left_out
         printf '%s\n' "$line"
         cat
@@ -54,6 +60,22 @@ show_slowest() {
 show_costs() {
   [ "${whole:-yes}" = yes ] && grep -q ': proof of ' "$times" || return 0
   "$root/build/$preset/bin/lab-dev" dev costs || :
+  printf '\n'
+}
+
+# What lab-dev remembered of earlier runs: its lines are "remembered WHAT" or "tried WHAT". It may ask more
+# than once.
+show_remembered() {
+  grep -qs '^remembered ' "$root/build/$preset/trials.txt" || return 0
+  awk '{ what = substr($0, length($1) + 2); kind[what] = $2; if ($1 == "tried") made[what] }
+       function told(which, name) {
+         if (all[which]) said = said (said ? ", " : "") known[which] + 0 " of " all[which] " " name
+       }
+       END { for (what in kind) { ++all[kind[what]]; known[kind[what]] += !(what in made) }
+             told("proof", "proofs of code"); told("references", "trials of references")
+             told("impostors", "trials of impostors")
+             print said " are remembered from earlier runs with the same content;"
+             print "./lab test --afresh proves them again" }' "$root/build/$preset/trials.txt"
   printf '\n'
 }
 
@@ -86,6 +108,7 @@ lab_test() {
         preset=$2
         shift ;;
       --all) whole=yes ;;
+      --afresh) export LOCKSTEP_AFRESH=yes ;;
       --changed) base=main ;;
       --changed=*) base=${1#--changed=} ;;
       --) shift; break ;;
@@ -116,7 +139,8 @@ lab_test() {
   # Two more than there are cores: many tests wait for a deadline or a child, and one that starts
   # processes takes two places.
   status=$root/build/$preset/test.status
-  rm -f "$status"
+  export LOCKSTEP_TRIALS="$root/build/$preset/trials.txt"
+  rm -f "$status" "$LOCKSTEP_TRIALS"
   {
     ended=0
     ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 2))" "$@" 2>&1 8>&- || ended=$?

@@ -72,8 +72,8 @@ Exit dev_command(const Lab& lab, const Words& words) {
       text("usage: ./lab dev new NN/NAME --family F | stubs | course | prove [NAME…] [--afresh] | "
            "matrix [NAME…] "
            "| matrix --page "
-           "FILE | impostors [NAME…] [--seeds N] | references [NAME…] [--seeds N] "
-           "[--alternatives] | predictions FOLDER | affected PATH… | costs [--hold]; '",
+           "FILE | impostors [NAME…] [--seeds N] [--afresh] | references [NAME…] [--seeds N] "
+           "[--afresh] [--alternatives] | predictions FOLDER | affected PATH… | costs [--hold]; '",
            command, "' is not one of them", did_you_mean(command, known)));
 }
 

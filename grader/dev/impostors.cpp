@@ -150,12 +150,21 @@ Report judge_impostor(const Lab& lab, const Exercise& exercise, const fs::path& 
 
 bool is_taken_in(const Report& report) { return holds(report.verdict) || report.points > 0; }
 
+Trial trial_of_impostors(const Lab& lab, const Exercise& exercise) {
+  const Places& places = lab.places;
+  Trial trial{"impostors", {places.manifest(exercise), "/proc/self/exe", places.judge(exercise)}};
+  for (const char* kind : impostor_kinds) trial.files.push_back(places.impostor(kind));
+  for (const Liar& liar : liars_of(exercise)) trial.files.push_back(places.impostor(liar.kind()));
+  return trial;
+}
+
 Exit impostors_command(const Lab& lab, const Words& words) {
   const SeedTrials trials = seed_trials(lab, words);
   make_impostors_ready(lab, trials.exercises);
   const NamedImpostors players(lab);
   players.add_names(trials.seeds);
-  const bool refused = all_hold(trials, [&](const Exercise& exercise) {
+  const auto trial_of = [&](const Exercise& exercise) { return trial_of_impostors(lab, exercise); };
+  const bool refused = all_hold(lab, trials, trial_of, [&](const Exercise& exercise) {
     ImpostorTrial trial(lab, exercise);
     trial.run(players, trials.seeds);
     return trial.complaints();

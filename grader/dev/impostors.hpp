@@ -8,7 +8,7 @@
 #include <string>
 
 #include "grader/judge/judge.hpp"
-#include "grader/lab/lab.hpp"
+#include "grader/memory/trial.hpp"
 
 namespace lockstep::grader {
 
@@ -24,6 +24,10 @@ Report judge_impostor(const Lab& lab, const Exercise& exercise, const std::files
 // True if the report gives an impostor any points, even for a wasteful pass.
 bool is_taken_in(const Report& report);
 
-Exit impostors_command(const Lab& lab, const Words& words);  // [NAME…] [--seeds N]
+// The trial of an exercise depends on this, and on its seeds.
+Trial trial_of_impostors(const Lab& lab, const Exercise& exercise);
+
+// [NAME…] [--seeds N] [--afresh]
+Exit impostors_command(const Lab& lab, const Words& words);
 
 }  // namespace lockstep::grader

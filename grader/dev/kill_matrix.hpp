@@ -1,6 +1,6 @@
 // The kill matrix: which check rejects which mutant, when every check of values is run on every
 // mutant, and every check of costs on those whose values are right. A proof sees it. A proof that
-// held is remembered with its matrix (proof_memory.hpp), as text that is read back here; no matrix
+// held is remembered with its matrix (grader/memory), as text that is read back here; no matrix
 // is kept in the tree.
 #pragma once
 

@@ -18,6 +18,7 @@ struct Proof {
   bool holds = true;
   std::string summary;  // one line a failure, then the counts
   ExerciseKills kills;
+  bool remembered = false;  // of an earlier run, so that it took no time now
   double compiling_s = 0;  // processor time of compiling the answers together, if nothing else runs
 };
 

@@ -12,13 +12,11 @@
 #include "grader/course/text_file.hpp"
 #include "grader/dev/exercise_cost.hpp"
 #include "grader/dev/proof.hpp"
-#include "grader/dev/proof_memory.hpp"
 #include "grader/lab/ready.hpp"
+#include "grader/memory/memory.hpp"
 
 namespace lockstep::grader {
 namespace {
-
-enum class Recall : unsigned char { allowed, afresh };
 
 std::vector<const Exercise*> asked_for(const Lab& lab, const Words& names) {
   std::vector<const Exercise*> exercises;
@@ -65,30 +63,37 @@ class Telling {
   std::mutex mutex_;  // guards the counters and what is printed
 };
 
-Proof proof_of(const Lab& lab, const Exercise& exercise, Recall recall, Telling& telling) {
+Trial trial_of(const Lab& lab, const Exercise& exercise) {
+  return trial_of_answers(lab, exercise, "proof of " + exercise.address());
+}
+
+// A proof that held, from what is remembered of it: its sentence, and below that its kills.
+std::optional<Proof> remembered(const Trial& trial, const std::string& digest, Memory& memory) {
+  const auto known = memory.recall(trial.what, digest);
+  if (!known) return std::nullopt;
+  const std::size_t end = known->find('\n');
+  return Proof{.summary = known->substr(0, end) + ": as before, with the same content\n",
+               .kills = read_kills(std::string_view(*known).substr(end + 1)),
+               .remembered = true};
+}
+
+Proof proof_of(const Lab& lab, const Exercise& exercise, Memory& memory, Telling& telling) {
   const auto judged = [&telling] { telling.judged(); };
-  // A quiz is proved sooner than its inputs are looked at.
+  // A quiz is proved as soon as its inputs are looked at, and some of its answers are training
+  // runs.
   if (exercise.kind == Kind::quiz) return prove_exercise(lab, exercise, judged);
-  const std::string digest = digest_of(inputs_of_proof(lab, exercise));
-  if (recall == Recall::allowed) {
-    if (auto known = remembered_proof(lab, exercise, digest)) {
-      return {.holds = true,
-              .summary = known->sentence + ": as before, with the same files\n",
-              .kills = std::move(known->kills)};
-    }
-  }
+  const Trial trial = trial_of(lab, exercise);
+  const std::string digest = digest_of(lab.places, trial);
+  if (auto known = remembered(trial, digest, memory)) return std::move(*known);
   Proof proof = prove_exercise(lab, exercise, judged);
-  if (proof.holds) {
-    const std::string sentence = proof.summary.substr(0, proof.summary.find('\n'));
-    remember_proof(lab, exercise, digest, {sentence, proof.kills});
-  }
+  if (proof.holds) memory.remember(trial, digest, proof.summary + kills_text(proof.kills));
   return proof;
 }
 
 // A file that cannot be read is a proof that does not hold; the others go on.
-Proof proof_or_why_not(const Lab& lab, const Exercise& exercise, Recall recall, Telling& telling) {
+Proof proof_or_why_not(const Lab& lab, const Exercise& exercise, Memory& memory, Telling& telling) {
   try {
-    return proof_of(lab, exercise, recall, telling);
+    return proof_of(lab, exercise, memory, telling);
   } catch (const Error& error) {
     Proof proof;
     proof.holds = false;
@@ -109,7 +114,7 @@ int single_first_kills(const ExerciseKills& kills) {
 
 // Notes the seconds of one proof that had this process to itself.
 void note_cost_of(const Lab& lab, const Exercise& exercise, const Proof& proof, double seconds) {
-  if (proof.kills.mutants.empty()) return;  // it was remembered, or did not come so far
+  if (proof.remembered || proof.kills.mutants.empty()) return;  // or it did not come so far
   note_cost(lab, exercise,
             {.mutants = static_cast<int>(proof.kills.mutants.size()),
              .alone = single_first_kills(proof.kills),
@@ -125,12 +130,13 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
   std::vector<Proof> proofs(exercises.size());
   std::atomic<std::size_t> next{0};
   Telling telling(exercises.size());
+  Memory memory(lab, recall);
   const double before_s = processor_seconds_used();
   std::vector<std::jthread> strands;
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
     strands.emplace_back([&] {
       for (std::size_t at = next++; at < exercises.size(); at = next++) {
-        proofs[at] = proof_or_why_not(lab, *exercises[at], recall, telling);
+        proofs[at] = proof_or_why_not(lab, *exercises[at], memory, telling);
         telling.proved(proofs[at]);
       }
     });
@@ -147,10 +153,11 @@ std::vector<Proof> proofs_of(const Lab& lab, const std::vector<const Exercise*>&
 Exit write_page(const Lab& lab, const std::string& file) {
   std::vector<ExerciseKills> known;
   std::vector<std::string> unproved;
+  Memory memory(lab, Recall::allowed);
   for (const Exercise& exercise : lab.course.exercises) {
     if (exercise.kind == Kind::quiz) continue;
-    auto proof = remembered_proof(lab, exercise, digest_of(inputs_of_proof(lab, exercise)));
-    if (proof) {
+    const Trial trial = trial_of(lab, exercise);
+    if (auto proof = remembered(trial, digest_of(lab.places, trial), memory)) {
       known.push_back(std::move(proof->kills));
     } else {
       unproved.push_back(exercise.handle());
@@ -164,9 +171,8 @@ Exit write_page(const Lab& lab, const std::string& file) {
 }  // namespace
 
 Exit prove_command(const Lab& lab, Words words) {
-  const bool afresh = std::erase(words, "--afresh") > 0;
-  const auto proofs =
-      proofs_of(lab, asked_for(lab, words), afresh ? Recall::afresh : Recall::allowed);
+  const Recall recall = recall_asked_for(words);
+  const auto proofs = proofs_of(lab, asked_for(lab, words), recall);
   return std::ranges::all_of(proofs, &Proof::holds) ? Exit::passed : Exit::failed;
 }
 

@@ -1,6 +1,5 @@
 #include "grader/dev/references.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -32,31 +31,27 @@ std::string complaints_of(const Lab& lab, const Exercise& exercise, const fs::pa
   return complaints;
 }
 
-// In the order of their names.
-std::vector<fs::path> alternatives_of(const Lab& lab, const Exercise& exercise) {
-  std::vector<fs::path> files;
-  const fs::path folder = lab.places.root / "tests/exercises" / exercise.address() / "alternatives";
-  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  std::ranges::sort(files);
-  return files;
-}
-
 }  // namespace
 
 Exit references_command(const Lab& lab, Words words) {
   const bool alternatives = std::erase(words, "--alternatives") > 0;
+  const char* const judged = alternatives ? "reference and alternative" : "reference";
   const SeedTrials trials = seed_trials(lab, words);
   make_ready(lab, trials.exercises);
-  const bool pass = all_hold(trials, [&](const Exercise& exercise) {
+  const auto trial_of = [&](const Exercise& exercise) {
+    return trial_of_answers(lab, exercise,
+                            alternatives ? "references and alternatives" : "references");
+  };
+  const bool pass = all_hold(lab, trials, trial_of, [&](const Exercise& exercise) {
     std::string complaints =
         complaints_of(lab, exercise, lab.places.solution(exercise), "the reference", trials.seeds);
-    if (!alternatives) return complaints;
-    for (const fs::path& file : alternatives_of(lab, exercise)) {
+    const fs::path folder = lab.places.root / "tests/exercises" / exercise.address();
+    for (const fs::path& file :
+         alternatives ? files_below(folder / "alternatives") : std::vector<fs::path>{}) {
       complaints += complaints_of(lab, exercise, file, lab.places.shown(file), trials.seeds);
     }
     return complaints;
   });
-  const char* const judged = alternatives ? "reference and alternative" : "reference";
   std::cout << text_of(trials) << ": " << (pass ? "every " : "not every ") << judged
             << " earns all points\n";
   return pass ? Exit::passed : Exit::failed;

@@ -6,7 +6,8 @@
 
 namespace lockstep::grader {
 
-// [NAME…] [--seeds N] [--alternatives]: with the last, also the right answers of tests/exercises.
+// [NAME…] [--seeds N] [--afresh] [--alternatives]: with the last, also the right answers of
+// tests/exercises.
 Exit references_command(const Lab& lab, Words words);
 
 }  // namespace lockstep::grader

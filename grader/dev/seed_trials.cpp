@@ -32,6 +32,7 @@ int seeds_in(Words& words, int usual) {
 SeedTrials seed_trials(const Lab& lab, Words words) {
   SeedTrials trials;
   trials.seeds = seeds_in(words, trials.seeds);
+  trials.recall = recall_asked_for(words);
   for (const Exercise& exercise : lab.course.exercises) {
     if (exercise.kind == Kind::code && words.empty()) trials.exercises.push_back(&exercise);
   }
@@ -43,18 +44,25 @@ SeedTrials seed_trials(const Lab& lab, Words words) {
   return trials;
 }
 
-bool all_hold(const SeedTrials& trials,
+bool all_hold(const Lab& lab, const SeedTrials& trials,
+              const std::function<Trial(const Exercise&)>& trial_of,
               const std::function<std::string(const Exercise&)>& complaints_of) {
   const auto& exercises = trials.exercises;
   std::vector<std::string> complaints(exercises.size());
   std::atomic<std::size_t> next{0};
+  Memory memory(lab, trials.recall);
   {
     std::vector<std::jthread> strands;
     for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
       strands.emplace_back([&] {
         for (std::size_t at = next++; at < exercises.size(); at = next++) {
           try {
+            Trial trial = trial_of(*exercises[at]);
+            trial.what += text(" of ", exercises[at]->address(), ", seeds 1 to ", trials.seeds);
+            const std::string digest = digest_of(lab.places, trial);
+            if (memory.recall(trial.what, digest)) continue;
             complaints[at] = complaints_of(*exercises[at]);
+            if (complaints[at].empty()) memory.remember(trial, digest, "");
           } catch (const Error& error) {
             complaints[at] = text(exercises[at]->handle(), ": ", error.what(), "\n");
           }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 
 #include "engine/base/edition.hpp"
 #include "engine/base/error.hpp"
@@ -14,13 +15,14 @@
 #include "engine/base/program.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/course/moved_exercise.hpp"
+#include "grader/course/text_file.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {
 
-// The one place that reads the environment: NO_COLOR is a person's wish, not an option of a run.
+// Read from the environment: NO_COLOR is a person's wish, not an option of a run.
 Paint paint_of_terminal() {
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
   return colour ? Paint::colour : Paint::plain;
@@ -47,13 +49,23 @@ void complain(const std::string& why) {
   throw Error(text("cannot start ", path.string(), ": ", std::strerror(errno)));
 }
 
+// CMake notes them when it configures the build that this program lies in.
+Places places_of_build() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  std::istringstream lines(read_text(program.parent_path().parent_path() / "places"));
+  std::string root, build;
+  std::getline(lines, root) && std::getline(lines, build);
+  return {root, build};
+}
+
 Exit run(char** argv, Words words, const std::map<std::string, Command>& commands,
          const std::string& default_command, const std::map<std::string, std::string>& elsewhere) {
   Lab lab;
-  lab.places = {LOCKSTEP_ROOT, LOCKSTEP_BUILD};
   if (const auto edition = folder_of_edition()) {
     lab.places = {*edition, *edition / "build" / "release"};
     lab.packed = true;
+  } else {
+    lab.places = places_of_build();
   }
   if (words.size() >= 2 && words[0] == "--root") {
     lab.places.root = words[1];

@@ -4,10 +4,11 @@
 // (hostile_answer.cpp).
 //
 //   hostile_class LAB-TOOL ROOT FOLDER…      grades what lies in the folders
-//   hostile_class --every LAB-TOOL ROOT FOLDER…   grades all of it
+//   hostile_class --every LAB-TOOL ROOT FOLDER…   grades all of it, as LOCKSTEP_AFRESH=yes does
 //   hostile_class --table ROOT FOLDER…       prints docs/hostile.md
 //   hostile_class --fresh ROOT FOLDER…       fails when that page is another
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -140,8 +141,9 @@ int grade(const std::string& tool, const fs::path& root, const std::vector<fs::p
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool every = argc > 1 && std::string(argv[1]) == "--every";
-  if (every) ++argv, --argc;
+  const bool asked = argc > 1 && std::string(argv[1]) == "--every";
+  const bool every = asked || std::getenv("LOCKSTEP_AFRESH") != nullptr;  // ./lab test --afresh
+  if (asked) ++argv, --argc;
   if (argc < 4) {
     std::cerr << "usage: hostile_class [--every] LAB-TOOL|--table|--fresh ROOT FOLDER…\n";
     return 2;
@@ -155,8 +157,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (first != "--fresh") {
-      return grade(first, root, folders,
-                   every ? Graded::every_file : Graded::what_needs_a_class);
+      return grade(first, root, folders, every ? Graded::every_file : Graded::what_needs_a_class);
     }
     if (read_text(root / "docs/hostile.md") == table_of(root, folders)) return 0;
     std::cerr << "docs/hostile.md is stale: hostile_class --table . tests/hostile/answers "

@@ -20,9 +20,9 @@ bool is_played(const std::string& path) {
 }
 
 // Both sides, bottom first.
-const std::vector<std::string> grader_floors{"course",    "play",    "judge", "exam", "parts",
-                                             "impostors", "sandbox", "lab",   "dev",  "further",
-                                             "export",    "batch",   "pack",  "tool"};
+const std::vector<std::string> grader_floors{"course",    "play",    "judge", "exam",   "parts",
+                                             "impostors", "sandbox", "lab",   "memory", "dev",
+                                             "further",   "export",  "batch", "pack",   "tool"};
 
 std::optional<std::size_t> grader_floor_of(const std::string& path) {
   for (std::size_t floor = 0; floor < grader_floors.size(); ++floor) {

@@ -68,6 +68,22 @@ TEST_CASE("lab test: a run with proofs shows what exercises cost, and a run of f
 }
 
 TEST_CASE(
+    "lab test: what was remembered is counted by kind, and nothing is said where nothing was") {
+  const std::string all = run_of_twelve("proof of 06_x/toy");
+  const auto with = [&](const std::string& sums) {
+    return shown(all + end_of_run, "printf '" + sums + "' >\"$root/build/release/trials.txt\";");
+  };
+  CHECK_THAT(
+      with("remembered proof of 06_x/toy\\ntried proof of 06_x/ring\\nremembered proof of a\\n"
+           "remembered proof of a\\nremembered proof of 06_x/ring\\n"
+           "tried impostors of a, seeds 1 to 3\\nremembered references of a, seeds 1 to 3\\n"),
+      test::contains("\n2 of 3 proofs of code, 1 of 1 trials of references, 0 of 1 trials of "
+                     "impostors are remembered from earlier runs with the same content;\n"
+                     "./lab test --afresh proves them again\n"));
+  CHECK_THAT(with("tried proof of 06_x/toy\\n"), !test::contains("remembered"));
+}
+
+TEST_CASE(
     "lab test: what was left out is named with its seconds, and a run of all leaves out nothing") {
   const std::string all =
       run_of_twelve("proof of 06_all_reduce/ring_all_reduce") + line_of(13, "last", "Passed 0.01");
