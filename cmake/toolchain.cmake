@@ -15,6 +15,11 @@ target_compile_features(lockstep_flags INTERFACE cxx_std_20)
 target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wno-sign-conversion -Wno-restrict $<$<BOOL:${werror}>:-Werror>)
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
+# clang knows other warnings than g++, and warns of what libseccomp's's macros are made of.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(lockstep_flags INTERFACE -Wno-unknown-warning-option -Wno-c99-extensions
+                         -Wno-missing-field-initializers)
+endif()
 if(LOCKSTEP_SANITIZE)
   # With a sanitizer, g++ 12 sees uninitialised reads in the library's own <regex>, and writes behind the
   # end of a string's own buffer.
