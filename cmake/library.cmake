@@ -11,7 +11,9 @@ endif()
 
 set(LOCKSTEP_LIBRARY_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
     <numeric> <optional> <span> <sstream> <stdexcept> <string> <string_view> <utility> <vector>)
-# What is compiled quickly works with files, streams and JSON rather than with numbers.
+# What is compiled quickly works with files, streams and JSON rather than with numbers. Only a release
+# build compiles some of it quickly: any other reads these everywhere, so that it misses no header that
+# release has.
 set(LOCKSTEP_QUICK_HEADERS <chrono> <filesystem> <fstream> <iostream> <nlohmann/json.hpp> <set>)
 
 # Notes that a target's sources include much of the library.
@@ -76,7 +78,7 @@ function(lockstep_precompiled_library name flags)
   target_compile_options(${name} PRIVATE ${flags})
   target_link_libraries(${name} PRIVATE lockstep_flags)
   set(headers ${LOCKSTEP_LIBRARY_HEADERS})
-  if(flags)
+  if(flags OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     list(APPEND headers ${LOCKSTEP_QUICK_HEADERS})
     target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json)
   endif()

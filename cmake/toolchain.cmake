@@ -18,6 +18,11 @@ target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
 # __FILE__ is named from the root, wherever that lies, so that two clones make the same objects
 # (docs/decisions/0079). Debuggers still read whole paths.
 target_compile_options(lockstep_flags INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+# clang knows other warnings than g++, and warns of what libseccomp's macros are made of.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(lockstep_flags INTERFACE -Wno-unknown-warning-option -Wno-c99-extensions
+                         -Wno-missing-field-initializers)
+endif()
 if(LOCKSTEP_SANITIZE)
   # With a sanitizer, g++ 12 sees uninitialised reads in the library's own <regex>, and writes behind the
   # end of a string's own buffer.

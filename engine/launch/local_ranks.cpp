@@ -77,7 +77,7 @@ struct LocalRanks::Rank {
 
 LocalRanks::LocalRanks(const LaunchOptions& options, const Plan& plan, const RunFolder& folder,
                        const sigset_t& signal_mask)
-    : options_(options), plan_(plan) {
+    : plan_(plan) {
   const auto& counts = plan.ranks_per_node;
   const int first = std::accumulate(counts.begin(), counts.begin() + plan.node, 0);
   for (int local = 0; local < options.ranks; ++local) {

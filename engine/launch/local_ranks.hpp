@@ -48,7 +48,6 @@ class LocalRanks {
   bool is_spare(const Rank& rank) const;
   void note_end(Rank& rank, int status);
 
-  const LaunchOptions& options_;
   const Plan plan_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<Failure> failures_;

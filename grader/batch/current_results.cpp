@@ -12,7 +12,7 @@ void end_versions(const json& now, std::map<std::string, std::string>& versions,
                   CurrentResults& current) {
   for (const auto& [exercise, version] : now.at("exercises").items()) {
     const auto known = versions.find(exercise);
-    if (known != versions.end() && known->second != version) {
+    if (known != versions.end() && known->second != version.get_ref<const std::string&>()) {
       std::erase_if(current, [&](const auto& one) { return one.first.first == exercise; });
     }
     versions[exercise] = version;

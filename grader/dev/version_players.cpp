@@ -75,7 +75,6 @@ std::string without(std::string name, const std::string& inner) {
 
 VersionPlayers::VersionPlayers(const Lab& lab, const Exercise& exercise, fs::path scratch)
     : lab_(lab),
-      exercise_(exercise),
       scratch_(std::move(scratch)),
       recipe_(recipe_for(read_recipe(lab.places.recipe(exercise)), PlayerKind::usual)) {
   fs::create_directories(scratch_);

@@ -51,7 +51,6 @@ class VersionPlayers {
   std::optional<Versions> take(const Versions& versions, const std::filesystem::path& object);
 
   const Lab& lab_;
-  const Exercise& exercise_;
   std::filesystem::path scratch_;
   Recipe recipe_;
   StudentBuild reference_;

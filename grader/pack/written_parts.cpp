@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "grader/course/stub.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/text.hpp"
 #include "engine/trace/data.hpp"
 #include "engine/trace/summary.hpp"
 #include "grader/course/command.hpp"

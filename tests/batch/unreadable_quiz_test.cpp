@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
 #include "grader/course/quiz_file.hpp"
 #include "grader/course/quiz_questions.hpp"

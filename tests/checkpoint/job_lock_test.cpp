@@ -13,8 +13,10 @@
 using namespace lockstep;
 using checkpoint::JobLock;
 using lockstep::test::contains;
+using lockstep::test::content_of;
 using lockstep::test::files_in;
 using lockstep::test::Folder;
+using lockstep::test::put;
 
 TEST_CASE(
     "job lock: a second job is told which process has the folder, and has it when that ends") {

@@ -2,6 +2,7 @@
 // found, what is read, and what is refused before anything is read.
 #include "engine/checkpoint/load_for_inference.hpp"
 
+#include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/memory_storage.hpp"
 #include "tests/catch.hpp"
 #include "tests/checkpoint/small_run.hpp"

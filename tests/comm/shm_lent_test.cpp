@@ -53,7 +53,7 @@ struct Signals {
 // handler knows nothing but what is static.
 class HeldMemory {
  public:
-  HeldMemory(std::size_t bytes, const Signals& signals) : bytes_(bytes) {
+  HeldMemory(std::size_t bytes, const Signals& signals) {
     memory_ = static_cast<std::byte*>(
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(memory_, 0, bytes);
@@ -78,7 +78,6 @@ class HeldMemory {
     mprotect(held_, held_bytes_, PROT_READ | PROT_WRITE);
   }
 
-  std::size_t bytes_;
   std::byte* memory_;
   static inline std::byte* held_ = nullptr;
   static inline std::size_t held_bytes_ = 0;

@@ -11,6 +11,7 @@ using test::BarTask;
 using test::Course;
 using test::Distance;
 using test::MakeWay;
+using test::World;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/dtype.hpp"
 #include "tests/gpu/on_paper.hpp"
 
 namespace lockstep::test {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/random.hpp"
 #include "tests/gpu/kernel_cases.hpp"
 #include "tests/gpu/kernel_mutations.hpp"
 #include "tests/gpu/run_again.hpp"

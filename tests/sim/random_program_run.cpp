@@ -90,7 +90,7 @@ class Run {
     if (!gives && group.rank() != step.dst) return;
     const Tensor data = gives ? given(step, at, step.src, step.count) : blank(step, step.count);
     const int peer = gives ? step.dst : step.src;
-    const auto check = [this, &step, at, gives, data] {
+    const auto check = [&step, at, gives, data] {
       if (gives) return;
       for (std::int64_t i = 0; i < data.numel(); ++i)
         expect(data, i, value_of(at, step.src, i), at);
@@ -148,7 +148,7 @@ class Run {
         work = group.all_to_all_async(in, out);
         break;
     }
-    const auto check = [this, &step, at, n, r, in, out] {
+    const auto check = [&step, at, n, r, in, out] {
       for (std::int64_t i = 0; i < out.numel(); ++i) {
         expect(out, i, result_of(step, at, n, r, i), at);
       }

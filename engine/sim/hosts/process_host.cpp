@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "engine/sim/hosts/process_host_state.hpp"
+#include "engine/sim/wire/printable.hpp"
 
 namespace lockstep::sim {
 

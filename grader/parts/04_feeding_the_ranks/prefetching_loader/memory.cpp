@@ -1,5 +1,6 @@
 // The rule for a loader's memory: what the player says of its tensors, and what the judge measured.
 #include "engine/base/units.hpp"
+#include "grader/judge/compare.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
 
 namespace lockstep::grader::prefetching_loader {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/collectives/bucket.hpp"
 #include "grader/exam/driven_script.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/judge/case_runner.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
+#include "engine/parallel/async_sgd/bounded_staleness.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/09_asynchronous/parameter_server/services.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
+#include "engine/parallel/async_sgd/bounded_staleness.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::parameter_server {
