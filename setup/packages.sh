@@ -11,6 +11,8 @@ packages_edition="g++ mold binutils libgloo-dev libdnnl-dev libtomlplusplus-dev 
 libarchive-dev libssl-dev dataset-fashion-mnist"
 packages_docs="doxygen blahtexml fonts-stix"
 packages_dev="clang-format clang-tidy clang libclang-rt-dev"
+# In both systems: what ./lab test --all reads the sources with, and CI builds with.
+packages_clang="clang-16 clang-tidy-16"
 
 # The named packages that are not installed.
 missing_packages() {

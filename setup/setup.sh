@@ -5,6 +5,7 @@ setup_help() {
   cat <<'TEXT'
 usage: ./lab setup --gpu [--fetch]
        ./lab setup --docs
+       ./lab setup --clang
 
 --gpu fetches NVIDIA's compiler and the headers of its runtime from PyPI (104 MB, 270 MB unpacked) to
 build/cuda, checks their digests, and configures the build anew. After that, --device cuda --paper and
@@ -13,6 +14,8 @@ build/cuda, checks their digests, and configures the build anew. After that, --d
   --fetch   also where CUDA 13 is installed
 
 --docs installs what ./lab docs needs: Doxygen, blahtexml and a font for formulas.
+
+--clang installs clang 16 and its clang-tidy, with which ./lab test --all reads the sources.
 TEXT
 }
 
@@ -64,7 +67,7 @@ lab_setup() {
   for argument in "$@"; do
     case $argument in
       --help | -h) setup_help; exit 0 ;;
-      --gpu | --docs) wanted=${argument#--} ;;
+      --gpu | --docs | --clang) wanted=${argument#--} ;;
       --fetch) even_so=yes ;;
       *) fail 2 "setup has no option '$argument'; see ./lab setup --help" ;;
     esac
@@ -72,7 +75,8 @@ lab_setup() {
   case $wanted in
     gpu) set_up_gpu ;;
     docs) install_packages $packages_docs ;;
-    *) fail 2 "say what to set up: ./lab setup --gpu, or --docs" ;;
+    clang) install_packages $packages_clang ;;
+    *) fail 2 "say what to set up: ./lab setup --gpu, --docs or --clang" ;;
   esac
 }
 

@@ -2,7 +2,7 @@
 
 test_help() {
   cat <<'TEXT'
-usage: ./lab test [--all | --changed[=BASE]] [--afresh] [--preset release|dev|asan|tsan]
+usage: ./lab test [--all | --changed[=BASE] | --share N|K/N] [--afresh] [--preset release|dev|asan|tsan]
                   [-- CTEST-ARGUMENTS…]
 
 Configures, builds and runs the tests that take about a quarter of an hour on two cores: every room of
@@ -16,6 +16,8 @@ not built. It is named before ctest's closing lines, which are the last, with th
                 judges otherwise
   --changed     only the tests that a change since BASE (main) can affect, of the whole suite, with
                 reasons; untracked files count as changed
+  --share K/N   only the Kth of N shares of the test programs, which alone are built; with N alone, the
+                commit chooses one. Of --preset asan and tsan, all of them take an hour or more
   --preset P    release (default); asan and tsan build and run with sanitizers
   --            pass the rest to ctest: ./lab test -- -R ring
 TEXT
@@ -40,6 +42,7 @@ show_tests() {
         show_costs
         show_remembered
         show_left_out
+        show_share
         printf '%s\n' "$line"
         cat
         return ;;
@@ -87,6 +90,8 @@ show_left_out() {
   printf '\n'
 }
 
+show_share() { [ -z "${share:-}" ] || printf '%s\n\n' "$share"; }
+
 # Refuses a choice of tests, CTEST-ARGUMENTS, that meets only what is left out.
 refuse_nothing() {
   ctest --test-dir "$root/build/$preset" -N -LE '^whole: ' "$@" 2>/dev/null | grep -q '^Total Tests: 0$' || return 0
@@ -99,6 +104,7 @@ $names"
 lab_test() {
   base=
   whole=no
+  share=
   while [ $# -gt 0 ]; do
     case $1 in
       --help | -h) test_help; exit 0 ;;
@@ -111,6 +117,11 @@ lab_test() {
       --afresh) export LOCKSTEP_AFRESH=yes ;;
       --changed) base=main ;;
       --changed=*) base=${1#--changed=} ;;
+      --share=*) share=${1#--share=} ;;
+      --share)
+        [ $# -ge 2 ] || fail 2 "--share needs a number of shares or one of them, as in 40 or 3/40"
+        share=$2
+        shift ;;
       --) shift; break ;;
       *) fail 2 "test has no option '$1'; see ./lab test --help" ;;
     esac
@@ -123,8 +134,15 @@ lab_test() {
   cd "$root"
   nothing_ahead
   ready
-  [ -z "$base" ] || whole=yes
-  if [ "$whole" = yes ]; then
+  [ -z "$base$share" ] || whole=yes
+  tests=build/$preset
+  if [ -n "$share" ]; then
+    [ -z "$base" ] || fail 2 "choose --changed or --share"
+    . "$root/setup/share.sh"
+    choose_share "$share"
+    build $programs
+    tests=$tests/share
+  elif [ "$whole" = yes ]; then
     build all whole
   else
     build
@@ -143,7 +161,7 @@ lab_test() {
   rm -f "$status" "$LOCKSTEP_TRIALS"
   {
     ended=0
-    ctest --test-dir "build/$preset" --output-on-failure -j "$(($(nproc) + 2))" "$@" 2>&1 8>&- || ended=$?
+    ctest --test-dir "$tests" --output-on-failure -j "$(($(nproc) + 2))" "$@" 2>&1 8>&- || ended=$?
     echo "$ended" >"$status"
   } | show_tests
   read -r ended <"$status" && [ "$ended" = 0 ] || exit 1

@@ -94,3 +94,25 @@ TEST_CASE(
   CHECK_THAT(some, !test::contains("# seconds"));
   CHECK_THAT(shown(all + end_of_run, "whole=yes;"), !test::contains("left out"));
 }
+
+TEST_CASE("lab test --share: of N shares, each program is in one, and what runs is named") {
+  // Of five made-up programs; `wanted` as it is typed.
+  const auto chosen = [](const std::string& wanted) {
+    return shown(line_of(1, "one", "...   Passed    0.01") + end_of_run,
+                 "fail() { shift; echo \"$*\"; exit 2; }; mkdir -p \"$1/build/release\";"
+                 " for i in 1 2 3 4 5; do echo \"test_$i /tests/$i.cmake\"; done"
+                 " >\"$1/build/release/test_programs.txt\"; . \"$2/setup/share.sh\";"
+                 " choose_share " +
+                     wanted + "; cat \"$1/build/release/share/CTestTestfile.cmake\";");
+  };
+  const std::string first = chosen("1/2");
+  CHECK(first.starts_with(
+      "include(\"/tests/1.cmake\")\ninclude(\"/tests/3.cmake\")\ninclude(\"/tests/5.cmake\")\n"));
+  CHECK_THAT(first, test::contains("\nshare 1 of 2, with release: test_1 test_3 test_5 \n\n"));
+  CHECK(first.ends_with(end_of_run));
+  CHECK_THAT(chosen("2/2"), test::contains(": test_2 test_4 \n"));
+  for (const char* wrong : {"0/2", "3/2", "x", "1/", "/2", "1/2/3", "7/9", "''"}) {
+    INFO(wrong);
+    CHECK_THAT(chosen(wrong), test::contains("share") && !test::contains("include"));
+  }
+}
