@@ -1,7 +1,7 @@
 // Before code is graded the whole way from file to points is walked with four files whose fate is
-// known: the reference gets all points, the stub none, a file that leaves before main none, one that
-// speaks to the assembler none. And each exam that is about to be used is tried on players that
-// contain no part: it must refuse them.
+// known: the reference gets all points, the stub none, a file that leaves before main none, one
+// that speaks to the assembler none. And each exam that is about to be used is tried on players
+// that contain no part: it must refuse them.
 #pragma once
 
 #include <filesystem>
