@@ -90,7 +90,7 @@ TEST_CASE("costs: what is noted comes back, with the objects' seconds, shared by
   lab.places = {scratch.path(), scratch.path() / "build"};
   Exercise exercise;
   exercise.name = "toy";
-  exercise.lesson = "06_x";
+  exercise.lesson = exercise.reading = "06_x";
   lab.course.exercises = {exercise};
   CHECK(noted_costs(lab).empty());
   note_cost(lab, exercise,

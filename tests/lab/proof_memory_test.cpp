@@ -19,7 +19,7 @@ struct SmallLab {
   SmallLab() {
     lab.places = {scratch.path(), scratch.path() / "build"};
     ring.name = "ring";
-    ring.lesson = "06_x";
+    ring.lesson = ring.reading = "06_x";
     ring.header = "engine/ring.hpp";
     ring.symbols = {"ring()"};
     for (const char* file :
