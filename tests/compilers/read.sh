@@ -7,12 +7,12 @@
 #                                                    before), with clang-tidy
 #   read.sh share ROOT FOLDER CLANG                  one of $shares shares of all sources, chosen by the commit
 #
-# It takes about two minutes of a processor at most: `changed` looks at $changed_max sources, and as
+# It takes about a minute of a processor: `changed` looks at $changed_max sources, and as
 # many headers, and at $analysed of them with the static analyzer, too. What it passes over it counts;
 # `./lab dev check` looks at all.
 set -eu
 what=$1 root=$2 folder=$3 clang=$4 tidy=${5:-}
-shares=24 changed_max=16 analysed=3 readers_max=8
+shares=48 changed_max=8 analysed=2 readers_max=6
 
 # Debian 12's clang 14 lacks what the library's <source_location> needs. Only of clang 16, which CI
 # builds with, warnings are errors.
