@@ -74,7 +74,7 @@ configure() {
 build() {
   [ "$as_built" = no ] || return 0
   runs=run_ninja
-  [ "$1" != --makes-way ] || { runs=run_making_way; shift; }
+  [ "${1:-}" != --makes-way ] || { runs=run_making_way; shift; }
   log=$root/build/$preset/build.log
   wait_for_builds
   rm -f "$log.status"

@@ -2,8 +2,7 @@
 #include "grader/course/command.hpp"
 #include "grader/course/text_file.hpp"
 #include "tests/catch.hpp"
-#include "tests/course/scratch.hpp"
-#include "tests/patience.hpp"
+#include "tests/lab/shell.hpp"
 
 using namespace lockstep;
 using namespace lockstep::grader;
@@ -93,6 +92,24 @@ TEST_CASE(
   CHECK(some.ends_with(end_of_run));
   CHECK_THAT(some, !test::contains("# seconds"));
   CHECK_THAT(shown(all + end_of_run, "whole=yes;"), !test::contains("left out"));
+}
+
+TEST_CASE("lab test: builds and runs what is always proved, or all with --all") {
+  const test::Root root;
+  root.program("ninja", "shift 2; echo \"ninja: $*\" >>asked");
+  root.program("ctest", "shift 2; echo \"ctest: $*\" >>asked; echo '100% tests passed, 0 tests'");
+  write_text(root.scratch.path() / "tests/left_out.txt", "");
+  const auto asked = [&](const std::string& options) {
+    const auto run = root.run(". " LOCKSTEP_ROOT "/setup/test.sh; lab_test " + options);
+    INFO(run.output);
+    CHECK(run.exit_code == 0);
+    return root.asked();
+  };
+  CHECK_THAT(asked(""), test::contains("ninja: \nctest: --output-on-failure -j") &&
+                            test::contains(" -LE ^whole: \n"));
+  CHECK_THAT(asked("--all -- -R ring"),
+             test::contains("ninja: all whole\nctest: --output-on-failure -j") &&
+                 test::contains(" -R ring\n") && !test::contains("-LE"));
 }
 
 TEST_CASE("lab test --share: of N shares, each program is in one, and what runs is named") {
