@@ -301,6 +301,12 @@ function(lockstep_player name)
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/recipes/${name}.recipe CONTENT "${content}\n")
   add_custom_target(player-${name})
   add_dependencies(player-${name} ${needed})
+  get_property(mistakes GLOBAL PROPERTY LOCKSTEP_${name}_mistakes)
+  if(mistakes)
+    list(APPEND objects ${simulated})
+    lockstep_mistakes(${name} ${number} ${lesson} "${objects}" "${libraries}")
+    add_dependencies(player-${name} mistakes-${name})
+  endif()
 endfunction()
 
 # At -O1 g++ 12 takes optionals that were never set for uninitialised reads.
@@ -330,18 +336,35 @@ function(lockstep_exam name)
   endforeach()
 endfunction()
 
-# Object library `target`: the mutants of a reference that have a sentence, as programs, and the list
-# of them for the exam in `namespace` (grader/course/mistakes_unit.hpp). They only explain a failure:
-# nobody waits for what they compute.
-function(lockstep_mistakes target reference mutants function namespace)
-  set(unit ${CMAKE_BINARY_DIR}/mistakes/${target}.cpp)
-  add_custom_command(OUTPUT ${unit}
-    COMMAND mistakes-unit ${reference} ${mutants} ${function} ${namespace} ${unit}
-    DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${function}")
-  add_library(${target} OBJECT ${unit})
-  target_compile_options(${target} PRIVATE -O1 -w)
-  target_compile_definitions(${target} PRIVATE LOCKSTEP_QUIET_CHECKS)
-  target_link_libraries(${target} PRIVATE lockstep_flags)
+# Target mistakes-<name>: the program mistakes/<name> and its list (grader/course/mistakes_unit.hpp),
+# compiled and linked as a student's file is.
+#   needed  what player-<name> depends on; libraries  its rooms
+function(lockstep_mistakes name number lesson objects libraries)
+  set(made ${CMAKE_BINARY_DIR}/mistakes)
+  set(mutants ${CMAKE_SOURCE_DIR}/tests/exercises/${lesson}/${name}/mutants.toml)
+  set(reference ${CMAKE_SOURCE_DIR}/solutions/${lesson}/${name}.cpp)
+  set(header ${CMAKE_BINARY_DIR}/students/${number}.hpp)
+  add_custom_command(OUTPUT ${made}/${name}.unit.cpp ${made}/${name}.list
+    COMMAND mistakes-unit unit ${reference} ${mutants} ${made}/${name}.unit.cpp ${made}/${name}.list
+    DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${name}")
+  add_custom_command(OUTPUT ${made}/${name}.o
+    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -w -DLOCKSTEP_QUIET_CHECKS -include ${header}
+            -MD -MF ${made}/${name}.d -c ${made}/${name}.unit.cpp -o ${made}/${name}.o
+    DEPENDS ${made}/${name}.unit.cpp ${header}.gch DEPFILE ${made}/${name}.d VERBATIM
+    COMMENT "Compiling the mistakes of ${name}")
+  add_custom_command(OUTPUT ${made}/${name}.table.cpp
+    COMMAND mistakes-unit table ${CMAKE_SOURCE_DIR}/exercises/course.toml ${name} $<TARGET_OBJECTS:part_${name}>
+            ${made}/${name}.o ${made}/${name}.list ${made}/${name}.table.cpp
+    DEPENDS mistakes-unit ${made}/${name}.o ${made}/${name}.list $<TARGET_OBJECTS:part_${name}> VERBATIM
+    COMMENT "Writing the table of the mistakes of ${name}")
+  add_executable(mistakes-${name} EXCLUDE_FROM_ALL ${made}/${name}.table.cpp ${made}/${name}.o)
+  set_target_properties(mistakes-${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${made}
+                        UNITY_BUILD OFF)
+  foreach(object IN LISTS objects)
+    target_sources(mistakes-${name} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  target_link_options(mistakes-${name} PRIVATE ${LOCKSTEP_PLAYER_LINK_FLAGS} -s)
+  target_link_libraries(mistakes-${name} PRIVATE ${libraries})
 endfunction()
 
 # Target judge-NN: the exams of the parts that a lesson leads to, and the table of them. An exam is in the namespace of its
@@ -397,17 +420,4 @@ ${entries}  };
   endforeach()
   list(REMOVE_DUPLICATES references)
   lockstep_use_parts(judge-${number} ${references})
-  foreach(name IN LISTS parts)
-    get_property(mistakes GLOBAL PROPERTY LOCKSTEP_${name}_mistakes)
-    if(mistakes)
-      get_property(folder GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
-      get_property(symbols GLOBAL PROPERTY LOCKSTEP_${name}_symbols)
-      list(GET symbols 0 function)
-      string(REGEX REPLACE "\\(.*" "" function "${function}")
-      lockstep_mistakes(mistakes_${name} ${CMAKE_SOURCE_DIR}/solutions/${folder}/${name}.cpp
-                        ${CMAKE_SOURCE_DIR}/tests/exercises/${folder}/${name}/mutants.toml ${function}
-                        lockstep::grader::${name})
-      target_sources(judge-${number} PRIVATE $<TARGET_OBJECTS:mistakes_${name}>)
-    endif()
-  endforeach()
 endfunction()

@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 using Keys = std::vector<std::string>;
 const Keys keys_of_edit{"find", "through", "put"};
-const Keys keys_of_mutant{"name", "verdict", "says", "likely", "find", "through", "put"};
-const Keys keys_beside_edits{"name", "verdict", "says", "likely", "edit"};
+const Keys keys_of_mutant{"name", "verdict", "says", "likely", "first", "find", "through", "put"};
+const Keys keys_beside_edits{"name", "verdict", "says", "likely", "first", "edit"};
 
 constexpr const char* usual_verdict = "wrong answer";
 
@@ -43,6 +43,7 @@ class Reader {
       fail(table, "verdict", text("'", usual_verdict, "' is understood: leave this line out"));
     }
     mutant.likely = table.contains("likely") ? words(table, "likely") : "";
+    mutant.first = table.contains("first") ? words(table, "first") : "";
     mutant.says = mutant.likely.empty() || table.contains("says") ? words(table, "says") : "";
     if (several && (!edits->is_array() || edits->empty())) {
       fail(table, "edit", "edits must be [[mutant.edit]] tables");

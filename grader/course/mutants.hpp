@@ -9,6 +9,10 @@
 //                                the likely cause, as a student reads it, of an answer that is what
 //                                this mutant gives (grader/course/mistakes_unit.hpp); it is the
 //                                reason, too, so that `says` may be left out
+//   first = "on 1 to 8"          how the name of the check begins that it fails first; a mutant
+//   with
+//                                `likely` needs it, since an answer that fails another check first
+//                                is not like this one
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //
@@ -33,6 +37,7 @@ struct Mutant {
   std::string name, verdict;
   std::string says;    // words of the reason; without any, `likely`
   std::string likely;  // empty: an answer like this mutant's is told in other words
+  std::string first;   // how the name of the check begins that it fails first
   std::vector<Edit> edits;
 };
 

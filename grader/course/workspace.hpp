@@ -54,6 +54,8 @@ struct Places {
   std::filesystem::path judge(const Exercise& e) const {
     return build / "bin" / ("judge-" + e.reading.substr(0, 2));
   }
+  // The program of its known mistakes (grader/judge/known_mistakes.hpp).
+  std::filesystem::path mistakes(const Exercise& e) const { return build / "mistakes" / e.name; }
   // A player that contains no part (grader/impostors/impostor.hpp).
   std::filesystem::path impostor(const std::string& kind) const {
     return build / "bin" / ("impostor-" + kind);

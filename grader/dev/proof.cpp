@@ -163,8 +163,19 @@ class Prover {
     const fs::path file = file_of(mutant.name);
     const std::string& reason = mutant.likely.empty() ? mutant.says : mutant.likely;
     const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, reason);
+    if (exercise_.mistakes && !mutant.likely.empty()) need_first_check(mutant);
     proof_.kills.mutants.push_back(row_of(mutant.name));
     return rejected;
+  }
+
+  // The judge compares an answer with the mutants that fail the same check first.
+  void need_first_check(const Mutant& mutant) {
+    const auto first = std::ranges::find(report_.checks, Mark::fails, mark_of);
+    if (first == report_.checks.end()) return;
+    if (!mutant.first.empty() && first->name.starts_with(mutant.first)) return;
+    complain(text("mutant ", mutant.name, " fails first the check \"", first->name,
+                  "\"; write so in ", mutant.edits.front().where, ": first = \"",
+                  first->name.substr(0, 30), "\""));
   }
 
   MutantRow row_of(const std::string& mutant) const {

@@ -1,11 +1,11 @@
 #include "grader/dev/version_players.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
 #include "engine/base/error.hpp"
 #include "grader/course/command.hpp"
+#include "grader/course/object_symbols.hpp"
 #include "grader/course/shared_unit.hpp"
 #include "grader/course/text_file.hpp"
 
@@ -19,56 +19,12 @@ constexpr std::size_t versions_max = 24;
 constexpr CommandLimits unit_limits{
     .deadline_s = 60, .work_s = 120, .memory_bytes = std::size_t{2} << 30};
 
-struct Symbol {
-  char type = ' ';
-  std::string linked, written;  // "_ZN8lockstep…", "lockstep::…"
-
-  bool names(const std::string& inner) const {
-    return written.find(inner + "::") != std::string::npos;
-  }
-};
-
-std::vector<std::string> lines_of_nm(const fs::path& object, const std::string& flag) {
-  const CommandResult nm =
-      run_command({"nm", flag, "-p", "--defined-only", object.string()}, object.parent_path(),
-                  {.output_bytes = std::size_t{64} << 20});
-  if (nm.exit_code != 0) throw Error("nm failed on " + object.string() + ": " + nm.output);
-  std::vector<std::string> lines;
-  std::istringstream in(nm.output);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// The symbols that an object defines: "0000000000000000 T name", told twice in the same order.
-std::vector<Symbol> symbols_of(const fs::path& object) {
-  constexpr std::size_t type_at = 17, name_at = 19;
-  const auto linked = lines_of_nm(object, "--no-demangle");
-  const auto written = lines_of_nm(object, "-C");
-  LOCKSTEP_CHECK(linked.size() == written.size(), "nm lists ", linked.size(), " names but ",
-                 written.size(), " demangled ones");
-  std::vector<Symbol> symbols;
-  for (std::size_t i = 0; i < linked.size(); ++i) {
-    if (linked[i].size() <= name_at || written[i].size() <= name_at) continue;
-    symbols.push_back({linked[i][type_at], linked[i].substr(name_at), written[i].substr(name_at)});
-  }
-  return symbols;
-}
-
 // True for the function that fills a file's variables before main begins, by the names of g++ and
 // clang.
 bool fills_variables(const Symbol& symbol) { return symbol.linked.starts_with("_GLOBAL__"); }
 
 bool is_variable(const Symbol& symbol) {
   return std::string_view("bBdDuV").find(symbol.type) != std::string_view::npos;
-}
-bool is_global_function(const Symbol& symbol) { return symbol.type == 'T' || symbol.type == 'W'; }
-
-std::string without(std::string name, const std::string& inner) {
-  const std::string qualifier = inner + "::";
-  for (std::size_t at; (at = name.find(qualifier)) != std::string::npos;) {
-    name.erase(at, qualifier.size());
-  }
-  return name;
 }
 
 }  // namespace
@@ -84,11 +40,7 @@ VersionPlayers::VersionPlayers(const Lab& lab, const Exercise& exercise, fs::pat
   reference_ = link_player(lab.places, recipe_, lab.places.shown(solution), object,
                            scratch_ / "reference.player");
   if (!reference_.cause.empty()) return;
-  for (const Symbol& symbol : symbols_of(reference_.object)) {
-    const bool asked_for =
-        std::ranges::find(exercise.symbols, symbol.written) != exercise.symbols.end();
-    if (asked_for && is_global_function(symbol)) names_[symbol.written] = symbol.linked;
-  }
+  names_ = linked_names(symbols_of(reference_.object), exercise.symbols);
 }
 
 VersionPlayers::~VersionPlayers() {
@@ -174,11 +126,10 @@ std::optional<VersionPlayers::Versions> VersionPlayers::take(const Versions& ver
   std::vector<fs::path> taken;
   for (const Version& version : versions) {
     Shared shared{object, {}};
-    for (const Symbol& symbol : symbols) {
-      if (!is_global_function(symbol) || !symbol.names(version.inner)) continue;
-      const auto name = names_.find(without(symbol.written, version.inner));
+    for (const auto& [written, linked] : linked_names_of(symbols, version.inner)) {
+      const auto name = names_.find(written);
       if (name == names_.end()) continue;
-      shared.names.push_back("-Wl,--defsym=" + name->second + "=" + symbol.linked);
+      shared.names.push_back("-Wl,--defsym=" + name->second + "=" + linked);
     }
     if (shared.names.size() != names_.size()) continue;  // it does not define the part
     shared_[version.file] = std::move(shared);

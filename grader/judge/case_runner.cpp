@@ -113,7 +113,8 @@ std::string Failure::gist() const {
   return said;
 }
 
-CaseRunner::CaseRunner(std::string exercise, std::string player, const JudgeOptions& options)
+CaseRunner::CaseRunner(std::string exercise, std::vector<std::string> player,
+                       const JudgeOptions& options)
     : exercise_(std::move(exercise)),
       player_(std::move(player)),
       options_(options),
@@ -189,6 +190,15 @@ std::vector<int> CaseRunner::way_asked_for() const {
 void CaseRunner::require_results_read() {
   const auto results = std::exchange(results_, nullptr);
   if (results) results->require_read();
+}
+
+std::optional<Evidence> CaseRunner::evidence_of(const Place& place,
+                                                const std::function<void(CaseRunner&)>& run) {
+  go_to(place);
+  aside_ = true;
+  auto failure = failure_of([&] { run(*this); });
+  if (!failure) return std::nullopt;
+  return Evidence{std::move(*failure), std::move(kept_results_)};
 }
 
 std::optional<Failure> CaseRunner::failure_of(const std::function<void()>& judge) {
@@ -269,7 +279,7 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
                           ranks, ranks == 1 ? " rank: 0" : text(" ranks: 0 to ", ranks - 1)));
   }
   const bool fresh = setup.players == Players::fresh;
-  std::vector<std::string> command{player_};
+  std::vector<std::string> command = player_;
   std::optional<MeetingPlace> place;
   if (options_.world == PlayerWorld::processes) {
     command.push_back(place.emplace().path());
@@ -293,6 +303,7 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   last_ = {at, setup.description, {}, {}, {}};
   sim::CaseResult result = run_players(core, setup.inputs);
   reading_ = true;
+  if (aside_) kept_results_ = result.results;
   Played played{at, setup.description,
                 std::make_shared<Results>(std::move(result.results), std::move(result.killed)),
                 core.counters(), std::move(result.output)};

@@ -73,9 +73,16 @@ struct Played {
   std::vector<std::string> output;
 };
 
+// What a case that failed says of a part: all that the judge saw of it.
+struct Evidence {
+  Failure failure;
+  std::vector<Bytes> results;  // of every rank; empty after a crash, a deadlock, …
+};
+
 class CaseRunner {
  public:
-  CaseRunner(std::string exercise, std::string player, const JudgeOptions& options);
+  // `player`: the program, and its arguments.
+  CaseRunner(std::string exercise, std::vector<std::string> player, const JudgeOptions& options);
 
   // Plays the next case. nullopt when it is not asked for: --case chose another one, or the cases
   // are only counted. Throws Failure when the core or the host found something (deadlock, crash,
@@ -128,6 +135,11 @@ class CaseRunner {
   // passes on players that have played nothing before. Then the part keeps something. For a kill
   // matrix it is not tried once the values are wrong: nobody reads why more checks fail.
   bool passes_alone(const Place& start, const std::function<void()>& judge);
+
+  // What the one case that the options choose says of the player: `run` is its check, and begins at
+  // `place`. nullopt when it passes. Nothing is tried besides it.
+  std::optional<Evidence> evidence_of(const Place& place,
+                                      const std::function<void(CaseRunner&)>& run);
 
   // The failure that `judge` ends in, if any. A result that was not read to its end is one, and so
   // is whatever is thrown once a case was played: what is read then comes from the player.
@@ -187,7 +199,7 @@ class CaseRunner {
                                             const std::function<void()>& judge);
 
   std::string exercise_;
-  std::string player_;
+  std::vector<std::string> player_;
   JudgeOptions options_;
   std::unique_ptr<sim::ProcessHost> host_;
   int next_case_ = 1;
@@ -202,6 +214,7 @@ class CaseRunner {
   std::uint64_t inputs_ = 0;
   Played last_, printed_;             // without their results
   std::shared_ptr<Results> results_;  // of the last case, until they were read
+  std::vector<Bytes> kept_results_;   // of the last case, for evidence
   bool reading_ = false;              // a case was played, and its check is not over
   KeptRun kept_run_;
   std::vector<ParCounter> par_;

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/known_mistakes.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -36,8 +37,9 @@ class Judgement {
       : exercise_(exercise),
         declared_(exam.cases),
         checks_(exam.checks()),
+        player_(player),
         options_(options),
-        runner_(exercise, player, options) {
+        runner_(exercise, {player}, options) {
     report_.exercise = exercise;
     report_.max_points = options.max_points;
     report_.verdict = Verdict::pass;
@@ -172,12 +174,18 @@ class Judgement {
     const CaseRunner::Place began_at = runner_.place();
     const int played_before = runner_.played();
     const auto start = std::chrono::steady_clock::now();
-    const auto failure = runner_.failure_of([&] { checks_[i].run(runner_); });
+    auto failure = runner_.failure_of([&] { checks_[i].run(runner_); });
     line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.cases = runner_.played() - played_before;
     line.situations = runner_.take_situations();
     if (failure) {
       uncounted_.push_back({i, began_at});
+      const bool is_read =
+          holds(report_.verdict);  // what fails after another check is shown below it
+      const auto known =
+          is_read ? known_cause(exercise_, {player_}, options_, checks_[i], began_at, *failure)
+                  : std::nullopt;
+      if (known) failure = because_instead(*known, std::move(*failure));
       return note(*failure, line);
     }
     line.skipped = options_.only_case && line.cases == 0;
@@ -244,6 +252,7 @@ class Judgement {
   const std::string& exercise_;
   const std::vector<int>& declared_;
   const Exam checks_;
+  const std::string& player_;
   const JudgeOptions& options_;
   CaseRunner runner_;
   Report report_;

@@ -80,6 +80,7 @@ struct JudgeOptions {
   std::optional<sim::DebuggedPlayer> debugged;
   sim::PlayerLimits limits;
   int max_points = 10;
+  std::string mistakes{};               // the program of known mistakes; empty: none are known
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
   std::string
       timeline_file;  // where a judge that is called (judge_call.hpp) writes it; empty: nowhere

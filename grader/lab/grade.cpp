@@ -119,6 +119,9 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
   grade.compiler = build.compiler;
   if (build.cause.empty()) {
     const auto start = std::chrono::steady_clock::now();
+    if (exercise.mistakes && options.world == PlayerWorld::judges) {
+      options.mistakes = lab.places.mistakes(exercise).string();
+    }
     grade.report =
         call_judge(lab.places.judge(exercise), {exercise.name, build.player.string(), options});
     grade.run_s = seconds_since(start);

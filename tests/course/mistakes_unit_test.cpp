@@ -11,11 +11,13 @@ const std::string one_function =
     "#include \"p.hpp\"\n\nnamespace a::b {\nint f() { return 1; }\n}\n";
 
 Mutant mutant(const std::string& name, const std::string& find, const std::string& put) {
-  return {name, "wrong answer", "", "a \"likely\" cause", {{find, "", put, "mutants.toml:7"}}};
+  return {name,      "wrong answer",
+          "",        "a \"likely\" cause",
+          "a check", {{find, "", put, "mutants.toml:7"}}};
 }
 
 std::string unit(const std::vector<Mutant>& mutants) {
-  return mistakes_unit(one_function, mutants, "a::b::f", "judge::f");
+  return mistakes_unit(one_function, mutants).source;
 }
 
 }  // namespace
@@ -37,18 +39,6 @@ namespace a::b { namespace mistake_three {
 int f() { return 3; }
 } }
 
-#line 1 "the list of mistakes"
-#include "grader/exam/known_mistakes.hpp"
-
-namespace judge::f {
-
-std::vector<KnownMistake<decltype(a::b::f)>> known_mistakes() {
-  return {
-      {{"two", "a \"likely\" cause"}, a::b::mistake_two::f},
-      {{"three", "a \"likely\" cause"}, a::b::mistake_three::f},};
-}
-
-}  // namespace judge::f
 )");
 }
 
@@ -58,12 +48,29 @@ TEST_CASE("mistakes: a header that one mutant includes besides is included once,
             .starts_with("#include \"p.hpp\"\n#include <map>\n#line 1 \"mutant two\"\n"));
 }
 
-TEST_CASE("mistakes: those without a sentence or with another verdict are left out") {
-  Mutant silent = mutant("silent", "1", "2"), slow = mutant("slow", "1", "3");
+TEST_CASE("mistakes: the list has the name, the first check and the sentence of each") {
+  CHECK(mistakes_unit(one_function, {mutant("two", "1", "2"), mutant("three", "1", "3")}).list ==
+        "two\ta check\ta \"likely\" cause\nthree\ta check\ta \"likely\" cause\n");
+}
+
+TEST_CASE("mistakes: the table jumps to each mutant's function, in the order of the list") {
+  const std::vector<Symbol> symbols{{'T', "_f3", "a::b::mistake_three::f()"},
+                                    {'T', "_f2", "a::b::mistake_two::f()"},
+                                    {'t', "_g2", "a::b::mistake_two::g()"}};
+  const std::string table =
+      mistakes_table({{"a::b::f()", "_f"}}, symbols, "two\tx\tx\nthree\tx\tx\n");
+  CHECK_THAT(table, test::contains("mistakes_of__f:\\n.quad 0\\n.quad _f2\\n.quad _f3\\n") &&
+                        test::contains("JUMP(\"_f\", \"mistakes_of__f\")"));
+  CHECK_THROWS_WITH(mistakes_table({{"a::b::g()", "_g"}}, symbols, "two\tx\tx\n"),
+                    test::contains("the mutant 'two' does not define a::b::g()"));
+}
+
+TEST_CASE("mistakes: those without a sentence or a first check are left out") {
+  Mutant silent = mutant("silent", "1", "2"), unplaced = mutant("unplaced", "1", "3");
   silent.likely = "";
-  slow.verdict = "time";
-  CHECK(unit({silent, slow, mutant("two", "1", "2")}) == unit({mutant("two", "1", "2")}));
-  CHECK_THROWS_WITH(unit({silent, slow}), "a::b::f: no mutant that is a wrong answer has 'likely'");
+  unplaced.first = "";
+  CHECK(unit({silent, unplaced, mutant("two", "1", "2")}) == unit({mutant("two", "1", "2")}));
+  CHECK_THROWS_WITH(unit({silent, unplaced}), "no mutant has both 'likely' and 'first'");
 }
 
 TEST_CASE("mistakes: one that cannot share a unit is told with its line") {

@@ -15,7 +15,7 @@ const Numbers whole{0.3, -1.1, 0.7, 2.9};
 // The first rank's piece is `seen`, and the second one's is right.
 Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
               std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
-  CaseRunner runner("made_up", "", {});
+  CaseRunner runner("made_up", {""}, {});
   const auto bytes = [](const Numbers& numbers) {
     const auto raw = std::as_bytes(std::span(numbers));
     return Bytes(raw.begin(), raw.end());

@@ -1,96 +1,120 @@
-// Mutants that a judge runs to explain an answer: which one is named, and what those that hang or
-// crash cost.
-#include "grader/exam/known_mistakes.hpp"
+// Which known mistake is named for a failed check: those of a list are played with the failing
+// case.
+#include "grader/judge/known_mistakes.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
+#include <cstring>
 
+#include "grader/course/text_file.hpp"
+#include "grader/exam/function_exam.hpp"
 #include "tests/catch.hpp"
-#include "tests/judge/halving/half.hpp"
+#include "tests/course/scratch.hpp"
 
-namespace lockstep::grader::halving {
-
-// Made of tests/judge/halving/mutants.toml.
-std::vector<KnownMistake<decltype(lockstep::halving::half)>> known_mistakes();
-
-}  // namespace lockstep::grader::halving
-
+using namespace lockstep;
 using namespace lockstep::grader;
 
 namespace {
 
-using Finder = MistakeFinder<decltype(lockstep::halving::half)>;
+using Contract = FunctionContract<std::int64_t, std::int64_t>;
 
-std::string named(Finder& finder, const std::vector<int>& asked, const std::vector<int>& given) {
-  const auto cause = finder.cause_of(std::span<const int>(asked), given,
-                                     [](auto& half, int number) { return half(number); });
-  return cause ? cause->name : "none";
+Contract doubling_contract() {
+  return {.text_of = [](std::int64_t number) { return text(number); },
+          .wrong = [](std::span<const std::int64_t> asked,
+                      std::int64_t seen) -> std::optional<Failure> {
+            if (seen == 2 * asked.back()) return std::nullopt;
+            return because({"other", "no usual mistake"}, {.message = text(seen)});
+          },
+          .refusals = {{.valid = [](std::int64_t number) { return number >= 0; },
+                        .accepts = {"accepts", "no number below 0"}}},
+          .smaller = [](std::int64_t number) { return std::vector{number - 1}; }};
 }
 
-// Processor time of all children that have ended.
-double children_s() {
-  rusage used{};
-  ::getrusage(RUSAGE_CHILDREN, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+const Check every_number{"doubles of 1 to 90", [](CaseRunner& runner) {
+                           judge(runner, doubling_contract(), "numbers", {1, 2, 50, 60, 90});
+                         }};
+
+// What is named when the player makes this mistake, and these are known.
+std::string named(int mistake, const std::string& list) {
+  const test::Scratch scratch;
+  const std::string program = (scratch.path() / "mistakes").string();
+  std::filesystem::create_symlink(LOCKSTEP_ANSWERING_PLAYER, program);
+  write_text(program + ".list", list);
+  JudgeOptions options;
+  options.mistakes = program;
+  options.limits.memory_bytes = std::int64_t{LOCKSTEP_PLAYER_MEMORY_MIB} << 20;
+  const std::vector<std::string> player{LOCKSTEP_ANSWERING_PLAYER, text(mistake)};
+  CaseRunner runner("made_up", player, options);
+  const CaseRunner::Place began_at = runner.place();
+  const auto failure = runner.failure_of([&] { every_number.run(runner); });
+  REQUIRE(failure);
+  const auto cause = known_cause("made_up", player, options, every_number, began_at, *failure);
+  return cause ? cause->name + ": " + cause->sentence : "none";
+}
+
+Evidence of_results(std::vector<Bytes> results, const Failure& failure = {}) {
+  return {failure, std::move(results)};
+}
+
+template <typename Number>
+Bytes bytes_of_all(const std::vector<Number>& numbers) {
+  Bytes bytes(numbers.size() * sizeof(Number) + 1);  // numbers need not be aligned
+  std::memcpy(bytes.data() + 1, numbers.data(), numbers.size() * sizeof(Number));
+  return bytes;
+}
+
+template <typename Number>
+bool same(const std::vector<Number>& one, const std::vector<Number>& other) {
+  return same_evidence(of_results({bytes_of_all(one)}), of_results({bytes_of_all(other)}));
 }
 
 }  // namespace
 
-TEST_CASE(
-    "known mistakes: those before that hang, crash, exit or fill the memory are passed over") {
-  Finder finder(lockstep::grader::halving::known_mistakes());
-  CHECK(named(finder, {4, 7}, {2, 4}) == "rounds_up");
+TEST_CASE("known mistakes: the one with the same results is named, and no other") {
+  CHECK(named(1, "one\tdoubles\ta sentence\nx\t?\tx\nthree\tdoubles\tanother\n") ==
+        "one: a sentence");
+  CHECK(named(3, "one\tdoubles\ta sentence\nx\t?\tx\nthree\tdoubles\tanother\n") ==
+        "three: another");
+  CHECK(named(4, "one\tdoubles\ta sentence\nx\t?\tx\nthree\tdoubles\tanother\n") == "none");
 }
 
-TEST_CASE("known mistakes: only mutants with a sentence that are wrong answers are asked") {
-  std::vector<std::string> names;
-  for (const auto& mistake : lockstep::grader::halving::known_mistakes())
-    names.push_back(mistake.cause.name);
-  CHECK(names == std::vector<std::string>{"hangs", "crashes", "overflows_the_stack", "exits",
-                                          "throws", "fills_the_memory", "rounds_up",
-                                          "rounds_up_by_another_way",
-                                          "answers_the_question_before"});
-  CHECK(lockstep::grader::halving::known_mistakes()[6].cause.sentence ==
-        "half of an odd number is rounded up; say \"n / 2\"");
+TEST_CASE("known mistakes: an exception is named by the mistake that throws the same") {
+  CHECK(named(4, "one\tdoubles\ta\ntwo\tdoubles\tb\nthree\tdoubles\tc\nfour\tdoubles\td\n") ==
+        "four: d");
 }
 
-TEST_CASE(
-    "known mistakes: questions are asked one after the other, and all answers must be alike") {
-  Finder finder(lockstep::grader::halving::known_mistakes());
-  CHECK(named(finder, {4, 8}, {2, 2}) == "answers_the_question_before");
-  CHECK(named(finder, {8}, {2}) == "none");
-  CHECK(named(finder, {7, 9}, {3, 5}) == "none");
+TEST_CASE("known mistakes: those that fail another check first are not asked") {
+  CHECK(named(1, "one\tno other\ta sentence\n") == "none");
+  CHECK(named(1, "one\t?\ta\ntwo\tdoubles\tb\n") == "two: b");
 }
 
-TEST_CASE("trials: one that was given up is not tried again") {
-  Trials trials(2);
-  const auto holds = [](std::size_t trial) {
-    volatile bool goes_on = trial == 0;
-    while (goes_on) {
-    }
-    return true;
+TEST_CASE("known mistakes: of several with other sentences none is told, with one sentence it is") {
+  CHECK(named(1, "one\tdoubles\ta\ntwo\tdoubles\tb\n") == "none");
+  CHECK(named(1, "one\tdoubles\ta\ntwo\tdoubles\ta\n") == "one: a");
+}
+
+TEST_CASE("known mistakes: a list that is missing or of another form is the lab's failure") {
+  CHECK_THROWS_WITH(named(1, "one doubles\n"), test::contains("mistakes.list:1: not a mistake's"));
+  CHECK_THROWS_WITH(named(1, ""), test::contains("mistakes.list has no mistakes"));
+}
+
+TEST_CASE("known mistakes: evidence differs in more than the last digits of a number") {
+  constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK(same<double>({1, 1.0 / 3}, {1, 1.0 / 3 + 1e-16}));
+  CHECK_FALSE(same<double>({1, 1.0 / 3}, {1, 1.0 / 3 + 1e-9}));
+  CHECK(same<float>({2, 1.0f / 3}, {2, 1.0f / 3 + 1e-7f}));
+  CHECK_FALSE(same<float>({2, 1.0f / 3}, {2, 1.0f / 3 + 1e-4f}));
+  CHECK(same<double>({no_number}, {-no_number}));
+  CHECK_FALSE(same<double>({no_number}, {1}));
+  CHECK_FALSE(same<std::int64_t>({5, 7}, {6, 7}));
+  CHECK_FALSE(same<std::int32_t>({5, 7}, {5, 8}));
+  CHECK_FALSE(same<std::int16_t>({300}, {301}));
+  CHECK_FALSE(same<double>({1, 2}, {1, 2, 3}));
+}
+
+TEST_CASE("known mistakes: evidence of what costs too much has the same words, too") {
+  const auto waste = [](const std::string& seen) {
+    Failure failure{.verdict = Verdict::efficiency, .message = "too many bytes", .seen = seen};
+    return of_results({bytes_of_all<double>({1})}, failure);
   };
-  CHECK(trials.first_that_holds(holds) == 1);
-  const double before = children_s();
-  CHECK(trials.first_that_holds(holds) == 1);
-  CHECK(children_s() - before < TrialLimits{}.processor_s);
-}
-
-TEST_CASE("trials: one that waits without computing is given up") {
-  Trials trials(2, {.silence_s = 1});
-  CHECK(trials.first_that_holds([](std::size_t trial) {
-    if (trial == 0) ::pause();
-    return trial == 1;
-  }) == 1);
-}
-
-TEST_CASE("trials: what a trial changes stays in its process") {
-  int changed = 0;
-  Trials trials(3);
-  CHECK(trials.first_that_holds([&](std::size_t) { return ++changed == 3; }) == 2);
-  CHECK(changed == 0);
-  CHECK_FALSE(Trials(0).first_that_holds([](std::size_t) { return true; }));
+  CHECK(same_evidence(waste("8 bytes"), waste("8 bytes")));
+  CHECK_FALSE(same_evidence(waste("8 bytes"), waste("9 bytes")));
 }

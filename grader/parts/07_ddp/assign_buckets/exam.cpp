@@ -6,18 +6,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 
 #include "grader/exam/function_exam.hpp"
-#include "grader/exam/known_mistakes.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::assign_buckets {
-
-using AssignBuckets = decltype(ddp::assign_buckets);
-
-// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<AssignBuckets>> known_mistakes();
 
 namespace {
 
@@ -161,21 +154,14 @@ std::optional<Cause> wrong_order(BucketPlan seen, BucketPlan right) {
                "of their first members, whatever their kind"};
 }
 
-std::optional<Failure> wrong(MistakeFinder<AssignBuckets>& mistakes,
-                             std::span<const BucketQuestion> asked, const BucketPlan& seen) {
+std::optional<Failure> wrong(std::span<const BucketQuestion> asked, const BucketPlan& seen) {
   const BucketPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
-  std::vector<BucketPlan> given = earlier_answers(asked, right_plan);
   Fault fault{difference(seen, right),
               {"other_plan", limits_at_difference(asked.back(), seen, right)}};
   if (auto order = wrong_order(seen, right)) fault.cause = *std::move(order);
   fault = fault_of_form(asked.back(), seen).value_or(fault);
-  given.push_back(seen);
-  const auto known =
-      mistakes.cause_of(asked, given, [](AssignBuckets& program, const BucketQuestion& question) {
-        return program(question.parameters, question.limits);
-      });
-  Failure failure = because(known.value_or(fault.cause), {.message = fault.message});
+  Failure failure = because(fault.cause, {.message = fault.message});
   failure.expected = text_of(right);
   failure.seen = text_of(seen);
   return failure;
@@ -205,11 +191,9 @@ Sizes sizes_of(const BucketQuestion& question) {
   return sizes;
 }
 
-FunctionContract<BucketQuestion, BucketPlan> contract_with(
-    const std::shared_ptr<MistakeFinder<AssignBuckets>>& mistakes) {
+FunctionContract<BucketQuestion, BucketPlan> usual_contract() {
   return {.text_of = text_of_question,
-          .wrong = [mistakes](std::span<const BucketQuestion> asked,
-                              const BucketPlan& seen) { return wrong(*mistakes, asked, seen); },
+          .wrong = wrong,
           .is_right = [](const BucketQuestion& question,
                          const BucketPlan& seen) { return seen == right_plan(question); },
           .smaller = smaller,
@@ -339,8 +323,7 @@ std::vector<BucketQuestion> beyond_32_bits() {
 }  // namespace
 
 Exam exam() {
-  const auto contract =
-      contract_with(std::make_shared<MistakeFinder<AssignBuckets>>(known_mistakes()));
+  const auto contract = usual_contract();
   return {
       {"PyTorch's own cases, and four and ten linear layers, give PyTorch's buckets",
        [contract](CaseRunner& runner) {

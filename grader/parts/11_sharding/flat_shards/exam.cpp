@@ -3,18 +3,11 @@
 // the first place that differs.
 #include <algorithm>
 #include <climits>
-#include <memory>
 
 #include "grader/exam/function_exam.hpp"
-#include "grader/exam/known_mistakes.hpp"
 #include "grader/parts/11_sharding/flat_shards/case.hpp"
 
 namespace lockstep::grader::flat_shards {
-
-using FlatShardsPart = decltype(zero::flat_shards);
-
-// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<FlatShardsPart>> known_mistakes();
 
 namespace {
 
@@ -214,8 +207,7 @@ Fault fault_of_pieces(const FlatShards& seen, const FlatShards& right) {
   return fault;
 }
 
-std::optional<Failure> wrong(MistakeFinder<FlatShardsPart>& mistakes,
-                             std::span<const Question> asked, const FlatShards& seen) {
+std::optional<Failure> wrong(std::span<const Question> asked, const FlatShards& seen) {
   const FlatShards right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
   std::optional<Fault> fault = fault_of_sizes(asked, seen, right);
@@ -224,12 +216,7 @@ std::optional<Failure> wrong(MistakeFinder<FlatShardsPart>& mistakes,
   if (seen.ranks.size() == right.ranks.size() && wrapped(seen, right)) {
     fault->cause = {"overflow", "an int ends at 2,147,483,647: places need std::int64_t"};
   }
-  std::vector<FlatShards> given = earlier_answers(asked, right_plan);
-  given.push_back(seen);
-  const auto known = mistakes.cause_of(
-      asked, given,
-      [](FlatShardsPart& program, const Question& q) { return program(q.numels, q.ranks); });
-  return because(known.value_or(fault->cause),
+  return because(fault->cause,
                  {.message = fault->message, .expected = fault->expected, .seen = fault->seen});
 }
 
@@ -254,12 +241,10 @@ std::vector<Question> smaller(const Question& q) {
   return offered;
 }
 
-FunctionContract<Question, FlatShards> contract_with(
-    const std::shared_ptr<MistakeFinder<FlatShardsPart>>& mistakes) {
+FunctionContract<Question, FlatShards> usual_contract() {
   return {
       .text_of = [](const Question& q) { return text_of(q); },
-      .wrong = [mistakes](std::span<const Question> asked,
-                          const FlatShards& seen) { return wrong(*mistakes, asked, seen); },
+      .wrong = wrong,
       .is_right = [](const Question& q, const FlatShards& seen) { return seen == right_plan(q); },
       .refusals = {{.valid = valid,
                     .accepts = {"accepts_nonsense",
@@ -332,8 +317,7 @@ std::vector<Question> every_size() {
 }  // namespace
 
 Exam exam() {
-  const auto contract =
-      contract_with(std::make_shared<MistakeFinder<FlatShardsPart>>(known_mistakes()));
+  const auto contract = usual_contract();
   return {
       {"five elements on four ranks are 2, 2, 1 and 0, and other plans of the task",
        [contract](CaseRunner& runner) {

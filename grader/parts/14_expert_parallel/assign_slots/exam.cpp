@@ -3,20 +3,13 @@
 // that differs.
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
-#include "grader/exam/known_mistakes.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/14_expert_parallel/assign_slots/case.hpp"
 
 namespace lockstep::grader::assign_slots {
-
-using AssignSlots = decltype(expert_parallel::assign_slots);
-
-// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<AssignSlots>> known_mistakes();
 
 namespace {
 
@@ -114,17 +107,11 @@ Fault fault_of(const SlotPlan& seen, const SlotPlan& right) {
            "slots, expert 1's, …"}};
 }
 
-std::optional<Failure> wrong(MistakeFinder<AssignSlots>& mistakes, std::span<const Question> asked,
-                             const SlotPlan& seen) {
+std::optional<Failure> wrong(std::span<const Question> asked, const SlotPlan& seen) {
   const SlotPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
   const Fault fault = fault_of(seen, right);
-  std::vector<SlotPlan> given = earlier_answers(asked, right_plan);
-  given.push_back(seen);
-  const auto known = mistakes.cause_of(asked, given, [](AssignSlots& program, const Question& q) {
-    return program(q.routes, q.experts, q.capacity_factor);
-  });
-  return because(known.value_or(fault.cause),
+  return because(fault.cause,
                  {.message = fault.message, .expected = fault.expected, .seen = fault.seen});
 }
 
@@ -140,11 +127,9 @@ std::vector<Question> smaller(const Question& q) {
   return offered;
 }
 
-FunctionContract<Question, SlotPlan> contract_with(
-    const std::shared_ptr<MistakeFinder<AssignSlots>>& mistakes) {
+FunctionContract<Question, SlotPlan> usual_contract() {
   return {.text_of = [](const Question& q) { return text_of(q); },
-          .wrong = [mistakes](std::span<const Question> asked,
-                              const SlotPlan& seen) { return wrong(*mistakes, asked, seen); },
+          .wrong = wrong,
           .is_right = [](const Question& q, const SlotPlan& seen) { return seen == right_plan(q); },
           .refusals = {{.valid = valid,
                         .accepts = {"accepts_nonsense",
@@ -245,8 +230,7 @@ std::vector<Question> nonsense() {
 }  // namespace
 
 Exam exam() {
-  const auto contract =
-      contract_with(std::make_shared<MistakeFinder<AssignSlots>>(known_mistakes()));
+  const auto contract = usual_contract();
   const auto check = [&](const std::string& name, std::vector<Question> (*questions)(CaseRunner&)) {
     return Check{name, [contract, questions](CaseRunner& runner) {
                    judge(runner, contract, "routes", questions(runner));

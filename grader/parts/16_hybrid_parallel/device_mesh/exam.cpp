@@ -4,19 +4,12 @@
 // first rank or group that differs.
 #include <algorithm>
 #include <climits>
-#include <memory>
 
 #include "grader/exam/axis_words.hpp"
 #include "grader/exam/function_exam.hpp"
-#include "grader/exam/known_mistakes.hpp"
 #include "grader/parts/16_hybrid_parallel/device_mesh/case.hpp"
 
 namespace lockstep::grader::device_mesh {
-
-using MeshPart = decltype(mesh::make_mesh);
-
-// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<MeshPart>> known_mistakes();
 
 namespace {
 
@@ -201,20 +194,14 @@ std::optional<Fault> fault_of_groups(Axis axis, const Mesh& seen, const Mesh& ri
   return fault;
 }
 
-std::optional<Failure> wrong(MistakeFinder<MeshPart>& mistakes, std::span<const Question> asked,
-                             const Mesh& seen) {
+std::optional<Failure> wrong(std::span<const Question> asked, const Mesh& seen) {
   const Mesh right = right_mesh(asked.back());
   if (seen == right) return std::nullopt;
   std::optional<Fault> fault = fault_of_places(seen, right);
   for (const Axis axis : asked.back().order) {
     if (!fault) fault = fault_of_groups(axis, seen, right);
   }
-  std::vector<Mesh> given = earlier_answers(asked, right_mesh);
-  given.push_back(seen);
-  const auto known = mistakes.cause_of(asked, given, [](MeshPart& program, const Question& q) {
-    return program(q.world, q.sizes, q.order);
-  });
-  return because(known.value_or(fault->cause),
+  return because(fault->cause,
                  {.message = fault->message, .expected = fault->expected, .seen = fault->seen});
 }
 
@@ -266,11 +253,9 @@ std::vector<Question> far_out() {
   return {{-1, {}}, {INT_MIN, {}}, {INT_MAX, {.tp = 2}}, {4, {.tp = INT_MIN, .cp = INT_MIN}}};
 }
 
-FunctionContract<Question, Mesh> contract_with(
-    const std::shared_ptr<MistakeFinder<MeshPart>>& mistakes) {
+FunctionContract<Question, Mesh> usual_contract() {
   return {.text_of = [](const Question& q) { return text_of(q); },
-          .wrong = [mistakes](std::span<const Question> asked,
-                              const Mesh& seen) { return wrong(*mistakes, asked, seen); },
+          .wrong = wrong,
           .is_right = [](const Question& q, const Mesh& seen) { return seen == right_mesh(q); },
           .refusals = {{.valid = valid,
                         .accepts = {"accepts_nonsense",
@@ -338,7 +323,7 @@ std::vector<Question> every_size() {
 }  // namespace
 
 Exam exam() {
-  const auto contract = contract_with(std::make_shared<MistakeFinder<MeshPart>>(known_mistakes()));
+  const auto contract = usual_contract();
   return {
       {"the meshes of the task: 16 ranks with tp 2, dp 2 and pp 4, and 64 in nodes of 8",
        [contract](CaseRunner& runner) {

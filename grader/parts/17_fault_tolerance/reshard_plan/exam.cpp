@@ -5,19 +5,12 @@
 #include <algorithm>
 #include <climits>
 #include <map>
-#include <memory>
 
 #include "grader/exam/function_exam.hpp"
-#include "grader/exam/known_mistakes.hpp"
 #include "grader/parts/17_fault_tolerance/reshard_plan/case.hpp"
 #include "grader/parts/17_fault_tolerance/reshard_plan/cuts.hpp"
 
 namespace lockstep::grader::reshard_plan {
-
-using Reshard = decltype(checkpoint::reshard);
-
-// The mutants of this part; the build makes them (grader/course/mistakes_unit.hpp).
-std::vector<KnownMistake<Reshard>> known_mistakes();
 
 namespace {
 
@@ -202,16 +195,10 @@ Failure fault_of(const Question& q, const Answer& seen, const Answer& right) {
   return because(cause_of(q, elements, wanted, at), std::move(found));
 }
 
-std::optional<Failure> wrong(MistakeFinder<Reshard>& mistakes, std::span<const Question> asked,
-                             const Answer& seen) {
+std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen) {
   const Answer right = right_answer(asked.back());
   if (seen == right) return std::nullopt;
-  std::vector<Answer> given = earlier_answers(asked, right_answer);
-  given.push_back(seen);
-  const auto known = mistakes.cause_of(
-      asked, given, [](Reshard& program, const Question& q) { return answer_of(program, q); });
-  Failure fault = fault_of(asked.back(), seen, right);
-  return known ? because_instead(*known, std::move(fault)) : fault;
+  return fault_of(asked.back(), seen, right);
 }
 
 // A rank reads the same whatever the others want, and so does each of its boxes.
@@ -225,11 +212,9 @@ std::vector<Question> smaller(const Question& q) {
   return offered;
 }
 
-FunctionContract<Question, Answer> contract_with(
-    const std::shared_ptr<MistakeFinder<Reshard>>& mistakes) {
+FunctionContract<Question, Answer> usual_contract() {
   return {.text_of = [](const Question& q) { return text_of(q); },
-          .wrong = [mistakes](std::span<const Question> asked,
-                              const Answer& seen) { return wrong(*mistakes, asked, seen); },
+          .wrong = wrong,
           .is_right = [](const Question& q, const Answer& seen) { return seen == right_answer(q); },
           .refusals = {{.valid =
                             [](const Question& q) {
@@ -374,7 +359,7 @@ Check refusals(FunctionContract<Question, Answer> refusing) {
 }  // namespace
 
 Exam exam() {
-  const auto contract = contract_with(std::make_shared<MistakeFinder<Reshard>>(known_mistakes()));
+  const auto contract = usual_contract();
   const auto check = [&](std::string name, std::vector<Question> (*questions)(CaseRunner&)) {
     return Check{std::move(name), [contract, questions](CaseRunner& runner) {
                    judge(runner, contract, "plans", questions(runner));
