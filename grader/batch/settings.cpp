@@ -109,6 +109,10 @@ std::map<std::string, std::string> lab_versions(const Lab& lab,
     }
     const Recipe recipe = recipe_for(read_recipe(lab.places.recipe(*exercise)), PlayerKind::usual);
     std::set<fs::path> files{lab.places.recipe(*exercise), lab.places.judge(*exercise)};
+    if (exercise->mistakes) {
+      const fs::path mistakes = lab.places.mistakes(*exercise);
+      files.insert({mistakes, mistakes.string() + ".list"});
+    }
     files.insert(recipe.objects.begin(), recipe.objects.end());
     files.insert(recipe.libraries.begin(), recipe.libraries.end());
     for (const fs::path& file : files) all += digest_of(file);

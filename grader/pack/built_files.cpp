@@ -53,9 +53,10 @@ void BuiltFiles::copy(const fs::path& file, const fs::path& below) {
   fs::create_directories(to.parent_path());
   fs::copy_file(file, to);
   const std::string kind = file.extension().string();
-  auto& copies = kind == ".o" || kind == ".a"              ? objects_
-                 : below.parent_path().filename() == "bin" ? programs_
-                                                           : others_;
+  const fs::path in = below.parent_path().filename();
+  auto& copies = kind == ".o" || kind == ".a"                        ? objects_
+                 : in == "bin" || (in == "mistakes" && kind.empty()) ? programs_
+                                                                     : others_;
   copies.insert(to.lexically_relative(folder_));
 }
 
@@ -93,6 +94,12 @@ void BuiltFiles::recipe(const Exercise& part) {
   write_text(to, replaced(replaced(written, from, mark + "/build/release"),
                           lab_.places.root.string(), mark));
   others_.insert(to.lexically_relative(folder_));
+}
+
+void BuiltFiles::mistakes(const Exercise& part) {
+  const fs::path program = lab_.places.mistakes(part).lexically_relative(lab_.places.build);
+  copy(built(program), program);
+  copy(built(program.string() + ".list"), program.string() + ".list");
 }
 
 void BuiltFiles::broken_object(const Exercise& part, const fs::path& source) {

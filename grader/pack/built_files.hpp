@@ -28,6 +28,9 @@ class BuiltFiles {
   // The recipe of a part's player without what GPUs need, and all that it names.
   void recipe(const Exercise& part);
 
+  // The program of a part's known mistakes, and its list.
+  void mistakes(const Exercise& part);
+
   // A part that is wrong on purpose, compiled as for ./lab train --break.
   void broken_object(const Exercise& part, const std::filesystem::path& source);
 

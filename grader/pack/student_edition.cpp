@@ -106,6 +106,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
   for (const Exercise& exercise : lab.course.exercises) {
     if (exercise.kind == Kind::code) {
       built.recipe(exercise);
+      if (exercise.mistakes) built.mistakes(exercise);
     } else {
       const Places there{folder, folder / "build" / "release"};
       write_text(there.stub(exercise), pristine(lab.places, exercise));
