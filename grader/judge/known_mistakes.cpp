@@ -76,6 +76,7 @@ std::optional<Evidence> evidence_of(const std::string& exercise,
   once.only_case = at;
   once.timeline = nullptr;
   once.debugged.reset();
+  if (program.front() == options.mistakes) once.limits.cpu_s = 1;
   CaseRunner runner(exercise, program, once);
   return runner.evidence_of(began_at, check.run);
 }
