@@ -102,7 +102,9 @@ std::vector<KnownMistake> read_mistakes(const std::string& program) {
 bool same_evidence(const Evidence& seen, const Evidence& other) {
   if (seen.failure.verdict != other.failure.verdict) return false;
   if (seen.failure.where != other.failure.where) return false;
-  const bool by_results = seen.failure.verdict == Verdict::wrong_answer && !seen.results.empty();
+  const auto is_there = [](const Bytes& bytes) { return !bytes.empty(); };
+  const bool by_results =
+      seen.failure.verdict == Verdict::wrong_answer && std::ranges::any_of(seen.results, is_there);
   if (!by_results && !same_words(seen.failure, other.failure)) return false;
   return std::ranges::equal(seen.results, other.results, same_but_for_last_digits);
 }
