@@ -338,7 +338,7 @@ endfunction()
 
 # Target mistakes-<name>: the program mistakes/<name> and its list (grader/course/mistakes_unit.hpp),
 # compiled and linked as a student's file is.
-#   needed  what player-<name> depends on; libraries  its rooms
+#   objects  what player-<name> is linked with; libraries  its rooms
 function(lockstep_mistakes name number lesson objects libraries)
   set(made ${CMAKE_BINARY_DIR}/mistakes)
   set(mutants ${CMAKE_SOURCE_DIR}/tests/exercises/${lesson}/${name}/mutants.toml)
@@ -347,19 +347,23 @@ function(lockstep_mistakes name number lesson objects libraries)
   add_custom_command(OUTPUT ${made}/${name}.unit.cpp ${made}/${name}.list
     COMMAND mistakes-unit unit ${reference} ${mutants} ${made}/${name}.unit.cpp ${made}/${name}.list
     DEPENDS mistakes-unit ${reference} ${mutants} VERBATIM COMMENT "Writing the mistakes of ${name}")
-  add_custom_command(OUTPUT ${made}/${name}.o
-    COMMAND ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -w -DLOCKSTEP_QUIET_CHECKS -include ${header}
-            -MD -MF ${made}/${name}.d -c ${made}/${name}.unit.cpp -o ${made}/${name}.o
+  set(compile ${CMAKE_CXX_COMPILER} ${LOCKSTEP_STUDENT_FLAGS} -w -DLOCKSTEP_QUIET_CHECKS)
+  add_custom_command(OUTPUT ${made}/${name}.unit.o
+    COMMAND ${compile} -include ${header} -MD -MF ${made}/${name}.d -c ${made}/${name}.unit.cpp -o ${made}/${name}.unit.o
     DEPENDS ${made}/${name}.unit.cpp ${header}.gch DEPFILE ${made}/${name}.d VERBATIM
     COMMENT "Compiling the mistakes of ${name}")
-  add_custom_command(OUTPUT ${made}/${name}.table.cpp
+  # One object, which the students' edition links when it needs the program.
+  add_custom_command(OUTPUT ${made}/${name}.o
     COMMAND mistakes-unit table ${CMAKE_SOURCE_DIR}/exercises/course.toml ${name} $<TARGET_OBJECTS:part_${name}>
-            ${made}/${name}.o ${made}/${name}.list ${made}/${name}.table.cpp
-    DEPENDS mistakes-unit ${made}/${name}.o ${made}/${name}.list $<TARGET_OBJECTS:part_${name}> VERBATIM
+            ${made}/${name}.unit.o ${made}/${name}.list ${made}/${name}.table.cpp
+    COMMAND ${compile} -c ${made}/${name}.table.cpp -o ${made}/${name}.table.o
+    COMMAND ${CMAKE_LINKER} -r ${made}/${name}.unit.o ${made}/${name}.table.o -o ${made}/${name}.o
+    COMMAND ${CMAKE_OBJCOPY} --wildcard --localize-symbol=*mistake_* ${made}/${name}.o
+    DEPENDS mistakes-unit ${made}/${name}.unit.o ${made}/${name}.list $<TARGET_OBJECTS:part_${name}> VERBATIM
     COMMENT "Writing the table of the mistakes of ${name}")
-  add_executable(mistakes-${name} EXCLUDE_FROM_ALL ${made}/${name}.table.cpp ${made}/${name}.o)
+  add_executable(mistakes-${name} EXCLUDE_FROM_ALL ${made}/${name}.o)
   set_target_properties(mistakes-${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${made}
-                        UNITY_BUILD OFF)
+                        LINKER_LANGUAGE CXX)
   foreach(object IN LISTS objects)
     target_sources(mistakes-${name} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()

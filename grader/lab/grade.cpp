@@ -1,5 +1,7 @@
 #include "grader/lab/grade.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 
 #include "engine/base/error.hpp"
@@ -96,6 +98,20 @@ void read_sanitizers(const std::string& shown, Report& report) {
   }
 }
 
+// The program of the known mistakes. The students' edition has its object, and links it once; it
+// gets its name when it is whole, since another check may do the same.
+std::filesystem::path mistakes_of(const Places& places, const Exercise& exercise) {
+  const std::filesystem::path program = places.mistakes(exercise);
+  const std::filesystem::path object = program.string() + ".o";
+  if (std::filesystem::exists(program) || !std::filesystem::exists(object)) return program;
+  const Recipe recipe = recipe_for(read_recipe(places.recipe(exercise)), PlayerKind::usual);
+  const std::string unfinished = text(program.string(), ".", ::getpid());
+  const StudentBuild build = link_player(places, recipe, places.shown(object), object, unfinished);
+  if (!build.cause.empty()) throw Error(build.message + "\n" + build.compiler);
+  std::filesystem::rename(unfinished, program);
+  return program;
+}
+
 // Grants what such players need: all of the address space, and more time.
 void loosen(JudgeOptions& options, PlayerKind kind) {
   if (kind == PlayerKind::usual) return;
@@ -120,7 +136,7 @@ Grade grade_build(const Lab& lab, const Exercise& exercise, const std::filesyste
   if (build.cause.empty()) {
     const auto start = std::chrono::steady_clock::now();
     if (exercise.mistakes && options.world == PlayerWorld::judges) {
-      options.mistakes = lab.places.mistakes(exercise).string();
+      options.mistakes = mistakes_of(lab.places, exercise).string();
     }
     grade.report =
         call_judge(lab.places.judge(exercise), {exercise.name, build.player.string(), options});

@@ -53,10 +53,9 @@ void BuiltFiles::copy(const fs::path& file, const fs::path& below) {
   fs::create_directories(to.parent_path());
   fs::copy_file(file, to);
   const std::string kind = file.extension().string();
-  const fs::path in = below.parent_path().filename();
-  auto& copies = kind == ".o" || kind == ".a"                        ? objects_
-                 : in == "bin" || (in == "mistakes" && kind.empty()) ? programs_
-                                                                     : others_;
+  auto& copies = kind == ".o" || kind == ".a"              ? objects_
+                 : below.parent_path().filename() == "bin" ? programs_
+                                                           : others_;
   copies.insert(to.lexically_relative(folder_));
 }
 
@@ -98,8 +97,7 @@ void BuiltFiles::recipe(const Exercise& part) {
 
 void BuiltFiles::mistakes(const Exercise& part) {
   const fs::path program = lab_.places.mistakes(part).lexically_relative(lab_.places.build);
-  copy(built(program), program);
-  copy(built(program.string() + ".list"), program.string() + ".list");
+  for (const char* file : {".o", ".list"}) copy(built(program.string() + file));
 }
 
 void BuiltFiles::broken_object(const Exercise& part, const fs::path& source) {

@@ -28,7 +28,7 @@ class BuiltFiles {
   // The recipe of a part's player without what GPUs need, and all that it names.
   void recipe(const Exercise& part);
 
-  // The program of a part's known mistakes, and its list.
+  // The object of a part's known mistakes, a tenth of the program, and their list.
   void mistakes(const Exercise& part);
 
   // A part that is wrong on purpose, compiled as for ./lab train --break.
