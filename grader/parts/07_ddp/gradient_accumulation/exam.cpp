@@ -21,66 +21,6 @@ namespace {
 
 using Problem = AccumulationProblem;
 
-struct KnownMistake {
-  Variant variant;
-  Cause cause;
-};
-
-const std::vector<KnownMistake>& known_mistakes() {
-  static const std::vector<KnownMistake> all{
-      {Variant::unmoved,
-       {"unmoved",
-        "no parameter moved: the optimizer did not step, found no gradient, or every share is 0: "
-        "one integer divided by a larger one is 0"}},
-      {Variant::no_average,
-       {"not_averaged",
-        "this rank trained on its own samples only: no pass of the step was reduced, since the "
-        "last forward was under no_sync, too"}},
-      {Variant::last_only,
-       {"last_only",
-        "only the last micro-batch counts: the gradients of the others were taken away"}},
-      {Variant::first_only,
-       {"first_only",
-        "only the first micro-batch counts: the update came after it, and what the others added "
-        "was never applied (i % k is 0 for i = 0)"}},
-      {Variant::without_last, {"last_dropped", "the last micro-batch is missing from the step"}},
-      {Variant::undivided,
-       {"undivided",
-        "each micro-batch counts as 1, so a step of k micro-batches is k times too long"}},
-      {Variant::equal_shares,
-       {"equal_shares",
-        "each micro-batch counts as 1/k, whatever its number of labels; a small one then counts "
-        "too much"}},
-      {Variant::first_k,
-       {"other_steps_k",
-        "the losses are divided by the number of micro-batches of another step; this step's are "
-        "fewer or more"}},
-      {Variant::by_labels,
-       {"labels_not_divided",
-        "each micro-batch is multiplied by its labels, and the sum is not divided by the labels "
-        "of the step"}},
-      {Variant::by_samples,
-       {"counts_samples",
-        "each micro-batch counts by its number of samples, but here a sample of one micro-batch "
-        "has more labels than a sample of another"}},
-      {Variant::separate_steps,
-       {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
-      {Variant::steps_each,
-       {"steps_each", "there is an update after each micro-batch, and not one for all of them"}},
-      {Variant::no_zero,
-       {"not_zeroed", "the gradients of the step before were still there: zero them first"}},
-      {Variant::zero_last,
-       {"zeroed_last",
-        "gradients left from before the first step went into it: zero the gradients first, not "
-        "last"}},
-  };
-  return all;
-}
-
-bool equals(const Problem& p, std::span<const double> seen, std::span<const double> other) {
-  return !first_difference(seen, other, training_tolerance(p.dtype, other));
-}
-
 std::vector<double> shares_of_labels(const Problem& p, std::size_t step) {
   const Sizes labels = labels_of(p, step);
   const auto all = std::accumulate(labels.begin(), labels.end(), std::int64_t{0});
@@ -91,16 +31,13 @@ std::vector<double> shares_of_labels(const Problem& p, std::size_t step) {
   return shares;
 }
 
-Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<const double> seen,
+Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double> seen,
                    std::span<const double> right, std::size_t at) {
   if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
   if (auto digits = digits_only(seen, right)) return *std::move(digits);
   if (!all_finite(seen)) {
     return {"no_number",
             "this value is not finite: a division by zero, or a read of uninitialised memory"};
-  }
-  for (const KnownMistake& mistake : known_mistakes()) {
-    if (equals(p, seen, train(p, salt, mistake.variant, rank).parameters)) return mistake.cause;
   }
   // A step of SGD moves the parameters by the sum of what each micro-batch moves them.
   std::vector<Term> terms;
@@ -109,7 +46,7 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<con
     Term& term = terms.emplace_back(
         Term{text("micro-batch ", i, p.steps.size() > 1 ? " of the last step" : ""), 1, {}});
     term.values.assign(right.begin(), right.end());
-    const auto without = train(p, salt, Variant::without_this, static_cast<int>(i)).parameters;
+    const auto without = train(p, salt, i).parameters;
     term.weight = shares[i];
     for (std::size_t e = 0; e < without.size(); ++e) {
       term.values[e] = (term.values[e] - without[e]) / term.weight;
@@ -120,15 +57,11 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, int rank, std::span<con
           "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
 }
 
-void check_same_bits(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                     int rank, std::span<const double> seen, std::span<const double> rank_zero) {
+void check_same_bits(CaseRunner& runner, const Played& played, const Problem& p, int rank,
+                     std::span<const double> seen, std::span<const double> rank_zero) {
   const auto at = first_other_bits(seen, rank_zero);
   if (!at) return;
-  const bool alone = equals(p, seen, train(p, salt, Variant::no_average, rank).parameters);
-  const Cause cause =
-      alone ? Cause{"not_averaged",
-                    "no pass was reduced: all forward passes were under no_sync, the last one too"}
-            : Cause{"added_after_the_reduction",
+  const Cause cause{"added_after_the_reduction",
                     "gradients were added after the pass that is reduced, so each rank has its own "
                     "sum; the last micro-batch of the step is the one outside no_sync"};
   const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
@@ -200,14 +133,14 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, in
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<AccumulationReport>& reports) {
-  const Trained right = train(p, salt, Variant::right, 0);
+  const Trained right = train(p, salt);
   const auto tolerance = digits_tolerance(p.dtype, p.optimizer, right.parameters);
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
     const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
     if (rank == 0) rank_zero = seen;
-    check_same_bits(runner, played, p, salt, rank, seen, rank_zero);
+    check_same_bits(runner, played, p, rank, seen, rank_zero);
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
@@ -216,7 +149,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
       const std::string wanted = number_at(right.parameters, *at, p.dtype),
                         shown = number_at(seen, *at, p.dtype);
       runner.fail(played,
-                  because(likely_cause(p, salt, rank, seen, right.parameters, *at),
+                  because(likely_cause(p, salt, seen, right.parameters, *at),
                           {.message = text("after ", p.steps.size(),
                                            p.steps.size() == 1 ? " step" : " steps",
                                            ", parameter element ", *at, " is ", shown,
@@ -289,7 +222,7 @@ void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, st
   Problem before = p;
   before.steps.resize(std::min(report.losses.size(), p.steps.size()));
   const auto seen = as_doubles(p.dtype, report.parameters);
-  const auto right = train(before, salt, Variant::right, 0).parameters;
+  const auto right = train(before, salt).parameters;
   const auto at = first_difference(seen, right, digits_tolerance(p.dtype, p.optimizer, right));
   if (!at) return;
   const auto taken = static_cast<std::int64_t>(before.steps.size());

@@ -18,41 +18,11 @@ double share_of(const Sizes& counts, std::size_t i) {
   return static_cast<double>(counts[i]) / static_cast<double>(all);
 }
 
-double weight_of(const AccumulationProblem& p, std::size_t step, std::size_t i, Variant variant,
-                 int only) {
-  const Sizes& sizes = p.steps[step];
-  const Sizes labels = labels_of(p, step);
-  const double right = share_of(labels, i);
-  const bool last = i + 1 == sizes.size();
-  switch (variant) {
-    case Variant::undivided:
-      return 1;
-    case Variant::equal_shares:
-      return 1.0 / static_cast<double>(sizes.size());
-    case Variant::first_k:
-      return 1.0 / static_cast<double>(p.steps.front().size());
-    case Variant::by_labels:
-      return static_cast<double>(labels[i]);
-    case Variant::by_samples:
-      return share_of(sizes, i);
-    case Variant::last_only:
-      return last ? right : 0;
-    case Variant::without_this:
-      return step + 1 == p.steps.size() && std::cmp_equal(i, only) ? 0 : right;
-    case Variant::first_only:
-      return i == 0 ? right : 0;
-    case Variant::without_last:
-      return last && sizes.size() > 1 ? 0 : right;
-    default:
-      return right;
-  }
-}
-
 // Plays the steps of all ranks on one device.
 class OneDevice {
  public:
-  OneDevice(const AccumulationProblem& p, std::uint64_t salt, Variant variant, int only)
-      : p_(p), variant_(variant), only_(only) {
+  OneDevice(const AccumulationProblem& p, std::uint64_t salt, std::optional<std::size_t> without)
+      : p_(p), without_(without) {
     for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
     model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
     optimizer_ = make_optimizer(*model_, p.optimizer);
@@ -68,21 +38,14 @@ class OneDevice {
  private:
   void take(std::size_t step) {
     trained_.losses.emplace_back();
-    const bool zeroes =
-        variant_ != Variant::no_zero && !(variant_ == Variant::zero_last && step == 0);
-    if (zeroes) optimizer_->zero_grad();
-    for (std::size_t i = 0; i < p_.steps[step].size(); ++i) {
-      if (variant_ == Variant::separate_steps) optimizer_->zero_grad();
-      add_micro_batch(step, i);
-      if (variant_ == Variant::steps_each || variant_ == Variant::separate_steps)
-        optimizer_->step();
-    }
-    const bool updates = variant_ != Variant::steps_each && variant_ != Variant::separate_steps;
-    if (updates && variant_ != Variant::unmoved) optimizer_->step();
+    optimizer_->zero_grad();
+    for (std::size_t i = 0; i < p_.steps[step].size(); ++i) add_micro_batch(step, i);
+    optimizer_->step();
   }
 
   void add_micro_batch(std::size_t step, std::size_t i) {
-    const double weight = weight_of(p_, step, i, variant_, only_);
+    const bool left_out = step + 1 == p_.steps.size() && without_ == i;
+    const double share = share_of(labels_of(p_, step), i) / p_.ranks();
     double loss_of_ranks = 0;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
       const AccumulationCase& c = cases_[static_cast<std::size_t>(rank)];
@@ -91,17 +54,14 @@ class OneDevice {
       const Value logits = model_->forward(tape, tape.constant(batch.inputs));
       const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
       loss_of_ranks += loss.tensor.item() / p_.ranks();
-      if (variant_ == Variant::no_average && rank != only_) continue;
-      const double share = variant_ == Variant::no_average ? weight : weight / p_.ranks();
-      if (share != 0) tape.backward(autograd::scale(tape, loss, share));
+      if (!left_out && share != 0) tape.backward(autograd::scale(tape, loss, share));
     }
     first_ += labels_of(p_, step)[i];
     trained_.losses.back().push_back(loss_of_ranks);
   }
 
   const AccumulationProblem& p_;
-  Variant variant_;
-  int only_;
+  std::optional<std::size_t> without_;
   CpuDevice device_;
   std::vector<AccumulationCase> cases_;
   std::unique_ptr<nn::Module> model_;
@@ -158,8 +118,9 @@ AccumulationCase case_of(const AccumulationProblem& p, std::uint64_t salt, int r
   return c;
 }
 
-Trained train(const AccumulationProblem& problem, std::uint64_t salt, Variant variant, int rank) {
-  return OneDevice(problem, salt, variant, rank).trained();
+Trained train(const AccumulationProblem& problem, std::uint64_t salt,
+              std::optional<std::size_t> without) {
+  return OneDevice(problem, salt, without).trained();
 }
 
 }  // namespace lockstep::grader::gradient_accumulation
