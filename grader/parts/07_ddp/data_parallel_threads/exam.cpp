@@ -28,36 +28,6 @@ std::string text_of(const ThreadsQuestion& q) {
               q.breaks == Breaks::forward ? "forward" : "backward");
 }
 
-struct KnownMistake {
-  Variant variant;
-  Cause cause;
-};
-
-const std::vector<KnownMistake>& known_mistakes() {
-  static const std::vector<KnownMistake> all{
-      {Variant::averaged,
-       {"averaged",
-        "the gradients of the devices are averaged, but the loss is a mean over the whole batch "
-        "already, so they are summed"}},
-      {Variant::means_summed,
-       {"means_summed",
-        "each device's loss is the mean over its own chunk, and these count as 1 each"}},
-      {Variant::means_averaged,
-       {"means_averaged",
-        "it is the mean of the chunks' means; a smaller chunk then counts too much"}},
-      {Variant::first_only, {"first_only", "only device 0's chunk is in the gradients"}},
-      {Variant::not_the_first, {"first_missing", "device 0's chunk is missing from the gradients"}},
-      {Variant::stale,
-       {"stale_replicas",
-        "the other devices still have the parameters of the first step; replicate in every step"}},
-      {Variant::own_numbers,
-       {"not_replicated",
-        "the other devices compute with numbers of their own; the master's parameters are copied "
-        "to them in every step"}},
-  };
-  return all;
-}
-
 Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const double> seen,
                std::span<const double> right, std::size_t at) {
   if (!all_finite(right)) {
@@ -67,10 +37,6 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
     return {"no_number",
             "this value is not finite: some outputs or gradients were never written, such as those "
             "of the last chunk"};
-  }
-  for (const KnownMistake& mistake : known_mistakes()) {
-    const auto other = step_of_one(q, step, mistake.variant).gradients;
-    if (!first_difference(seen, other, training_tolerance(q.dtype, other))) return mistake.cause;
   }
   if (q.keeps != 0 && step > 0) {
     return {"other_gradients",
@@ -97,7 +63,7 @@ bool is_rounded(DType dtype, double seen, double right) {
 
 std::optional<Failure> wrong_values(const ThreadsQuestion& q, std::size_t k,
                                     const ThreadsStep& step, const StepSeen&) {
-  const StepOfOne right = step_of_one(q, k, Variant::right);
+  const StepOfOne right = step_of_one(q, k);
   const auto seen = as_doubles(q.dtype, step.gradients);
   const auto at = first_difference(seen, right.gradients, tolerance_of(q.dtype, right.gradients));
   if (at) {

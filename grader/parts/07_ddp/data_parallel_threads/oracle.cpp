@@ -9,71 +9,36 @@ namespace {
 
 class OneDevice {
  public:
-  OneDevice(const ThreadsQuestion& q, Variant variant) : q_(q), variant_(variant) {
-    for (std::int64_t d = 0; d < q.devices; ++d) {
-      const std::uint64_t seed =
-          q.model_seed + (variant == Variant::own_numbers ? static_cast<std::uint64_t>(d) : 0);
-      replicas_.push_back(nn::make_mlp(q.widths, q.dtype, device_, seed));
-    }
-    master_ = nn::make_mlp(q.widths, q.dtype, device_, q.model_seed);
+  explicit OneDevice(const ThreadsQuestion& q)
+      : q_(q), master_(nn::make_mlp(q.widths, q.dtype, device_, q.model_seed)) {
     optimizer_ = optim::make_sgd(master_->parameters(), {.learning_rate = 0.1});
   }
 
   StepOfOne step(std::size_t asked) {
     for (std::size_t k = 0; k < asked; ++k) {
       if (q_.keeps == 0) optimizer_->zero_grad();
-      for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d, Variant::right);
+      for (std::int64_t d = 0; d < q_.devices; ++d) add_chunk(k, d);
       optimizer_->step();
       first_ += q_.batches[k];
     }
     if (q_.keeps == 0) optimizer_->zero_grad();
     StepOfOne seen;
-    std::vector<double> sum;
-    for (std::int64_t d = 0; d < q_.devices; ++d) {
-      seen.loss += add_chunk(asked, d, variant_);
-    }
+    for (std::int64_t d = 0; d < q_.devices; ++d) seen.loss += add_chunk(asked, d);
     std::vector<Bytes> gradients;
-    for (std::size_t i = 0; i < master_->parameters().size(); ++i) {
-      const Parameter* parameter = master_->parameters()[i];
-      Tensor total = zeros(parameter->value.shape(), q_.dtype, device_);
-      if (parameter->grad.defined()) total.reduce_(parameter->grad, ReduceOp::sum);
-      for (const auto& replica : replicas_) {
-        const Tensor& grad = replica->parameters()[i]->grad;
-        if (grad.defined()) total.reduce_(grad, ReduceOp::sum);
-      }
-      const auto bytes = total.raw_bytes();
-      gradients.emplace_back(bytes.begin(), bytes.end());
+    for (const Parameter* parameter : master_->parameters()) {
+      const Tensor total = zeros(parameter->value.shape(), q_.dtype, device_);
+      if (parameter->grad.defined()) total.copy_(parameter->grad);
+      gradients.push_back(copy_of(total));
     }
     seen.gradients = as_doubles(q_.dtype, gradients);
     return seen;
   }
 
  private:
-  double weight_of(std::int64_t batch, std::int64_t d, Variant variant) const {
-    const double right = static_cast<double>(q_.samples(batch, d)) / static_cast<double>(batch);
-    const auto used = static_cast<double>(q_.used(batch));
-    switch (variant) {
-      case Variant::averaged:
-        return right / used;
-      case Variant::means_summed:
-        return 1;
-      case Variant::means_averaged:
-        return 1 / used;
-      case Variant::first_only:
-        return d == 0 ? right : 0;
-      case Variant::not_the_first:
-        return d == 0 ? 0 : right;
-      default:
-        return right;
-    }
-  }
-
   // The chunk's part of the mean loss.
-  double add_chunk(std::size_t step, std::int64_t d, Variant variant) {
+  double add_chunk(std::size_t step, std::int64_t d) {
     const std::int64_t batch = q_.batches[step], samples = q_.samples(batch, d);
     if (samples == 0) return 0;
-    const bool other = d > 0 && (variant == Variant::stale || variant == Variant::own_numbers);
-    nn::Module& model = other ? *replicas_[static_cast<std::size_t>(d)] : *master_;
     const std::int64_t first = first_ + d * q_.chunk(batch);
     const data::Batch chunk =
         make_batch(q_.inputs, q_.labels, width, first, samples, q_.dtype, device_);
@@ -88,17 +53,15 @@ class OneDevice {
     Tape tape(GradMode::record);
     const Value inputs = with_noise(tape, tape.constant(chunk.inputs), of_all(noise_of));
     const Value logits =
-        with_factors(tape, model.forward(tape, inputs), [&] { return of_all(factors_of); });
+        with_factors(tape, master_->forward(tape, inputs), [&] { return of_all(factors_of); });
     const Value loss = autograd::cross_entropy(tape, logits, chunk.labels);
-    const double mean = loss.tensor.item(), weight = weight_of(batch, d, variant);
-    if (weight != 0) tape.backward(autograd::scale(tape, loss, weight));
-    return mean * static_cast<double>(samples) / static_cast<double>(batch);
+    const double share = static_cast<double>(samples) / static_cast<double>(batch);
+    tape.backward(autograd::scale(tape, loss, share));
+    return loss.tensor.item() * share;
   }
 
   const ThreadsQuestion& q_;
-  Variant variant_;
   CpuDevice device_;
-  std::vector<std::unique_ptr<nn::Module>> replicas_;
   std::unique_ptr<nn::Module> master_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t first_ = 0;  // sample of the next step
@@ -154,8 +117,8 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   return q;
 }
 
-StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step, Variant variant) {
-  return OneDevice(question, variant).step(step);
+StepOfOne step_of_one(const ThreadsQuestion& question, std::size_t step) {
+  return OneDevice(question).step(step);
 }
 
 }  // namespace lockstep::grader::data_parallel_threads
