@@ -18,15 +18,9 @@ namespace lockstep::grader::data_parallel_step {
 namespace {
 
 using Problem = StepProblem;
-using Variant = StepVariant;
 using Trained = StepTrained;
 
-Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double> seen,
-                   std::span<const double> right) {
-  const auto is = [&](Variant variant) {
-    const auto other = train(p, salt, variant).parameters;
-    return !first_difference(seen, other, training_tolerance(p.dtype, other));
-  };
+Cause likely_cause(const Problem& p, std::span<const double> seen, std::span<const double> right) {
   if (const auto at = first_difference(seen, right, training_tolerance(p.dtype, right))) {
     if (auto cause = cause_by_finiteness(seen, right, *at)) return *std::move(cause);
   } else if (auto digits = digits_only(seen, right)) {
@@ -36,48 +30,10 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
     return {"no_number",
             "this value is not finite: a division by zero, or a read of uninitialised memory"};
   }
-  if (is(Variant::unmoved)) {
-    return {"unmoved", "no parameter moved: the optimizer did not step, or found no gradient"};
-  }
-  if (p.ranks() > 1 && is(Variant::divided_twice)) {
-    return {"divided_twice", text("the gradients were ", p.ranks(),
-                                  " times too small: they were averaged and then divided again")};
-  }
-  if (p.clip_norm > 0 && is(Variant::not_clipped)) {
-    return {"not_clipped", "the gradient was not clipped: clip_norm was ignored"};
-  }
-  if (is(Variant::summed)) {
-    return {"summed_not_averaged", "the gradients were summed over the ranks, not averaged"};
-  }
-  if (is(Variant::no_average)) return {"not_averaged", "rank 0 trained on its own samples only"};
-  if (p.clip_norm > 0 && is(Variant::clip_before)) {
-    return {"clipped_before_averaging",
-            "the gradient was clipped before it was averaged: clip by the norm of the averaged "
-            "gradient"};
-  }
-  if (const auto other = train_averaging_parameters(p, salt);
-      !first_difference(seen, other, training_tolerance(p.dtype, other))) {
-    return {
-        "averaged_parameters",
-        "the parameters were averaged after each rank stepped with its own gradient; the result is "
-        "the same for SGD, with or without momentum, but not for Adam or with clipping"};
-  }
-  if (is(Variant::no_zero)) {
-    return {"not_zeroed", "the last step's gradients were still there: zero the gradients first"};
-  }
-  if (is(Variant::zero_last)) {
-    return {"zeroed_last",
-            "gradients left from before the first step went into it: zero the gradients first, not "
-            "last"};
-  }
   if (p.clip_norm < 0) {
     return {"negative_bound",
             text("clip_norm is ", number(p.clip_norm),
                  "; zero or less means no clipping, but the gradient was scaled")};
-  }
-  if (is(Variant::stale_by_one)) {
-    return {"step_before_gradient",
-            "the optimizer stepped before this batch's gradient was averaged"};
   }
   if (p.clip_norm > 0) {
     return {"other_norm",
@@ -89,15 +45,15 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
           "something other than the gradients was averaged"};
 }
 
-std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
-                                 std::span<const double> seen, std::span<const double> right) {
+std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, std::span<const double> seen,
+                                 std::span<const double> right) {
   if (const auto digits = digits_only(seen, right)) {
     return "; likely cause: " + digits->sentence;
   }
   const auto is = [&](const std::vector<double>& other) {
     return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
-  const auto all = train(p, salt, Variant::right).losses;
+  const auto all = train(p, salt).losses;
   std::vector<double> sums(steps), means;
   for (const auto& of_rank : all) {
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
@@ -105,9 +61,6 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, int rank,
   for (const double sum : sums) means.push_back(sum / p.ranks());
   if (p.ranks() > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
   if (p.ranks() > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
-  if (is(train(p, salt, Variant::loss_after).losses[static_cast<std::size_t>(rank)])) {
-    return "; likely cause: this is the loss after the update";
-  }
   return {};
 }
 
@@ -166,7 +119,7 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, st
               {.cause = "wrong_loss",
                .message = text("the parameters are right, but step ", *at, " returned the loss ",
                                seen, " where this rank's mean loss before the update is ", expected,
-                               likely_cause_of_loss(p, salt, rank, losses, right)),
+                               likely_cause_of_loss(p, salt, losses, right)),
                .expected = expected,
                .seen = seen,
                .where = text("rank ", rank, ", step ", *at)});
@@ -174,7 +127,7 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, st
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StepReport>& reports) {
-  const Trained expected = train(p, salt, Variant::right);
+  const Trained expected = train(p, salt);
   const auto tolerance = digits_tolerance(p.dtype, p.optimizer, expected.parameters);
   std::vector<double> rank_zero;
   for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -187,7 +140,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
       const std::string right = number_at(expected.parameters, *at, p.dtype),
                         wrong = number_at(seen, *at, p.dtype);
       runner.fail(played,
-                  because(likely_cause(p, salt, seen, expected.parameters),
+                  because(likely_cause(p, seen, expected.parameters),
                           {.message = text("after ", counted(steps, "step"), ", parameter element ",
                                            *at, " is ", wrong, " where one device with all ",
                                            p.ranks() * p.batch, " samples has ", right),
@@ -207,8 +160,8 @@ void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, st
   const auto report = fields_from_bytes<StepReport>(kept);
   const std::int64_t taken = std::min<std::int64_t>(std::ssize(report.losses), steps - 1);
   const auto seen = as_doubles(p.dtype, report.parameters);
-  const auto right = train(p, salt, Variant::right, taken).parameters;
-  const auto whole = train(p, salt, Variant::right, taken + 1).parameters;
+  const auto right = train(p, salt, taken).parameters;
+  const auto whole = train(p, salt, taken + 1).parameters;
   const auto at = first_difference(seen, right, digits_tolerance(p.dtype, p.optimizer, right));
   if (!at || !first_difference(seen, whole, digits_tolerance(p.dtype, p.optimizer, whole))) return;
   runner.fail(played, updated_though_it_failed(rank, taken, right, seen, *at));

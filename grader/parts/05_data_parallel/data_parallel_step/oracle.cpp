@@ -9,7 +9,6 @@ namespace lockstep::grader::data_parallel_step {
 namespace {
 
 using Problem = StepProblem;
-using Variant = StepVariant;
 using Trained = StepTrained;
 
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
@@ -54,7 +53,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   return c;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, Variant variant, std::int64_t taken) {
+Trained train(const Problem& p, std::uint64_t salt, std::int64_t taken) {
   CpuDevice device;
   std::vector<StepCase> cases;
   for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
@@ -65,13 +64,7 @@ Trained train(const Problem& p, std::uint64_t salt, Variant variant, std::int64_
   trained.losses.resize(cases.size());
 
   for (std::int64_t step = 0; step < taken; ++step) {
-    if (variant == Variant::stale_by_one && step > 0) optimizer->step();
     std::vector<Tensor> sums(parameters.size());
-    if (step == 0) leave_gradients(*model);
-    if (variant == Variant::no_zero || (variant == Variant::zero_last && step == 0)) {
-      for (std::size_t i = 0; i < parameters.size(); ++i) sums[i] = parameters[i]->grad.clone();
-    }
-    std::vector<data::Batch> batches;
     for (std::size_t rank = 0; rank < cases.size(); ++rank) {
       optimizer->zero_grad();
       const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
@@ -80,77 +73,23 @@ Trained train(const Problem& p, std::uint64_t salt, Variant variant, std::int64_
       const Value logits = model->forward(tape, tape.constant(batch.inputs));
       const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
       trained.losses[rank].push_back(loss.tensor.item());
-      batches.push_back(batch);
       tape.backward(loss);
-      if (variant == Variant::no_average && rank > 0) continue;
-      if (variant == Variant::clip_before) optim::clip_grad_norm(parameters, p.clip_norm);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor scaled = parameters[i]->grad.clone();
-        if (variant != Variant::summed && variant != Variant::no_average)
-          scaled.scale_(1.0 / p.ranks());
-        if (variant == Variant::divided_twice) scaled.scale_(1.0 / p.ranks());
+        const Tensor share = parameters[i]->grad.clone();
+        share.scale_(1.0 / p.ranks());
         if (sums[i].defined()) {
-          sums[i].reduce_(scaled, ReduceOp::sum);
+          sums[i].reduce_(share, ReduceOp::sum);
         } else {
-          sums[i] = scaled;
+          sums[i] = share;
         }
       }
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    const bool clips_mean = variant != Variant::clip_before && variant != Variant::not_clipped;
-    if (p.clip_norm > 0 && clips_mean) optim::clip_grad_norm(parameters, p.clip_norm);
-    if (variant != Variant::stale_by_one && variant != Variant::unmoved) optimizer->step();
-    for (std::size_t rank = 0; variant == Variant::loss_after && rank < cases.size(); ++rank) {
-      Tape tape(GradMode::inference);
-      const Value logits = model->forward(tape, tape.constant(batches[rank].inputs));
-      trained.losses[rank].back() =
-          autograd::cross_entropy(tape, logits, batches[rank].labels).tensor.item();
-    }
+    if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
+    optimizer->step();
   }
   trained.parameters = as_doubles(p.dtype, values_of(*model));
   return trained;
-}
-
-std::vector<double> train_averaging_parameters(const Problem& p, std::uint64_t salt) {
-  CpuDevice device;
-  std::vector<std::unique_ptr<nn::Module>> models;
-  std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
-  for (int rank = 0; rank < p.ranks(); ++rank) {
-    models.push_back(
-        nn::make_mlp(case_of(p, salt, 0).widths, p.dtype, device, model_seed_of(salt)));
-    optimizers.push_back(make_optimizer(*models.back(), p.optimizer));
-  }
-  for (std::int64_t step = 0; step < steps; ++step) {
-    std::vector<Tensor> means(models.front()->parameters().size());
-    for (int rank = 0; rank < p.ranks(); ++rank) {
-      const StepCase c = case_of(p, salt, rank);
-      nn::Module& model = *models[static_cast<std::size_t>(rank)];
-      optim::Optimizer& optimizer = *optimizers[static_cast<std::size_t>(rank)];
-      optimizer.zero_grad();
-      const auto batch =
-          make_batch(c.inputs, c.labels, width, step * p.batch, p.batch, p.dtype, device);
-      Tape tape(GradMode::record);
-      const Value logits = model.forward(tape, tape.constant(batch.inputs));
-      tape.backward(autograd::cross_entropy(tape, logits, batch.labels));
-      const auto parameters = model.parameters();
-      if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
-      optimizer.step();
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor share = parameters[i]->value.clone();
-        share.scale_(1.0 / p.ranks());
-        if (rank == 0) {
-          means[i] = share;
-        } else {
-          means[i].reduce_(share, ReduceOp::sum);
-        }
-      }
-    }
-    for (const auto& model : models) {
-      const auto parameters = model->parameters();
-      for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->value.copy_(means[i]);
-    }
-  }
-  return as_doubles(p.dtype, values_of(*models.front()));
 }
 
 }  // namespace lockstep::grader::data_parallel_step

@@ -1,5 +1,4 @@
-// Computes what the replicas should end ten steps with, and what they end with if the step has one
-// of the usual mistakes. One device plays all ranks.
+// Computes what the replicas should end ten steps with. One device plays all ranks.
 #pragma once
 
 #include <span>
@@ -32,35 +31,13 @@ struct StepProblem {
 // The case of rank `rank`. The other ranks' samples stay with the judge.
 StepCase case_of(const StepProblem& problem, std::uint64_t salt, int rank);
 
-// How one device takes the step: rightly, or in one of the usual wrong variants.
-enum class StepVariant : std::uint8_t {
-  right,
-  no_average,
-  summed,
-  divided_twice,
-  clip_before,
-  not_clipped,
-  stale_by_one,
-  no_zero,
-  zero_last,
-  unmoved,
-  loss_after,  // right, but the losses are those after the update
-};
-
 struct StepTrained {
   std::vector<double> parameters;           // flat
   std::vector<std::vector<double>> losses;  // [rank][step]
 };
 
-// Trains all ranks' samples on one device. For StepVariant::no_average, the result is rank 0's
-// alone.
+// Trains all ranks' samples on one device.
 //   taken  the steps that are taken
-StepTrained train(const StepProblem& problem, std::uint64_t salt, StepVariant variant,
-                  std::int64_t taken = steps);
-
-// The other usual mistake: every rank steps with its own gradient, and the parameters are averaged
-// afterwards. Equal to the right way for SGD, with momentum too, since all of it is linear in the
-// gradient; not for Adam or with clipping.
-std::vector<double> train_averaging_parameters(const StepProblem& problem, std::uint64_t salt);
+StepTrained train(const StepProblem& problem, std::uint64_t salt, std::int64_t taken = steps);
 
 }  // namespace lockstep::grader::data_parallel_step

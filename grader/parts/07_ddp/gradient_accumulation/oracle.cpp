@@ -26,7 +26,6 @@ class OneDevice {
     for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
     model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
     optimizer_ = make_optimizer(*model_, p.optimizer);
-    leave_gradients(*model_);
   }
 
   Trained trained() {
