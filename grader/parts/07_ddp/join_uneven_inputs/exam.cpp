@@ -33,12 +33,8 @@ struct StepAddress {
 };
 
 // Why the parameters of a live rank are wrong after a step.
-Cause cause_of_step(const Problem& p, std::uint64_t salt, const StepAddress& at,
-                    std::span<const double> seen, const Path& right) {
-  const auto is = [&](Variant variant) {
-    const Path path = train(p, salt, variant, at.rank);
-    return equals(p, seen, path[at.epoch][static_cast<std::size_t>(at.step) + 1]);
-  };
+Cause cause_of_step(const Problem& p, const StepAddress& at, std::span<const double> seen,
+                    const Path& right) {
   const auto& wanted = right[at.epoch][static_cast<std::size_t>(at.step) + 1];
   if (const auto e = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
     if (auto cause = cause_by_finiteness(seen, wanted, *e)) return *std::move(cause);
@@ -53,29 +49,11 @@ Cause cause_of_step(const Problem& p, std::uint64_t salt, const StepAddress& at,
             "it was a step without an update; a rank with batches trains in each step, also when "
             "others have run out"};
   }
-  if (is(Variant::other_divisor)) {
-    return p.divide == JoinDivide::live
-               ? Cause{"divided_by_initial",
-                       "the sum is divided by all ranks of the group, but JoinDivide::live asks "
-                       "for "
-                       "those that had a batch"}
-               : Cause{"divided_by_live",
-                       "the sum is divided by the ranks that had a batch, but JoinDivide::initial "
-                       "asks for all of the group"};
-  }
-  if (is(Variant::padded)) {
-    return {"padded",
-            "a rank that had run out trained on an earlier batch again; it brings zeros, by "
-            "model.shadow()"};
-  }
-  if (is(Variant::undivided)) return {"undivided", "the sum over the ranks is not divided at all"};
-  if (is(Variant::alone))
-    return {"not_averaged", "it is this rank's own gradient: nothing was reduced"};
   return {"other_parameters",
           "a rank is missing from the sum, or the divisor of another step was used"};
 }
 
-void check_steps(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+void check_steps(CaseRunner& runner, const Played& played, const Problem& p,
                  const std::vector<JoinReport>& reports, const Path& right) {
   for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -86,7 +64,7 @@ void check_steps(CaseRunner& runner, const Played& played, const Problem& p, std
         const auto at = first_difference(
             seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted));
         if (!at) continue;
-        runner.fail(played, because(cause_of_step(p, salt, {epoch, step, rank}, seen, right),
+        runner.fail(played, because(cause_of_step(p, {epoch, step, rank}, seen, right),
                                     {.message = text("after step ", step, in_epoch(p, epoch),
                                                      ", in which ", p.live(epoch, step), " of ",
                                                      counted(p.ranks(), "rank"),
@@ -229,8 +207,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
       }
     }
   }
-  const Path right = train(p, salt, Variant::right, 0);
-  check_steps(runner, played, p, salt, reports, right);
+  const Path right = train(p, salt);
+  check_steps(runner, played, p, reports, right);
   check_counts(runner, played, p, reports);
   check_end(runner, played, p, reports, right);
 }
@@ -263,7 +241,7 @@ void compare_kept(CaseRunner& runner, const Played& played, const Problem& p, st
   if (epoch >= p.epochs.size()) throw MalformedMessage("no such epoch");
   const std::int64_t taken = std::ssize(before.report.epochs.back().after);
   if (taken >= p.epochs[epoch][static_cast<std::size_t>(rank)]) return;
-  const auto path = train(p, salt, Variant::right, 0)[epoch];
+  const auto path = train(p, salt)[epoch];
   const auto seen = as_doubles(p.dtype, before.parameters);
   const auto& right = path[static_cast<std::size_t>(taken)];
   const auto at = first_difference(seen, right, training_tolerance(p.dtype, right));

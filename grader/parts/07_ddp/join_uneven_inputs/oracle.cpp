@@ -17,8 +17,7 @@ std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 2'000
 // Plays the steps of all ranks on one device.
 class OneDevice {
  public:
-  OneDevice(const JoinProblem& p, std::uint64_t salt, Variant variant, int only)
-      : p_(p), variant_(variant), only_(only) {
+  OneDevice(const JoinProblem& p, std::uint64_t salt) : p_(p) {
     for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
     model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
     optimizer_ = optim::make_sgd(model_->parameters(), {.learning_rate = 0.1});
@@ -41,23 +40,12 @@ class OneDevice {
  private:
   std::vector<double> parameters() { return as_doubles(p_.dtype, values_of(*model_)); }
 
-  double divisor(std::size_t epoch, std::int64_t step) const {
-    const bool asks_live = p_.divide == ddp::JoinDivide::live;
-    const bool by_live = asks_live != (variant_ == Variant::other_divisor);
-    if (variant_ == Variant::undivided || variant_ == Variant::alone) return 1;
-    if (variant_ == Variant::padded || !by_live) return p_.ranks();
-    return static_cast<double>(p_.live(epoch, step));
-  }
-
   void take(std::size_t epoch, std::int64_t step, const std::vector<std::int64_t>& before) {
     optimizer_->zero_grad();
+    const bool by_live = p_.divide == ddp::JoinDivide::live;
+    const auto divisor = static_cast<double>(by_live ? p_.live(epoch, step) : p_.ranks());
     for (std::size_t r = 0; r < cases_.size(); ++r) {
-      const std::int64_t has = p_.epochs[epoch][r];
-      const bool shadows = step >= has;
-      if (shadows && (variant_ != Variant::padded || has == 0)) continue;
-      if (variant_ == Variant::alone && static_cast<int>(r) != only_) continue;
-      const std::int64_t mine = before[r] + std::min(step, has - 1);
-      add_step(cases_[r], mine, 1 / divisor(epoch, step));
+      if (step < p_.epochs[epoch][r]) add_step(cases_[r], before[r] + step, 1 / divisor);
     }
     optimizer_->step();
   }
@@ -74,8 +62,6 @@ class OneDevice {
   }
 
   const JoinProblem& p_;
-  Variant variant_;
-  int only_;
   CpuDevice device_;
   std::vector<JoinCase> cases_;
   std::unique_ptr<nn::Module> model_;
@@ -137,8 +123,8 @@ JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
   return c;
 }
 
-Path train(const JoinProblem& problem, std::uint64_t salt, Variant variant, int rank) {
-  return OneDevice(problem, salt, variant, rank).path();
+Path train(const JoinProblem& problem, std::uint64_t salt) {
+  return OneDevice(problem, salt).path();
 }
 
 }  // namespace lockstep::grader::join_uneven_inputs

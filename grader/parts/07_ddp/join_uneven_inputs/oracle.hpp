@@ -1,5 +1,5 @@
-// Computes what replicas with uneven inputs should have after each step, and what they have if
-// joining has one of the usual mistakes. One device plays all ranks.
+// Computes what replicas with uneven inputs should have after each step. One device plays all
+// ranks.
 #pragma once
 
 #include <vector>
@@ -37,19 +37,9 @@ struct JoinProblem {
 // The case of rank `rank`. The other ranks' samples stay with the judge.
 JoinCase case_of(const JoinProblem& problem, std::uint64_t salt, int rank);
 
-// How the gradients of the live ranks are combined: rightly, or in one of the usual wrong variants.
-enum class Variant : std::uint8_t {
-  right,
-  other_divisor,  // live ranks where all were asked, and the other way round
-  undivided,      // the sum
-  padded,         // a rank that has run out repeats its last step
-  alone,          // one rank's own gradients
-};
-
 // By epoch: the parameters before its first step and after each, flat.
 using Path = std::vector<std::vector<std::vector<double>>>;
 
-//   rank  the rank whose samples Variant::alone uses
-Path train(const JoinProblem& problem, std::uint64_t salt, Variant variant, int rank);
+Path train(const JoinProblem& problem, std::uint64_t salt);
 
 }  // namespace lockstep::grader::join_uneven_inputs
