@@ -131,60 +131,6 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, co
       seen);
 }
 
-// A unit's gradient in a step, as usual mistakes make it.
-std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, std::uint64_t salt, int rank, int step,
-                                          std::size_t unit, const Numbers& right) {
-  const auto scaled = [&](double factor) {
-    Numbers all = right;
-    for (double& value : all) value *= factor;
-    return all;
-  };
-  const auto sum_of = [&](int only_rank, int first_pass, int passes) {
-    Numbers all(right.size());
-    for (int pass = first_pass; pass < first_pass + passes; ++pass) {
-      for (int r = 0; r < p.ranks(); ++r) {
-        if (only_rank >= 0 && r != only_rank) continue;
-        std::size_t e = 0;
-        for (std::size_t i = 0; i < p.units[unit].size(); ++i) {
-          const auto made = gradient_of(p, salt, r, pass, p.first_parameter(unit) + i);
-          for (std::size_t k = 0; made && k < made->size(); ++k) all[e + k] += (*made)[k];
-          e += static_cast<std::size_t>(p.units[unit][i]);
-        }
-      }
-    }
-    for (double& value : all) value /= p.ranks();
-    return all;
-  };
-  const int first = step * p.passes;
-  Numbers own = sum_of(rank, first, p.passes), own_sum = own;
-  for (double& value : own_sum) value *= p.ranks();
-  std::vector<Mistake<Numbers>> all{
-      {{"summed_not_averaged",
-        text("the gradients of the ranks were summed, and not multiplied by 1/", p.ranks())},
-       scaled(p.ranks())},
-      {{"divided_twice", text("the gradients were divided by ", p.ranks(), " twice")},
-       scaled(1.0 / p.ranks())},
-      {{"grads_lost", "all of it is 0: the parameters' grads were gone before they were reduced"},
-       scaled(0)},
-      {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
-       own},
-      {{"not_averaged", "it is made of this rank's own gradients; the other ranks' are missing"},
-       own_sum}};
-  if (p.passes > 1) {
-    all.push_back({{"not_added",
-                    "it is the gradient of the last pass of the step alone; a pass adds to "
-                    "`gradients` where they are defined"},
-                   sum_of(-1, first + p.passes - 1, 1)});
-  }
-  if (step > 0) {
-    all.push_back({{"added_to_old",
-                    "the last step's gradients are in it, which the caller has taken away; keep no "
-                    "sum of your own"},
-                   sum_of(-1, first - p.passes, 2 * p.passes)});
-  }
-  return all;
-}
-
 // A unit's gradient in a step is made of these; those of the step before do not belong there.
 std::vector<Term> terms_of(const Problem& p, std::uint64_t salt, int step, std::size_t unit) {
   std::vector<Term> all;
@@ -233,10 +179,6 @@ void check_gradients(CaseRunner& runner, const Played& played, const Problem& p,
          .dtype = p.dtype,
          .whole = whole,
          .tolerance = relative_tolerance(p.dtype == DType::float64 ? 1e-12 : 1e-5, whole),
-         .mistakes =
-             [&, step, unit](int rank) {
-               return mistakes_of(p, salt, rank, static_cast<int>(step), unit, whole);
-             },
          .terms = [&, step, unit] { return terms_of(p, salt, static_cast<int>(step), unit); },
          .otherwise = {"other_gradients",
                        "no usual mistake gives it: look at what is in the flat tensor when "
