@@ -1,5 +1,4 @@
-// The exam of distributed_sampler: a decision, so its answers are compared index for index. Wrong
-// lists are matched against the usual misunderstandings, to name the likely cause.
+// The exam of distributed_sampler: a decision, so its answers are compared index for index.
 #include "grader/parts/04_feeding_the_ranks/distributed_sampler/case.hpp"
 
 #include <algorithm>
@@ -26,101 +25,6 @@ std::string text_of(const SamplerOptions& q) {
   return text(counted(q.length, "sample"), ", rank ", q.rank, " of ", q.ranks, ", seed ", q.seed,
               ", epoch ", q.epoch, q.order == Order::shuffled ? ", shuffled" : ", in order",
               q.tail == Tail::pad ? ", padded" : ", tail dropped");
-}
-
-Indices strided(const Indices& all, const SamplerOptions& q, std::size_t until) {
-  Indices mine;
-  for (auto i = static_cast<std::size_t>(q.rank); i < std::min(all.size(), until);
-       i += static_cast<std::size_t>(q.ranks)) {
-    mine.push_back(all[i]);
-  }
-  return mine;
-}
-
-// The indices that each usual mistake would have returned.
-std::vector<Mistake<Indices>> mistakes(const SamplerOptions& q) {
-  std::vector<Mistake<Indices>> all;
-  const auto right_for = [&](auto change) {
-    SamplerOptions other = q;
-    change(other);
-    return data::distributed_indices(other);
-  };
-  if (q.epoch != 0) {
-    all.push_back({{"epoch_ignored", "this is epoch 0's order: the epoch must be part of the seed"},
-                   right_for([](auto& o) { o.epoch = 0; })});
-  }
-  all.push_back({{"seed_per_rank",
-                  "this rank shuffles with its own seed: with a seed per rank the shares overlap "
-                  "and miss samples"},
-                 right_for([](auto& o) { o.seed += static_cast<std::uint64_t>(o.rank); })});
-  all.push_back({{"not_shuffled", "this is the unshuffled order"},
-                 right_for([](auto& o) { o.order = Order::sequential; })});
-  all.push_back({{"shuffled", "this order is shuffled; Order::sequential is 0, 1, 2, …"},
-                 right_for([](auto& o) { o.order = Order::shuffled; })});
-
-  Indices order(static_cast<std::size_t>(q.length));
-  std::iota(order.begin(), order.end(), 0);
-  if (q.order == Order::shuffled) {
-    order = random_permutation(q.length, q.seed + static_cast<std::uint64_t>(q.epoch));
-  }
-  const auto ranks = static_cast<std::size_t>(q.ranks);
-  const std::size_t padded = (order.size() + ranks - 1) / ranks * ranks;
-  if (q.tail == Tail::pad) {
-    Indices once = order;
-    once.insert(
-        once.end(), order.begin(),
-        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), padded - order.size())));
-    if (once.size() < padded) {
-      all.push_back({{"padded_once",
-                      text("without padding the ranks get unequal numbers of samples: ",
-                           padded - order.size(), " are missing here, and the whole order has ",
-                           order.size(), ", so its head is appended several times")},
-                     strided(once, q, once.size())});
-    }
-    all.push_back({{"no_padding",
-                    "without padding the ranks get unequal numbers of samples, and those with more "
-                    "wait forever in the last step's all-reduce"},
-                   strided(order, q, order.size())});
-    Indices zeros = order;
-    zeros.resize(padded, 0);
-    all.push_back({{"pads_with_zeros",
-                    "the padding is sample 0; it should be the head of this epoch's order"},
-                   strided(zeros, q, padded)});
-    Indices tail = order;
-    while (!order.empty() && tail.size() < padded) tail.push_back(order.back());
-    all.push_back(
-        {{"pads_with_the_tail",
-          "the padding repeats the last sample; it should be the head of this epoch's order"},
-         strided(tail, q, padded)});
-    Indices own = strided(order, q, order.size());
-    if (!own.empty() && own.size() < padded / ranks) {
-      own.push_back(own.front());
-      all.push_back({{"pads_with_its_own",
-                      "the padding repeats the head of this rank's share; it should be the head "
-                      "of this epoch's order, dealt out like the rest"},
-                     own});
-    }
-  }
-  Indices blocks = order;
-  const std::size_t dealt = q.tail == Tail::pad ? padded : order.size() / ranks * ranks;
-  for (std::size_t i = 0; !order.empty() && blocks.size() < dealt; ++i) {
-    blocks.push_back(order[i % order.size()]);
-  }
-  if (q.tail == Tail::drop && order.size() < ranks && !order.empty()) {
-    all.push_back({{"at_least_one",
-                    "fewer samples than ranks, and the tail is dropped: then no rank reads any, "
-                    "and a rank has no least number of samples"},
-                   {order[static_cast<std::size_t>(q.rank) % order.size()]}});
-  }
-  const std::size_t share = dealt / ranks;
-  all.push_back({{"contiguous_blocks",
-                  "this is a contiguous block; the ranks take turns: rank, rank + ranks, …"},
-                 Indices(blocks.begin() + static_cast<std::ptrdiff_t>(share * q.rank),
-                         blocks.begin() + static_cast<std::ptrdiff_t>(share * (q.rank + 1)))});
-  all.push_back(
-      {{"tail_rule", "this follows the other tail rule: pad and drop are swapped"},
-       right_for([](auto& o) { o.tail = o.tail == Tail::pad ? Tail::drop : Tail::pad; })});
-  return all;
 }
 
 // The question of this run that `seen` is the right answer to, if any: an order was kept from it.
@@ -181,19 +85,16 @@ Cause likely_cause(std::span<const SamplerOptions> asked, const Indices& seen,
             text("sample ", *outside, " is outside the dataset of ", q.length,
                  " samples: the order was read past its end, or padded with other numbers")};
   }
-  const auto all = mistakes(q);
-  const auto known = std::ranges::find(all, seen, &Mistake<Indices>::gives);
   const auto before = asked.first(asked.size() - 1);
   const SamplerOptions* stale = earlier_question(before, seen);
   if (stale == nullptr) stale = earlier_order(before, q, seen);
   // If one thing changed after another, all else was found right before.
-  if (stale != nullptr && (series == Series::one_thing_changed || known == all.end())) {
+  if (stale != nullptr && series == Series::one_thing_changed) {
     return {"stale",
             text("this is the order of an earlier question in this run (", text_of(*stale),
                  "); the key of a cached order must hold the length, the seed, the epoch and the "
                  "`order` option")};
   }
-  if (known != all.end()) return known->cause;
   return {"other_indices", cause_of_other_indices(q, seen, expected)};
 }
 
