@@ -1,5 +1,4 @@
-// Computes what a layout of ranks over nodes should give, and explains what it does not: wrong
-// values are matched against the numberings that are usually taken for the right one.
+// Computes what a layout of ranks over nodes should give, and says what a wrong value is instead.
 #pragma once
 
 #include <string>

@@ -1,15 +1,16 @@
 // The exam of evaluate_distributed: one device's numbers on every rank, each sample evaluated once
 // by one rank, and one all-reduce of three numbers. The judge holds the samples, so it knows who
-// read which; it scores every sample itself, and makes of the scores what the usual mistakes make.
+// read which; it scores every sample itself.
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/05_data_parallel/evaluate_distributed/causes.hpp"
+#include "grader/parts/05_data_parallel/evaluate_distributed/oracle.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
 namespace {
@@ -138,6 +139,32 @@ std::optional<Failure> side_effect(const Problem& p, const HiddenSamples& sample
       .message = "the model was left prepared for training; leave it prepared for evaluation"};
 }
 
+// Which of the two numbers is wrong.
+Cause cause_of(const Problem& p, const Numbers& seen, const Numbers& right) {
+  if (auto odd = cause_by_finiteness({&seen.loss, 1}, {&right.loss, 1}, 0)) return *std::move(odd);
+  if (!std::isfinite(seen.loss) || !std::isfinite(seen.accuracy)) {
+    return {"no_number",
+            "this value is not finite: a rank without samples divided by its number of labels, or "
+            "uninitialised memory was read"};
+  }
+  if (near(p, {seen.loss, right.accuracy}, right)) {
+    return {"other_accuracy",
+            "the loss is right; the accuracy is the sum of all ranks' hits over the number of all "
+            "ranks' labels"};
+  }
+  if (!near(p, {right.loss, seen.accuracy}, right)) {
+    return {"other_mean", "the mean does not count every label exactly once"};
+  }
+  if (std::fabs(seen.loss - right.loss) <= 1e-6 * std::fabs(right.loss)) {
+    return {"rounded_sums",
+            "this is right to seven digits: the sums were added or sent as float32; use double and "
+            "DType::float64"};
+  }
+  return {"other_loss",
+          "the accuracy is right; the loss is the sum of all ranks' losses over the number of all "
+          "ranks' labels"};
+}
+
 std::optional<Failure> wrong_numbers(const Problem& p, const HiddenSamples& samples,
                                      std::uint64_t seed, int rank, const EvaluateResult& result) {
   const Numbers seen{result.loss, result.accuracy};
@@ -147,7 +174,7 @@ std::optional<Failure> wrong_numbers(const Problem& p, const HiddenSamples& samp
     return text("loss ", number(numbers.loss), ", accuracy ", number(numbers.accuracy));
   };
   return because(
-      likely_cause(p, samples, seed, rank, seen),
+      cause_of(p, seen, right),
       {.message = text("rank ", rank, " has ", shown(seen), " where one device with all ",
                        p.samples, p.samples == 1 ? " sample" : " samples", " has ", shown(right)),
        .expected = shown(right),

@@ -4,7 +4,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks_exam.hpp"
-#include "grader/parts/08_horovod/negotiate/misreadings.hpp"
+#include "grader/parts/08_horovod/negotiate/answers.hpp"
 
 namespace lockstep::grader::negotiate {
 

@@ -11,12 +11,11 @@
 namespace lockstep::grader::parameter_server {
 namespace {
 
-// A server that makes updates by a rule.
+// The server's rule: with a staleness of 0 a round is an update, and else each push is.
 class Replayed {
  public:
-  Replayed(const LoopsCase& c, const UpdateRule& rule)
+  explicit Replayed(const LoopsCase& c)
       : case_(c),
-        rule_(rule),
         pushed_(static_cast<std::size_t>(c.workers)),
         left_(static_cast<std::size_t>(c.workers)),
         velocity_(c.parameters.size()) {
@@ -27,15 +26,11 @@ class Replayed {
     const auto worker = static_cast<std::size_t>(taken.worker);
     if (taken.kind == Kind::pull) return;
     if (taken.kind == Kind::push) {
-      if (!rule_.first_rate || rate_ == 0) rate_ = taken.rate;
-      if (rule_.when == When::at_once) return update(scaled(taken.gradient, factor(1)));
+      rate_ = taken.rate;
+      if (case_.staleness > 0) return update(scaled(taken.gradient, 1.0 / case_.workers));
       pushed_[worker] = taken.gradient;
-      last_ = worker;
     } else {
       left_[worker] = true;
-      if (taken.kind == Kind::lost && !rule_.keeps_lost_push) pushed_[worker].reset();
-      if (!rule_.keeps_left_push) pushed_[worker].reset();
-      if (!rule_.leaving_ends) return;
     }
     close_round();
   }
@@ -43,20 +38,6 @@ class Replayed {
   std::vector<Values> versions;
 
  private:
-  double factor(double pushes) const {
-    const auto active = static_cast<double>(std::ranges::count(left_, false));
-    switch (rule_.factor) {
-      case Factor::one:
-        return 1;
-      case Factor::over_workers:
-        return 1.0 / case_.workers;
-      case Factor::over_active:
-        return 1 / std::max(active, 1.0);
-      case Factor::over_pushes:
-        break;
-    }
-    return 1 / pushes;
-  }
   static Values scaled(Values values, double by) {
     for (double& value : values) value *= by;
     return values;
@@ -70,118 +51,30 @@ class Replayed {
     }
     if (pushes == 0) return;
     Values mean(velocity_.size());
-    std::vector<std::size_t> used;
-    for (std::size_t w = 0; w < pushed_.size(); ++w) {
-      if (pushed_[w] && (rule_.sum != Sum::last_come || w == last_)) used.push_back(w);
-    }
-    if (rule_.sum == Sum::first_worker) used.resize(1);
-    if (rule_.sum == Sum::last_worker) used = {used.back()};
-    if (rule_.reversed) std::ranges::reverse(used);
-    for (const std::size_t w : used) {
-      const Values share = scaled(*pushed_[w], factor(pushes));
+    for (auto& pushed : pushed_) {
+      if (!pushed) continue;
+      const Values share = scaled(*pushed, 1 / pushes);
       for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share[i];
+      pushed.reset();
     }
-    for (auto& pushed : pushed_) pushed.reset();
     update(mean);
   }
 
   void update(const Values& gradient) {
     Values parameters = versions.back();
-    for (int time = 0; time < rule_.times; ++time) {
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        velocity_[i] = case_.momentum * velocity_[i] + gradient[i];
-        parameters[i] -= rate_ * velocity_[i];
-      }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      velocity_[i] = case_.momentum * velocity_[i] + gradient[i];
+      parameters[i] -= rate_ * velocity_[i];
     }
     versions.push_back(parameters);
   }
 
   const LoopsCase& case_;
-  UpdateRule rule_;
   std::vector<std::optional<Values>> pushed_;
   std::vector<bool> left_;
   Values velocity_;
   double rate_ = 0;
-  std::size_t last_ = 0;  // who has pushed
 };
-
-struct Misreading {
-  UpdateRule rule;
-  Cause cause;
-};
-
-std::vector<Misreading> misreadings(const LoopsCase& c) {
-  const UpdateRule right = right_rule(c);
-  const auto with = [&](auto change) {
-    UpdateRule rule = right;
-    change(rule);
-    return rule;
-  };
-  const Cause twice{"applied_twice", "each update was made twice; a push is in one update"};
-  const Cause first_rate{"first_rate",
-                         "every update was made at the first push's rate; use the rate that comes "
-                         "with the push"};
-  std::vector<Misreading> all{{with([](UpdateRule& rule) { rule.times = 2; }), twice},
-                              {with([](UpdateRule& rule) { rule.first_rate = true; }), first_rate}};
-  if (c.staleness > 0) {
-    all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::one; }),
-                   {"not_scaled", text("each push moved the parameters ", c.workers,
-                                       " times as far: multiply its gradient by 1/workers")}});
-    all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::over_active; }),
-                   {"scaled_by_active",
-                    "each push counts 1/workers, and workers that have left stay in that number; "
-                    "here it was 1 over those still at work"}});
-    all.push_back({{When::in_rounds, Factor::over_pushes},
-                   {"averages_rounds",
-                    "pushes were kept until every worker had pushed, and averaged; with a "
-                    "staleness of 1 or more, each push is an update of its own, at once"}});
-    return all;
-  }
-  all.push_back({with([](UpdateRule& rule) { rule.reversed = true; }),
-                 {"other_order",
-                  "the pushes of a round were not added in the order of workers; floating point "
-                  "rounds each sum, so the order decides the bits"}});
-  all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::one; }),
-                 {"summed", "the pushes of a round were added; the update is with their mean"}});
-  all.push_back({with([](UpdateRule& rule) { rule.factor = Factor::over_workers; }),
-                 {"divided_by_all",
-                  "the sum was divided by all workers, also those that have left; divide by the "
-                  "number of the round's pushes"}});
-  all.push_back(
-      {with([](UpdateRule& rule) { rule.keeps_lost_push = false; }),
-       {"lost_push_dropped",
-        "a lost worker's push was taken out of its round; what it pushed before counts"}});
-  all.push_back(
-      {with([](UpdateRule& rule) { rule.keeps_left_push = false; }),
-       {"left_push_dropped",
-        "a worker that left, finished or lost, took its push out of its round; what it pushed "
-        "before counts"}});
-  for (const Sum sum : {Sum::last_come, Sum::first_worker, Sum::last_worker}) {
-    for (const Factor factor : {Factor::over_pushes, Factor::one}) {
-      all.push_back(
-          {{.when = When::in_rounds, .factor = factor, .sum = sum},
-           {"one_push", "the update is with one push alone; keep the pushes of all workers"}});
-    }
-  }
-  for (const Factor factor : {Factor::over_workers, Factor::one, Factor::over_active}) {
-    all.push_back({{When::at_once, factor},
-                   {"no_rounds",
-                    "each push was an update of its own; with a staleness of 0 there is one update "
-                    "a round, with the mean"}});
-  }
-  return all;
-}
-
-// Each element is that of a version, but not all of the same.
-bool is_torn(const std::vector<Values>& versions, const Values& seen) {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const bool known = std::ranges::any_of(versions, [&](const Values& version) {
-      return near({&seen[i], 1}, {&version[i], 1});
-    });
-    if (!known) return false;
-  }
-  return true;
-}
 
 // Lists what each push adds to the parameters in the end: updates are linear in it.
 std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
@@ -193,7 +86,7 @@ std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
     for (std::size_t other = 0; other < alone.size(); ++other) {
       if (other != k) std::ranges::fill(alone[other].gradient, 0);
     }
-    Values moved = versions(c, alone, right_rule(c)).back();
+    Values moved = versions(c, alone).back();
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= c.parameters[i];
     const int number = ++pushes[static_cast<std::size_t>(taken[k].worker)];
     all.push_back({text("push ", number, " of worker ", taken[k].worker), 1, std::move(moved)});
@@ -203,14 +96,8 @@ std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
 
 }  // namespace
 
-UpdateRule right_rule(const LoopsCase& c) {
-  if (c.staleness > 0) return {};
-  return {When::in_rounds, Factor::over_pushes};
-}
-
-std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken,
-                             const UpdateRule& rule) {
-  Replayed server(c, rule);
+std::vector<Values> versions(const LoopsCase& c, std::span<const Taken> taken) {
+  Replayed server(c);
   for (const Taken& one : taken) server.take(one);
   return server.versions;
 }
@@ -225,14 +112,7 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
   if (seen.size() != c.parameters.size()) {
     return {"other_length", "an answer is all of the parameters"};
   }
-  const auto history = versions(c, taken, right_rule(c));
-  UpdateRule only_pushes = right_rule(c);
-  only_pushes.leaving_ends = false;
-  if (c.staleness == 0 && near(seen, versions(c, taken, only_pushes).back())) {
-    return {"leaving_ends_no_round",
-            "a round was still open though every worker had pushed or left: the last one to act "
-            "left, and that ends a round as a push does. Look at it after both"};
-  }
+  const auto history = versions(c, taken);
   for (std::size_t k = 0; k + 1 < history.size(); ++k) {
     if (!near(seen, history[k])) continue;
     const std::size_t behind = history.size() - 1 - k;
@@ -260,22 +140,6 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
     return {"sum_overflows",
             "a sum of whole pushes is too large for its type, and their mean is not: multiply each "
             "push by 1 over their number, and then add"};
-  }
-  for (const Misreading& misreading : misreadings(c)) {
-    const auto other = versions(c, taken, misreading.rule);
-    if (near(seen, other.back())) return misreading.cause;
-  }
-  if (is_torn(history, seen)) {
-    return {"torn",
-            "some elements are of one version and some of another; answer between two updates, "
-            "never in the middle of one"};
-  }
-  const auto averaged = versions(c, taken, {When::in_rounds, Factor::over_pushes});
-  if (c.staleness > 0 &&
-      std::ranges::any_of(averaged, [&](const Values& version) { return near(seen, version); })) {
-    return {"averages_rounds",
-            "pushes were kept and averaged; with a staleness of 1 or more, each push is an update "
-            "of its own, at once"};
   }
   if (auto terms = cause_of_terms(seen, right, terms_of(c, taken))) return *std::move(terms);
   return {"other_parameters",

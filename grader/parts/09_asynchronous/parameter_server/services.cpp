@@ -210,7 +210,7 @@ auto WorkersService::take_answer(const ServerCall& call, double now) -> Answer {
                 now);
   }
   const auto worker = static_cast<std::size_t>(call.worker);
-  const Values right = versions(case_, taken_, right_rule(case_)).back();
+  const Values right = versions(case_, taken_).back();
   if (!near(call.values, right)) {
     return stop(wrong_values(text("worker ", call.worker, " was answered"), call.values), now);
   }
@@ -238,7 +238,7 @@ auto WorkersService::take_return(const ServerCall& call, double now) -> Answer {
                          .seen = text("a return after ", counted(std::ssize(taken_), "request"))}),
                 now);
   }
-  const Values right = versions(case_, taken_, right_rule(case_)).back();
+  const Values right = versions(case_, taken_).back();
   if (!near(call.values, right)) {
     return stop(wrong_values("serve() returned", call.values), now);
   }
@@ -248,7 +248,7 @@ auto WorkersService::take_return(const ServerCall& call, double now) -> Answer {
 }
 
 Failure WorkersService::wrong_values(const std::string& what, const Values& seen) const {
-  const Values right = versions(case_, taken_, right_rule(case_)).back();
+  const Values right = versions(case_, taken_).back();
   const Cause cause = cause_of(case_, taken_, seen);
   if (seen.size() != right.size()) {
     return because(cause, {.message = text(what, " with ", counted(std::ssize(seen), "element"),

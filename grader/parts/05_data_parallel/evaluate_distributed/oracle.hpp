@@ -1,5 +1,4 @@
-// Evaluates the judge's samples on one device, and finds which of the usual mistakes gives what a
-// rank returned instead. Each sample is scored once; right and wrong means are made of the scores.
+// Evaluates the judge's samples on one device.
 #pragma once
 
 #include <string>
@@ -8,8 +7,6 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/dataset_service.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/causes.hpp"
-#include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
@@ -43,8 +40,5 @@ EvaluationNumbers right_numbers(const EvaluationProblem& p, const HiddenSamples&
 // Up to what another order of summation changes.
 bool near(const EvaluationProblem& p, const EvaluationNumbers& seen,
           const EvaluationNumbers& expected);
-
-Cause likely_cause(const EvaluationProblem& p, const HiddenSamples& samples,
-                   std::uint64_t model_seed, int rank, const EvaluationNumbers& seen);
 
 }  // namespace lockstep::grader::evaluate_distributed
