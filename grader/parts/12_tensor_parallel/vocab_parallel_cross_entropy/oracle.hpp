@@ -1,5 +1,4 @@
-// The losses of a case and their gradients as one device computes them, rightly or with one of the
-// usual mistakes.
+// The losses of a case and their gradients as one device computes them.
 #pragma once
 
 #include <cstdint>
@@ -82,11 +81,8 @@ Loss right_loss(const Problem& p, const Call& call);
 double tolerance_of(const Problem& p, const Call& call, double loss);
 std::vector<double> tolerance_of(const Problem& p, const std::vector<double>& gradient);
 
-// Why `rank` may have computed this loss.
-Cause cause_of_loss(const Problem& p, const Call& call, int rank, double seen);
-// Gradients as mistakes make them.
-std::vector<Mistake<std::vector<double>>> mistakes_of_gradient(const Problem& p, const Call& call,
-                                                               int rank);
+// Why a rank may have computed this loss, as far as the two numbers tell.
+Cause cause_of_loss(double right, double seen);
 
 // Which element of the whole gradient lies where in a rank's columns.
 Dealt deal_of(const Problem& p, std::size_t call);

@@ -28,7 +28,7 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p, cons
   const double tolerance = tolerance_of(p, call, right);
   if (first_difference({&seen, 1}, {&right, 1}, {&tolerance, 1})) {
     auto cause = cause_by_finiteness({&seen, 1}, {&right, 1}, 0);
-    if (!cause) cause = cause_of_loss(p, call, rank, seen);
+    if (!cause) cause = cause_of_loss(right, seen);
     runner.fail(
         played,
         because(*cause,
@@ -49,8 +49,8 @@ void check_loss(CaseRunner& runner, const Played& played, const Problem& p, cons
                                .where = where}));
 }
 
-void check_gradient(CaseRunner& runner, const Played& played, const Problem& p, const Call& call,
-                    const Loss& right, std::size_t number, const std::vector<Reports>& of_ranks) {
+void check_gradient(CaseRunner& runner, const Played& played, const Problem& p, const Loss& right,
+                    std::size_t number, const std::vector<Reports>& of_ranks) {
   std::vector<Bytes> pieces;
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
     const VocabReport& report = of_ranks[rank][number];
@@ -70,7 +70,6 @@ void check_gradient(CaseRunner& runner, const Played& played, const Problem& p, 
        .dtype = p.dtype,
        .whole = right.gradient,
        .tolerance = tolerance_of(p, right.gradient),
-       .mistakes = [&](int rank) { return mistakes_of_gradient(p, call, rank); },
        .otherwise = {"other_gradient",
                      "it is e^(logit - maximum) / sum, less 1 in the label's column, times "
                      "the gradient of the loss, and divided by the rows of a mean"},
@@ -130,7 +129,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     }
     check_unchanged(runner, played, number, of_ranks);
     if (p.walk != VocabWalk::back || p.measured) continue;
-    check_gradient(runner, played, p, call, right, number, of_ranks);
+    check_gradient(runner, played, p, right, number, of_ranks);
   }
 }
 

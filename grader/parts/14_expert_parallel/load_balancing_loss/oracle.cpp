@@ -27,34 +27,12 @@ struct Sums {
   double tokens = 0;
 };
 
-Sums sums_of(const Problem& p, const Given& given, int rank) {
-  Sums sums(p.experts);
-  const auto r = static_cast<std::size_t>(rank);
-  sums.add(given.probabilities[r], given.choices[r]);
-  return sums;
-}
 Sums sums_of_all(const Problem& p, const Given& given) {
   Sums sums(p.experts);
   for (std::size_t r = 0; r < given.choices.size(); ++r) {
     sums.add(given.probabilities[r], given.choices[r]);
   }
   return sums;
-}
-
-double sum_over(std::int64_t experts, const auto& of) {
-  double sum = 0;
-  for (std::size_t e = 0; e < at(experts); ++e) sum += of(e);
-  return sum;
-}
-double scale_of(const Problem& p) { return p.alpha * static_cast<double>(p.experts); }
-
-// A gradient that is the same for all tokens of a rank.
-Numbers for_each_token(const Problem& p, int rank, const auto& slope) {
-  Numbers gradient;
-  for (std::int64_t t = 0; t < p.tokens[static_cast<std::size_t>(rank)]; ++t) {
-    for (std::size_t e = 0; e < at(p.experts); ++e) gradient.push_back(slope(e));
-  }
-  return gradient;
 }
 
 }  // namespace
@@ -114,123 +92,17 @@ Given given_of(const Problem& p, std::uint64_t salt) {
 
 Balance right_balance(const Problem& p, const Given& given, int rank) {
   const Sums all = sums_of_all(p, given);
-  return {
-      scale_of(p) * sum_over(p.experts, [&](std::size_t e) { return all.f(e) * all.mean(e); }),
-      for_each_token(p, rank, [&](std::size_t e) { return scale_of(p) * all.f(e) / all.tokens; })};
-}
-
-std::vector<Mistake<double>> wrong_losses(const Problem& p, const Given& given, int rank) {
-  const Sums all = sums_of_all(p, given), own = sums_of(p, given, rank);
-  const auto n = static_cast<double>(p.ranks());
-  const auto over = [&](const auto& of) { return scale_of(p) * sum_over(p.experts, of); };
-  const auto product = [](const Sums& sums) {
-    return [&sums](std::size_t e) { return sums.f(e) * sums.mean(e); };
-  };
-  const double right = over(product(all));
-  double products = 0;
-  Numbers f(at(p.experts)), mean(at(p.experts));
-  for (int r = 0; r < p.ranks(); ++r) {
-    const Sums one = sums_of(p, given, r);
-    products += over(product(one));
-    for (std::size_t e = 0; e < f.size(); ++e) {
-      f[e] += one.f(e) / n;
-      mean[e] += one.mean(e) / n;
-    }
+  const double scale = p.alpha * static_cast<double>(p.experts);
+  Balance right;
+  Numbers slopes;  // the same for all tokens
+  for (std::size_t e = 0; e < all.chosen.size(); ++e) {
+    right.loss += scale * all.f(e) * all.mean(e);
+    slopes.push_back(scale * all.f(e) / all.tokens);
   }
-  const Cause local{"local_f",
-                    "f is the share of this rank's tokens alone; what matters is how the experts "
-                    "are loaded by the tokens of all ranks"};
-  return {
-      {{"zero_when_balanced",
-        "alpha is subtracted, so that balanced experts cost 0; the loss is alpha there, and E "
-        "times "
-        "as much where one expert has all tokens"},
-       right - p.alpha},
-      {{"no_experts",
-        "the factor E is missing; with it, balanced experts cost alpha, however many "
-        "there are"},
-       right / static_cast<double>(p.experts)},
-      {{"divided_by_experts", "it is divided by E; the sum is multiplied by E"},
-       right / static_cast<double>(p.experts * p.experts)},
-      {{"no_alpha", "the factor alpha is missing"}, right / p.alpha},
-      {local, over([&](std::size_t e) { return own.f(e) * all.mean(e); })},
-      {{"own_tokens_alone",
-        "this is the loss of the rank's own tokens; nothing was summed over the ranks"},
-       over(product(own))},
-      {{"mean_of_products",
-        "each rank's own loss was averaged over the ranks; sum f and P over the ranks first, and "
-        "multiply then"},
-       products / n},
-      {{"sum_of_products",
-        "each rank's own loss was added up over the ranks; sum f and P over the ranks first, and "
-        "multiply then"},
-       products},
-      {{"ranks_weigh_the_same",
-        "shares were averaged over the ranks, although these have different numbers of tokens; sum "
-        "counts and probabilities, and divide by the tokens of all ranks"},
-       over([&](std::size_t e) { return f[e] * mean[e]; })},
-      {{"p_squared",
-        "this is the sum of P·P; one of the two factors is f, the share of tokens that "
-        "chose the expert first"},
-       over([&](std::size_t e) { return all.mean(e) * all.mean(e); })},
-      {{"f_squared", "this is the sum of f·f; one of the two factors is P, the mean probability"},
-       over([&](std::size_t e) { return all.f(e) * all.f(e); })},
-      {{"divided_by_own_tokens",
-        "the sums of all ranks were divided by the number of this rank's tokens; divide by that of "
-        "all tokens"},
-       over(
-           [&](std::size_t e) { return all.chosen[e] * all.shares[e] / own.tokens / own.tokens; })},
-      {{"not_divided",
-        "counts and sums were multiplied without dividing each by the number of "
-        "tokens"},
-       over([&](std::size_t e) { return all.chosen[e] * all.shares[e]; })},
-  };
-}
-
-std::vector<Mistake<Numbers>> wrong_gradients(const Problem& p, const Given& given, int rank) {
-  const Sums all = sums_of_all(p, given), own = sums_of(p, given, rank);
-  const auto n = static_cast<double>(p.ranks());
-  const auto slopes = [&](const auto& slope) {
-    return for_each_token(p, rank, [&](std::size_t e) { return scale_of(p) * slope(e); });
-  };
-  const auto right = [&](std::size_t e) { return all.f(e) / all.tokens; };
-  Numbers chosen_alone = slopes(right);
-  for (std::size_t i = 0; i < chosen_alone.size(); ++i) {
-    const std::size_t experts = at(p.experts);
-    const auto choice = at(given.choices[static_cast<std::size_t>(rank)][i / experts]);
-    if (choice != i % experts) chosen_alone[i] = 0;
+  for (std::int64_t t = 0; t < p.tokens[at(rank)]; ++t) {
+    right.gradient.insert(right.gradient.end(), slopes.begin(), slopes.end());
   }
-  const Numbers zeros(chosen_alone.size());
-  return {
-      {{"no_slope", "the gradient is 0, but a probability that grows makes the loss grow"}, zeros},
-      {{"gradient_of_f",
-        "P is in the gradient, as if f changed with the probabilities; f counts choices and is a "
-        "constant here"},
-       slopes([&](std::size_t e) { return all.mean(e) / all.tokens; })},
-      {{"gradient_of_f",
-        "P is in the gradient, as if f changed with the probabilities; f counts choices and is a "
-        "constant here"},
-       slopes([&](std::size_t e) { return (all.f(e) + all.mean(e)) / all.tokens; })},
-      {{"gradient_of_p_squared", "this is the gradient of the sum of P·P"},
-       slopes([&](std::size_t e) { return 2 * all.mean(e) / all.tokens; })},
-      {{"gradient_of_own_f",
-        "the gradient has this rank's own f; it needs that of all ranks, as the loss does"},
-       slopes([&](std::size_t e) { return own.f(e) / all.tokens; })},
-      {{"gradient_by_own_tokens",
-        "the gradient is divided by the number of this rank's tokens; P is a mean over the tokens "
-        "of "
-        "all ranks"},
-       slopes([&](std::size_t e) { return all.f(e) / own.tokens; })},
-      {{"gradient_of_a_sum",
-        "the gradient is not divided by the number of tokens; P is a mean, not a sum"},
-       slopes([&](std::size_t e) { return all.f(e); })},
-      {{"gradient_averaged", "the gradient was divided by the number of ranks once more"},
-       slopes([&](std::size_t e) { return right(e) / n; })},
-      {{"chosen_alone",
-        "only the experts that a token chose get a gradient; P contains the probabilities of all "
-        "experts"},
-       chosen_alone},
-  };
+  return right;
 }
 
 }  // namespace lockstep::grader::load_balancing_loss

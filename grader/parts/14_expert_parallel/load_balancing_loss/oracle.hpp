@@ -1,5 +1,5 @@
 // The problems of load_balancing_loss's exam, the loss over the tokens of all ranks with its
-// gradient, and what usual mistakes make of them.
+// gradient.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,5 @@ struct Balance {
   Numbers gradient{};  // [T, E]
 };
 Balance right_balance(const Problem& p, const Given& given, int rank);
-
-// As `rank` would see them.
-std::vector<Mistake<double>> wrong_losses(const Problem& p, const Given& given, int rank);
-std::vector<Mistake<Numbers>> wrong_gradients(const Problem& p, const Given& given, int rank);
 
 }  // namespace lockstep::grader::load_balancing_loss
