@@ -11,6 +11,7 @@
 #include "engine/comm/store_rendezvous.hpp"
 #include "engine/comm/stores/memory_store.hpp"
 #include "tests/catch.hpp"
+#include "tests/launch/lookup.hpp"
 
 using namespace lockstep;
 using lockstep::test::contains;
@@ -234,4 +235,16 @@ TEST_CASE("one command: a rank that does not come is named") {
   }
   const Lines lines{"--a 1"};
   launch::check_same_command(*store, 0, 1, lines);  // alone
+}
+
+TEST_CASE("one command: variables of another launcher are named when its other ranks do not come") {
+  const std::map<std::string, std::string> left_over{{"RANK", "0"},
+                                                     {"WORLD_SIZE", "3"},
+                                                     {"LOCAL_RANK", "0"},
+                                                     {"LOCAL_WORLD_SIZE", "3"},
+                                                     {"MASTER_ADDR", "localhost"},
+                                                     {"MASTER_PORT", "29511"}};
+  CHECK_THROWS_WITH(launch::join_alike(lockstep::test::lookup_in(left_over), command_of({}),
+                                       options().names(), 0.01),
+                    contains("WORLD_SIZE=3") && contains("env -u RANK -u WORLD_SIZE"));
 }
