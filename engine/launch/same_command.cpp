@@ -99,13 +99,13 @@ void check_same_command(comm::Store& store, int rank, int size, std::span<const 
 }
 
 std::unique_ptr<World> join_alike(const Lookup& lookup, const Arguments& arguments,
-                                  std::span<const std::string> names) try {
+                                  std::span<const std::string> names, double timeout_s) try {
   auto world = join_world(lookup);
   const int size = world->environment.world_size;
   auto lines = shared_options(arguments, names);
   lines.push_back("--ranks " + (arguments.given("ranks") ? arguments.get("ranks") : text(size)));
   try {
-    check_same_command(*world->store, world->environment.rank, size, lines);
+    check_same_command(*world->store, world->environment.rank, size, lines, timeout_s);
   } catch (const UsageError&) {
     world->leave();
     throw;

@@ -34,6 +34,6 @@ void check_same_command(comm::Store& store, int rank, int size, std::span<const 
 // The world of a launcher, whose ranks have compared their commands; --ranks is as many by default.
 //   Throws  as join_world and check_same_command
 std::unique_ptr<World> join_alike(const Lookup& lookup, const Arguments& arguments,
-                                  std::span<const std::string> names);
+                                  std::span<const std::string> names, double timeout_s = 30);
 
 }  // namespace lockstep::launch

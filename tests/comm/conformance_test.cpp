@@ -87,16 +87,8 @@ std::string run_short_suite(ProcessGroup& group) {
   return std::to_string(bits_of_sums(group, device));
 }
 
-}  // namespace
-
-TEST_CASE("conformance: a group of one rank does all that a larger one does") {
-  const auto group = make_solo_group();
-  CpuDevice device;
-  check_collectives(*group, device, all_dtypes, usual_counts(1));
-}
-
-TEST_CASE("conformance: all collectives, types, operators and counts on the simulator's core") {
-  const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
+// What each world does with so many ranks; the tests among more take two thirds of the seconds.
+void check_core(int ranks) {
   sim::Core core(world_of(ranks));
   ThreadHost host(core);
   host.run([&](sim::Port& port, int rank) {
@@ -107,8 +99,7 @@ TEST_CASE("conformance: all collectives, types, operators and counts on the simu
   for (int rank = 0; rank < ranks; ++rank) CHECK(host.failure(rank) == "");
 }
 
-TEST_CASE("conformance: fibers do the same, with the same bits") {
-  const int ranks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8);
+void check_fibers(int ranks) {
   sim::Core core(world_of(ranks));
   std::vector<std::string> bits(static_cast<std::size_t>(ranks), bits_on_core(ranks));
   const auto expected = bits;
@@ -124,6 +115,47 @@ TEST_CASE("conformance: fibers do the same, with the same bits") {
   if (result.finding) FAIL(result.finding->message);
   CHECK(bits == expected);
 }
+
+void check_shared_memory(int ranks) {
+  const std::string bits = bits_on_core(ranks);
+  for (const auto& outcome : run_gloo(ranks, run_suite_in_halves, late_s, Transport::shm)) {
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK(outcome.message == bits);
+  }
+}
+
+// All ranks hold the same bits.
+template <typename Outcomes>
+void check_same_bits(const Outcomes& outcomes) {
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.message);
+    CHECK(outcome.ok);
+    CHECK(outcome.message == outcomes.front().message);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("conformance: a group of one rank does all that a larger one does") {
+  const auto group = make_solo_group();
+  CpuDevice device;
+  check_collectives(*group, device, all_dtypes, usual_counts(1));
+}
+
+TEST_CASE("conformance: all collectives, types, operators and counts on the simulator's core") {
+  check_core(GENERATE(1, 2, 3, 4, 5));
+}
+
+TEST_CASE("conformance among more: all collectives on the simulator's core") {
+  check_core(GENERATE(7, 8));
+}
+
+TEST_CASE("conformance: fibers do the same, with the same bits") {
+  check_fibers(GENERATE(1, 2, 3, 4, 5));
+}
+
+TEST_CASE("conformance among more: fibers") { check_fibers(GENERATE(6, 7, 8)); }
 
 TEST_CASE("conformance: the same seed gives fibers the same trace, any seed the same time") {
   const int ranks = GENERATE(2, 3, 5, 8);
@@ -154,36 +186,33 @@ TEST_CASE("conformance: the same seed gives fibers the same trace, any seed the 
 }
 
 TEST_CASE("conformance: the simulator's processes do the same") {
-  const int ranks = GENERATE(1, 2, 3, 4, 5, 7, 8);
-  bits_on_process_host(ranks);
+  bits_on_process_host(GENERATE(1, 2, 3, 4, 5));
+}
+
+TEST_CASE("conformance among more: the simulator's processes") {
+  bits_on_process_host(GENERATE(7, 8));
 }
 
 TEST_CASE("conformance: ranks that share memory do the same, with the simulator's bits") {
-  const int ranks = GENERATE(2, 3, 4, 5, 7, 8);
-  const std::string bits = bits_on_core(ranks);
-  for (const auto& outcome : run_gloo(ranks, run_suite_in_halves, late_s, Transport::shm)) {
-    INFO(outcome.message);
-    CHECK(outcome.ok);
-    CHECK(outcome.message == bits);
-  }
+  check_shared_memory(GENERATE(2, 3, 4, 5));
+}
+
+TEST_CASE("conformance among more: ranks that share memory") {
+  check_shared_memory(GENERATE(7, 8));
 }
 
 TEST_CASE("conformance: Gloo does the same") {
-  const int ranks = GENERATE(2, 3, 5);  // also_over_tcp
-  const auto outcomes = run_gloo(ranks, run_short_suite);
-  for (const auto& outcome : outcomes) {
-    INFO(outcome.message);
-    CHECK(outcome.ok);
-    CHECK(outcome.message == outcomes.front().message);  // all ranks hold the same bits
-  }
+  const int ranks = GENERATE(2, 3);  // also_over_tcp, and 5 below
+  check_same_bits(run_gloo(ranks, run_short_suite));
 }
 
+TEST_CASE("conformance among more: Gloo") { check_same_bits(run_gloo(5, run_short_suite)); }
+
 TEST_CASE("conformance: ranks of several hosts do the same") {
-  const int ranks = GENERATE(2, 3, 5);
-  const auto outcomes = run_on_hosts(ranks, 2, run_short_suite);
-  for (const auto& outcome : outcomes) {
-    INFO(outcome.message);
-    CHECK(outcome.ok);
-    CHECK(outcome.message == outcomes.front().message);
-  }
+  const int ranks = GENERATE(2, 3);
+  check_same_bits(run_on_hosts(ranks, 2, run_short_suite));
+}
+
+TEST_CASE("conformance among more: ranks of several hosts") {
+  check_same_bits(run_on_hosts(5, 2, run_short_suite));
 }

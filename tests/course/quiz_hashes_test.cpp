@@ -76,51 +76,73 @@ std::string without_points(const Reason& reason) {
   return reason->substr(0, reason->find("\" has no value for "));
 }
 
-}  // namespace
+// The quizzes of the course, of which the first one is judged apart: a hash is slow on purpose.
+enum class Which { first, others };
+std::vector<fs::path> quizzes(Which which) {
+  std::vector<fs::path> found;
+  for (const auto& lesson : fs::directory_iterator(fs::path(LOCKSTEP_ROOT) / "solutions")) {
+    const fs::path quiz = lesson.path() / "quiz.toml";
+    const bool first = lesson.path().filename() == "01_why_distribute";
+    if (fs::exists(quiz) && first == (which == Which::first)) found.push_back(quiz);
+  }
+  REQUIRE_FALSE(found.empty());
+  return found;
+}
 
-TEST_CASE("hashed keys: judge every quiz of the course as its key does") {
-  const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
+// Returns how many answers a hashed key judged, each as its key does.
+int judged_alike(const fs::path& quiz) {
   int compared = 0;
-  for (const auto& lesson : fs::directory_iterator(solutions)) {
-    const fs::path file = lesson.path() / "quiz.toml";
-    if (!fs::exists(file)) continue;
-    const json open = quiz_rules(file), hashed = json::parse(hashed_key(file));
-    REQUIRE(open.at("question").size() == hashed.at("question").size());
-    for (std::size_t i = 0; i < open.at("question").size(); ++i) {
-      const json& question = open.at("question")[i];
-      for (const std::string& answer : answers_to(question)) {
-        INFO(file.string() << ", " << question.at("id") << ": " << answer);
-        const Reason reason = judge_hashed(hashed.at("question")[i], answer, {}, {});
-        CHECK(without_points(reason) == without_points(judged_openly(question, answer)));
-        ++compared;
-      }
+  const json open = quiz_rules(quiz), hashed = json::parse(hashed_key(quiz));
+  REQUIRE(open.at("question").size() == hashed.at("question").size());
+  for (std::size_t i = 0; i < open.at("question").size(); ++i) {
+    const json& question = open.at("question")[i];
+    for (const std::string& answer : answers_to(question)) {
+      INFO(quiz.string() << ", " << question.at("id") << ": " << answer);
+      const Reason reason = judge_hashed(hashed.at("question")[i], answer, {}, {});
+      CHECK(without_points(reason) == without_points(judged_openly(question, answer)));
+      ++compared;
     }
   }
+  return compared;
+}
+
+void check_hidden(const fs::path& quiz) {
+  const std::string hashed = hashed_key(quiz);
+  CHECK_THAT(hashed, test::contains("small ones can be guessed"));
+  const json open = quiz_rules(quiz);
+  for (const json& question : open.at("question")) {
+    INFO(quiz.string() << ", " << question.at("id"));
+    for (const char* list : {"mistake", "edge"}) {
+      for (const json& each : question.value(list, json::array())) {
+        CHECK_THAT(hashed, !test::contains(each.at("because").get<std::string>()));
+      }
+    }
+    if (question.contains("formula")) {
+      CHECK_THAT(hashed, !test::contains(question.at("formula").get<std::string>() + "\""));
+    }
+  }
+  CHECK_THAT(hashed, !test::contains("\"right\""));
+  CHECK_THAT(hashed, !test::contains("\"value\""));
+}
+
+}  // namespace
+
+TEST_CASE("hashed keys: judge a quiz as its key does") {
+  CHECK(judged_alike(quizzes(Which::first).front()) > 50);
+}
+
+TEST_CASE("hashed keys: judge every other quiz of the course as its key does") {
+  int compared = 0;
+  for (const fs::path& quiz : quizzes(Which::others)) compared += judged_alike(quiz);
   CHECK(compared > 1000);
 }
 
 TEST_CASE("hashed keys: no reason and no answer can be read") {
-  const fs::path solutions = fs::path(LOCKSTEP_ROOT) / "solutions";
-  for (const auto& lesson : fs::directory_iterator(solutions)) {
-    const fs::path file = lesson.path() / "quiz.toml";
-    if (!fs::exists(file)) continue;
-    const std::string hashed = hashed_key(file);
-    CHECK_THAT(hashed, test::contains("small ones can be guessed"));
-    const json open = quiz_rules(file);
-    for (const json& question : open.at("question")) {
-      INFO(file.string() << ", " << question.at("id"));
-      for (const char* list : {"mistake", "edge"}) {
-        for (const json& each : question.value(list, json::array())) {
-          CHECK_THAT(hashed, !test::contains(each.at("because").get<std::string>()));
-        }
-      }
-      if (question.contains("formula")) {
-        CHECK_THAT(hashed, !test::contains(question.at("formula").get<std::string>() + "\""));
-      }
-    }
-    CHECK_THAT(hashed, !test::contains("\"right\""));
-    CHECK_THAT(hashed, !test::contains("\"value\""));
-  }
+  check_hidden(quizzes(Which::first).front());
+}
+
+TEST_CASE("hashed keys: no reason and no answer of any other quiz can be read") {
+  for (const fs::path& quiz : quizzes(Which::others)) check_hidden(quiz);
 }
 
 TEST_CASE("hashed keys: two of one quiz have nothing in common but what is open") {

@@ -152,9 +152,11 @@ TEST_CASE("a broken run: each program resumes from what its own first run has le
   // Both go on with step 16; one of them begins the epoch anew.
   const auto &sound = report.at("sound").at("losses"), &broken = report.at("broken").at("losses");
   CHECK(broken.size() == sound.size() + 15);
+  CHECK(report.at("visible") == true);
   const auto half = report_of(broken_run({"index_first"}));
   CHECK_THAT(half.at("broken").at("words"), test::contains("model.safetensors is missing"));
   CHECK(half.at("broken").at("losses").empty());
+  CHECK(half.at("visible") == true);
 }
 
 TEST_CASE("a broken run: a collective that one rank enters alone is named, and so are both ranks") {
@@ -163,6 +165,7 @@ TEST_CASE("a broken run: a collective that one rank enters alone is named, and s
   CHECK_THAT(report.at("broken").at("words"),
              test::contains("rank 0") && test::contains("rank 1") && test::contains("barrier"));
   CHECK(report.at("broken").at("losses").size() == 20);
+  CHECK(report.at("visible") == true);
 }
 
 TEST_CASE("a broken run: the program of one stays whole while another one links the same") {

@@ -11,6 +11,7 @@
 #include "engine/comm/store_rendezvous.hpp"
 #include "engine/comm/stores/memory_store.hpp"
 #include "tests/catch.hpp"
+#include "tests/launch/lookup.hpp"
 
 using namespace lockstep;
 using lockstep::test::contains;
@@ -81,12 +82,13 @@ Words values_for(const std::string& name) {
   return {"7", "5"};
 }
 
-// The option set apart: words that are parsed in this run, and make another line; none: the option
-// means nothing in this run, or nothing else.
-Words set_apart(const Words& run, const std::string& name) {
-  const Lines before = lines_of(run);
+// The option set apart: words that are parsed in this run, and make other lines than its own,
+// `before`; none: the option means nothing in this run, or nothing else.
+Words set_apart(const Words& run, const Lines& before, const std::string& name) {
+  static std::map<std::string, Words> values;
+  if (!values.contains(name)) values[name] = values_for(name);
   std::vector<Words> tries{{"--" + name}, {"--" + name + "=false"}};
-  for (const std::string& value : values_for(name)) tries.push_back({"--" + name + "=" + value});
+  for (const std::string& value : values.at(name)) tries.push_back({"--" + name + "=" + value});
   for (const Words& words : tries) {
     try {
       if (lines_of(run + words) != before) return run + words;
@@ -140,7 +142,7 @@ TEST_CASE("one command: an option that ranks must share is refused where one ran
   for (const Run& run : runs()) {
     const Lines all = lines_of(run.words);
     for (const std::string& name : options().names()) {
-      const Words words = name == "help" ? Words{} : set_apart(run.words, name);
+      const Words words = name == "help" ? Words{} : set_apart(run.words, all, name);
       if (words.empty()) continue;
       const Lines other = lines_of(words);
       CAPTURE(run.way, name, words);
@@ -233,4 +235,16 @@ TEST_CASE("one command: a rank that does not come is named") {
   }
   const Lines lines{"--a 1"};
   launch::check_same_command(*store, 0, 1, lines);  // alone
+}
+
+TEST_CASE("one command: variables of another launcher are named when its other ranks do not come") {
+  const std::map<std::string, std::string> left_over{{"RANK", "0"},
+                                                     {"WORLD_SIZE", "3"},
+                                                     {"LOCAL_RANK", "0"},
+                                                     {"LOCAL_WORLD_SIZE", "3"},
+                                                     {"MASTER_ADDR", "localhost"},
+                                                     {"MASTER_PORT", "29511"}};
+  CHECK_THROWS_WITH(launch::join_alike(lockstep::test::lookup_in(left_over), command_of({}),
+                                       options().names(), 0.01),
+                    contains("WORLD_SIZE=3") && contains("env -u RANK -u WORLD_SIZE"));
 }
