@@ -34,8 +34,6 @@ const std::vector<std::string>& talkative() {
       "$bin/lab-further myth",
       "$bin/lab-further trace --help",
       "$bin/lab-dev dev course",
-      "$bin/lab-grade grade --help",
-      "$bin/lab-grade pack --help",
       "$bin/bench-native --help",
       "$bin/what-moves values",
       "$bin/myth-largest_replica",
@@ -43,11 +41,9 @@ const std::vector<std::string>& talkative() {
   return all;
 }
 
-}  // namespace
-
-TEST_CASE("output: a program whose output is lost says so in one sentence and fails") {
+void check_lost_output(const std::vector<std::string>& commands) {
   const Place place;
-  for (const std::string& command : talkative()) {
+  for (const std::string& command : commands) {
     const auto good = place.shell(command + " > good.txt");
     CAPTURE(command, good.output);
     REQUIRE(place.has("good.txt"));
@@ -57,6 +53,16 @@ TEST_CASE("output: a program whose output is lost says so in one sentence and fa
     CHECK(full.exit_code != 0);
     CHECK_THAT(full.output, contains("standard output did not take all that was printed"));
   }
+}
+
+}  // namespace
+
+TEST_CASE("output: a program whose output is lost says so in one sentence and fails") {
+  check_lost_output(talkative());
+}
+
+TEST_CASE("output: so does the program that grades") {
+  check_lost_output({"$bin/lab-grade grade --help", "$bin/lab-grade pack --help"});
 }
 
 TEST_CASE("output: it is looked at when a program fails, too, and told once") {
