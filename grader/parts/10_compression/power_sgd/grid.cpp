@@ -6,9 +6,13 @@
 
 namespace lockstep::grader::power_sgd {
 
+namespace {
+
 Grid zero_grid(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, Numbers(static_cast<std::size_t>(rows * columns))};
 }
+
+}  // namespace
 
 Grid grid_in(const Numbers& flat, std::int64_t at, std::int64_t rows, std::int64_t columns) {
   const auto begin = flat.begin() + static_cast<std::ptrdiff_t>(at);

@@ -19,7 +19,6 @@ struct Grid {
   }
 };
 
-Grid zero_grid(std::int64_t rows, std::int64_t columns);
 // The matrix that begins at element `at` of `flat`.
 Grid grid_in(const Numbers& flat, std::int64_t at, std::int64_t rows, std::int64_t columns);
 void put(Numbers& flat, std::int64_t at, const Grid& grid);

@@ -1,5 +1,5 @@
-// Computes what power_sgd must leave, and what usual mistakes leave: each call by itself, from what
-// the ranks kept before it, in float64.
+// Computes what power_sgd must leave: each call by itself, from what the ranks kept before it, in
+// float64.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Computes what quantize_int8 must return, and what usual mistakes return: codes and scales in
-// float64.
+// Computes what quantize_int8 must return: codes and scales in float64.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +30,7 @@ struct Chunks {
 Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& chunks);
 // The sum of the decoded tensors, before it is quantised once more.
 Numbers sum_of_decoded(const std::vector<Numbers>& gradients, const Chunks& chunks);
-// The usual mistakes with codes and scales.
-std::vector<Mistake<Numbers>> mistakes_of_codes(const std::vector<Numbers>& gradients,
-                                                const Chunks& chunks);
-// The decoded gradients added as float32 in every other order of ranks.
-std::vector<Mistake<Numbers>> other_orders(const std::vector<Numbers>& gradients,
-                                           const Chunks& chunks);
-// Those of every sum: averaged, not reduced, of the call before.
+// Mistakes of every sum: not reduced, of the call before.
 std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t call,
                                               const Numbers& sum);
 

@@ -49,90 +49,6 @@ Numbers mean_of(const std::vector<Numbers>& gradients, const auto& size_of) {
   return mean;
 }
 
-std::vector<Mistake<Numbers>> mistakes_of(const Problem& p, const LossySeen& seen, std::size_t call,
-                                          const Numbers& mean) {
-  const double n = seen.ranks(),
-               up = static_cast<double>(p.count) / static_cast<double>(p.settings.k);
-  const auto travels = chosen(p, p.settings.seed_of(call));
-  std::vector<Mistake<Numbers>> usual;
-  if (up > 1) {
-    usual.push_back(
-        {{"not_scaled", text("it is the mean, not n/k = ", number(up),
-                             " times the mean: what travels once in n/k steps must make up for the "
-                             "others")},
-         only(mean, travels, 1)});
-    usual.push_back({{"scaled_down",
-                      "it is scaled by k/n; an entry that travels rarely must count "
-                      "more, so the factor is n/k"},
-                     only(mean, travels, 1 / up)});
-    usual.push_back({{"integer_division",
-                      text("it is ", std::floor(up), " times the mean, not n/k = ", p.count, "/",
-                           p.settings.k, " times: a division of two integers drops the fraction")},
-                     only(mean, travels, std::floor(up))});
-    if (const double both = std::floor(std::floor(up) / n); both > 0) {
-      usual.push_back({{"integer_division",
-                        text("it is ", both, " times the sum of the ranks, not n/k/N = ", p.count,
-                             "/", p.settings.k, "/", n, " = ", number(up / n),
-                             " times: each division of two integers drops the fraction")},
-                       only(mean, travels, both * n)});
-    }
-    usual.push_back({{"everything_travels",
-                      "it is the mean of all entries; only those at the places of the seed travel"},
-                     mean});
-    usual.push_back({{"dense_and_scaled", "all entries are there, n/k times as large"},
-                     only(mean, std::vector<bool>(mean.size(), true), up)});
-    for (std::size_t other = 0; other < seen.calls(); ++other) {
-      if (other == call) continue;
-      const char* how = other < call ? ", kept, or drawn again from its seed" : "'s seed";
-      usual.push_back({{"same_places", text("the places are those of call ", other + 1, how,
-                                            "; each step draws its own, or most entries are never "
-                                            "trained")},
-                       only(mean, chosen(p, p.settings.seed_of(other)), up)});
-    }
-    std::vector<bool> front(travels.size());
-    std::fill_n(front.begin(), p.settings.k, true);
-    usual.push_back({{"first_places",
-                      "the first k entries travel, not those at the places of the "
-                      "seed"},
-                     only(mean, front, up)});
-  }
-  if (n > 1) {
-    usual.push_back(
-        {{"summed_not_averaged", text("it is ", n, " times too large: summed, not averaged")},
-         only(mean, travels, up * n)});
-    usual.push_back({{"divided_twice", text("it is ", n, " times too small: divided twice")},
-                     only(mean, travels, up / n)});
-  }
-  for (std::size_t r = 0; r < seen.gradients[call].size() && n > 1 && up > 1; ++r) {
-    const Numbers& own = seen.gradients[call][r];
-    usual.push_back({{"not_reduced", text("these are the entries of rank ", r,
-                                          " alone: the others' were not added, or the result was "
-                                          "not brought back")},
-                     only(own, travels, up / n)});
-    Numbers kept = only(mean, travels, up);
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = travels[i] ? kept[i] : own[i];
-    usual.push_back({{"others_stay", text("where nothing travels, rank ", r,
-                                          "'s own gradient is still there; it becomes zero")},
-                     kept});
-    usual.push_back({{"not_reduced", text("it is rank ", r,
-                                          "'s own gradient: the result was not "
-                                          "brought back")},
-                     own});
-  }
-  if (p.dtype == DType::float64) {
-    const auto in_float32 = [](double x) { return static_cast<double>(static_cast<float>(x)); };
-    usual.push_back({{"through_float32",
-                      "values went through float32, which keeps 24 of float64's 53 bits; float64 "
-                      "gradients travel as float64"},
-                     only(mean_of(seen.gradients[call], in_float32), travels, up)});
-  }
-  if (call > 0) {
-    usual.push_back(
-        {{"stale", "it is the result of the call before"}, seen.results[call - 1].front()});
-  }
-  return usual;
-}
-
 Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   const double up =
       static_cast<double>(p.count) / static_cast<double>(std::max<std::int64_t>(p.settings.k, 1));
@@ -150,7 +66,7 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
     if (tolerance > 0) tolerance += seen.ranks() * 0x1p-149;
   }
   right.allowed = text("sums of ", name_of(p.dtype), " round");
-  right.mistakes = mistakes_of(p, seen, call, mean);
+  right.mistakes = mistakes_of_mean(seen, call, right.values);
   right.not_finite = overflowing_sum(right.values, seen.ranks(), p.dtype);
   if (!right.not_finite) right.not_finite = overflowing_sum(mean, seen.ranks(), p.dtype);
   right.otherwise = {"other_places",

@@ -1,5 +1,5 @@
-// Computes what top_k_error_feedback must leave, and what usual mistakes leave: each call by
-// itself, from what the ranks kept before it.
+// Computes what top_k_error_feedback must leave: each call by itself, from what the ranks kept
+// before it.
 #pragma once
 
 #include <cstdint>

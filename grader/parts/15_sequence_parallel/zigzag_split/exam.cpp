@@ -59,99 +59,10 @@ std::string text_of(const TokenPlace& place) {
   return text("rank ", place.rank, ", index ", place.index);
 }
 
-enum class Rest : std::uint8_t { lost, in_the_last };
-TokenRange of_equal(const Question& q, std::int64_t at, Rest rest) {
-  const std::int64_t of = 2 * std::int64_t{q.ranks}, each = q.length / of;
-  const bool last = rest == Rest::in_the_last && at == of - 1;
-  return {at * each, last ? q.length - at * each : each};
-}
-TokenRange of_first_longer(const Question& q, std::int64_t at) {
-  const std::int64_t of = 2 * std::int64_t{q.ranks}, each = q.length / of, rest = q.length % of;
-  return {at * each + std::min(at, rest), each + (at < rest ? 1 : 0)};
-}
-
-std::vector<Mistake<Positions>> wrong_slices(const Question& q) {
-  const std::int64_t n = q.ranks, r = q.rank, mirrored = 2 * n - 1 - r;
-  const std::int64_t first = bound(q.length, r, n), end = bound(q.length, r + 1, n);
-  const Cause contiguous{"contiguous",
-                         "these tokens stand in a row: the last rank then has nearly twice the "
-                         "mean of the work. A rank has an early chunk, and the late one that "
-                         "mirrors it"};
-  const Positions right = slice_of(q);
-  return {
-      {contiguous, {{first, end - first}, {}}},
-      {contiguous, {chunk(q, 2 * r), chunk(q, 2 * r + 1)}},
-      {{"not_mirrored",
-        "these are chunks r and r + N: rank N-1 has the later one of both, so it sees more than "
-        "rank 0"},
-       {chunk(q, r), chunk(q, std::min(r + n, 2 * n - 1))}},
-      {{"one_too_far",
-        "of 2N chunks, counted from 0, the last one is 2N-1: r's mirror image is 2N-1-r"},
-       {chunk(q, r), chunk(q, std::min(mirrored + 1, 2 * n - 1))}},
-      {{"one_too_far",
-        "of 2N chunks, counted from 0, the last one is 2N-1: r's mirror image is 2N-1-r"},
-       {chunk(q, r), chunk(q, std::max<std::int64_t>(mirrored - 1, 0))}},
-      {{"late_first", "the chunks are right, but the earlier one comes first"},
-       {right.late, right.early}},
-      {{"one_chunk", "this is the early chunk alone; each rank has two"}, {right.early, {}}},
-      {{"one_chunk", "this is the late chunk alone; each rank has two"}, {right.late, {}}},
-      {{"tokens_lost",
-        "all chunks have ⌊S / 2N⌋ tokens, so the last tokens are nobody's: chunk c ends where the "
-        "next one begins, at ⌊(c+1)·S / 2N⌋"},
-       {of_equal(q, r, Rest::lost), of_equal(q, mirrored, Rest::lost)}},
-      {{"last_is_longer",
-        "the tokens that are left over are all in the last chunk; chunks differ by one at most: "
-        "chunk c begins at ⌊c·S / 2N⌋"},
-       {of_equal(q, r, Rest::in_the_last), of_equal(q, mirrored, Rest::in_the_last)}},
-      {{"first_are_longer",
-        "the first chunks have one token more; the contract has chunk c begin at ⌊c·S / 2N⌋, which "
-        "all ranks and zigzag_place must agree on"},
-       {of_first_longer(q, r), of_first_longer(q, mirrored)}},
-      {{"ends_for_counts", "a range is its first position and a number of positions, not its end"},
-       {{right.early.first, right.early.end()}, {right.late.first, right.late.end()}}},
-  };
-}
-
-std::vector<Mistake<TokenPlace>> wrong_places(const Question& q) {
-  const std::int64_t n = q.ranks, at = chunk_of(q);
-  const std::int64_t index = q.position - chunk(q, at).first;
-  const TokenPlace right = place_of(q);
-  std::vector<Mistake<TokenPlace>> all{
-      {{"early_chunk_forgotten",
-        "the index counts from the beginning of the late chunk; the rank's early chunk lies before "
-        "it"},
-       {right.rank, index}},
-      {{"place_not_mirrored",
-        "chunk c of the second half belongs to rank 2N-1-c, not to rank c - N"},
-       {static_cast<int>(at % n), right.index}},
-      {{"index_of_the_sample",
-        "the index is the position in the whole sample; it counts this rank's tokens"},
-       {right.rank, q.position}},
-      {{"index_backwards", "the late chunk is counted from its end; tokens lie in their order"},
-       {right.rank, right.index - index + chunk(q, at).count - 1 - index}},
-  };
-  const std::int64_t guess =
-      q.length < INT_MAX ? q.position * 2 * n / q.length : at;  // the inverse of a rounded bound
-  if (guess != at) {
-    const std::int64_t owner = std::min(guess, 2 * n - 1 - guess);
-    all.push_back(
-        {{"chunk_rounded",
-          "⌊position · 2N / S⌋ is not the chunk, because the bounds of chunks are rounded, too: "
-          "near a bound it is one off. Compare with the bounds"},
-         {static_cast<int>(owner), right.index}});
-  }
-  return all;
-}
-
 template <typename Result>
-Failure told(const Result& seen, const Result& right, std::vector<Mistake<Result>> mistakes,
-             Cause otherwise) {
-  for (auto& mistake : mistakes) {
-    if (!(mistake.gives == seen)) continue;
-    otherwise = std::move(mistake.cause);
-    break;
-  }
-  return because(otherwise,
+std::optional<Failure> told(const Result& seen, const Result& right, const Cause& cause) {
+  if (seen == right) return std::nullopt;
+  return because(cause,
                  {.message = text("it is ", text_of(seen), " where ", text_of(right), " is right"),
                   .expected = text_of(right),
                   .seen = text_of(seen)});
@@ -160,23 +71,12 @@ Failure told(const Result& seen, const Result& right, std::vector<Mistake<Result
 std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen) {
   const Question& q = asked.back();
   if (q.asked == ZigzagAsked::slice) {
-    const Positions right = slice_of(q);
-    if (seen.slice == right) return std::nullopt;
-    return told(seen.slice, right, wrong_slices(q),
+    return told(seen.slice, slice_of(q),
                 {"other_slice",
                  "rank r has chunks r and 2N-1-r of 2N, and chunk c begins at "
                  "⌊c·S / 2N⌋"});
   }
-  const TokenPlace right = place_of(q);
-  if (seen.place == right) return std::nullopt;
-  // The rank may be wrong and the index with it.
-  auto mistakes = wrong_places(q);
-  for (auto& mistake : mistakes) {
-    const bool rank_only =
-        mistake.gives.rank != right.rank && seen.place.rank == mistake.gives.rank;
-    if (rank_only) mistake.gives.index = seen.place.index;
-  }
-  return told(seen.place, right, std::move(mistakes),
+  return told(seen.place, place_of(q),
               {"other_place",
                "a chunk c below N is rank c's, and any other one rank 2N-1-c's; on a "
                "rank, the late chunk lies behind the early one"});
