@@ -23,7 +23,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7325" "engine/apps 7880"
-    "grader/course 7360" "grader/play 2870" "grader/judge 3215" "grader/exam 10645" "grader/sandbox 2100"
+    "grader/course 7360" "grader/play 2870" "grader/judge 3215" "grader/exam 10885" "grader/sandbox 2100"
     "grader/lab 4750" "grader/memory 415" "grader/dev 3275" "grader/further 2750" "grader/impostors 1520" "grader/export 1350" "grader/batch 6610" "grader/pack 1300" "grader/tool 220"
     "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"

@@ -29,7 +29,7 @@ const std::map<std::string, Family>& families() {
       {"function", {"plan", R"(["plan"])", "long", "1, 1"}},
       {"ranks",
        {"parallel/data_parallel", R"(["parallel/data_parallel"])",
-        "lockstep::comm::ProcessGroup&, lockstep::Tensor", "7, 1"}},
+        "lockstep::comm::ProcessGroup&, lockstep::Tensor", "9, 2, 14"}},
       {"services", {"comm", "[]", "lockstep::comm::Store&, int, int", "7"}}};
   return all;
 }

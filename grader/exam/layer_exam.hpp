@@ -15,7 +15,7 @@
 #include "grader/exam/dense_numbers.hpp"
 #include "grader/exam/member_memory.hpp"
 #include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/exam/wire_price.hpp"
 #include "grader/play/layer_play.hpp"
@@ -139,7 +139,7 @@ using LayerContract = RanksContract<Problem, LayerCase, LayerReport, LayerServic
 // layer_of(problem, salt) is the layer of a case.
 template <typename Problem>
 LayerContract<Problem> layer_contract(
-    CaseRunner& runner, const std::function<Layer(const Problem&, std::uint64_t)>& layer_of,
+    const std::function<Layer(const Problem&, std::uint64_t)>& layer_of,
     std::function<std::vector<Problem>(const Problem&)> smaller = {}) {
   return {
       .case_of = [layer_of](const Problem& p, std::uint64_t salt,
@@ -151,21 +151,27 @@ LayerContract<Problem> layer_contract(
                            Situations& asked) { ask_of_layer(p, layer_of(p, salt), rank, asked); },
       .smaller = std::move(smaller),
       .services =
-          [&runner, layer_of](const Problem& p, std::uint64_t salt) {
+          [layer_of](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
             return std::tuple(LayerService(
                 p, layer_of(p, salt), [&runner](int rank) { return runner.memory_bytes(rank); }));
           }};
 }
 
-// Problems of fewer ranks, among which `cut` elements divide, and of fewer passes.
-template <typename Problem>
-std::vector<Problem> smaller_layers(const Problem& p, std::int64_t cut) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    if (cut % ranks == 0) offered.emplace_back(p).members = whole_world(ranks);
-  }
-  if (p.passes() > 1) offered.emplace_back(p).back = {0};
-  return offered;
+// Smaller layers: of fewer ranks, which divide what `cut` finds in a problem; of fewer passes; and
+// by an exam's own ways (smaller_by). One that must be refused stays as it is.
+template <typename Cut, typename... Ways>
+auto smaller_layer_by(Cut cut, Ways... ways) {
+  return [=]<typename Problem>(const Problem& p) {
+    std::vector<Problem> offered;
+    if (p.walk == LayerWalk::refused) return offered;
+    for (int ranks = 1; ranks < p.ranks(); ++ranks) {
+      if (std::invoke(cut, p) % ranks == 0) offered.emplace_back(p).members = whole_world(ranks);
+    }
+    if (p.passes() > 1) offered.emplace_back(p).back = {0};
+    (ways(p, offered), ...);
+    return offered;
+  };
 }
+inline constexpr auto any_ranks = [](const LayerProblem&) { return 0; };
 
 }  // namespace lockstep::grader

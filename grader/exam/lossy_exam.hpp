@@ -95,7 +95,7 @@ class LossyFamily {
                           Situations& asked) { ask_of(lossy, p, salt, rank, asked); },
         .smaller = smaller,
         .services =
-            [](const Problem& p, std::uint64_t) {
+            [](CaseRunner&, const Problem& p, std::uint64_t) {
               return std::tuple(
                   LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
             },

@@ -36,9 +36,24 @@ void check_held(CaseRunner& runner, const Played& played, int rank, std::int64_t
 
 }  // namespace
 
+MomentService::MomentService(CaseRunner& runner, Members members, std::size_t calls,
+                             Measures measures)
+    : members_(std::move(members)),
+      calls_(calls),
+      seen_(members_.ranks.size()),
+      told_(members_.ranks.size()) {
+  const bool both = measures == Measures::both;
+  if (both || measures == Measures::left) {
+    read_ = [&runner](int rank) { return runner.memory_bytes(rank); };
+  }
+  if (both || measures == Measures::most) {
+    take_peak_ = [&runner](int rank) { return runner.take_peak_bytes(rank); };
+  }
+}
+
 const MemberMemory& MomentService::of(int rank) const {
   const auto at = static_cast<std::size_t>(rank);
-  if (told_[at] != steps_ + 1) throw MalformedMessage("a member did not tell of all its calls");
+  if (told_[at] != calls_ + 1) throw MalformedMessage("a member did not tell of all its calls");
   return seen_[at];
 }
 
@@ -46,7 +61,7 @@ std::optional<sim::Service::Answer> MomentService::answer(const sim::Actor& who,
                                                           double now) {
   const auto rank = static_cast<std::size_t>(members_.group_rank(who.rank));
   if (rank >= told_.size()) throw Error(text("rank ", who.rank, " is no member"));
-  if (moment.step != told_[rank] || moment.step > steps_) throw Error("calls come in their order");
+  if (moment.step != told_[rank] || moment.step > calls_) throw Error("calls come in their order");
   if (moment.held_bytes < 0 || moment.peak_bytes < moment.held_bytes) {
     throw Error("tensors of less than no bytes, or a peak below what is left");
   }

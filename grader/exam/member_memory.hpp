@@ -27,17 +27,12 @@ struct MemberMemory {
 class MomentService final : public TypedService<Moment> {
  public:
   using ReadMemory = std::function<std::optional<std::int64_t>(int world_rank)>;
+  // Which memory of the processes is measured, which takes a while: what is left after each call,
+  // the most within it, or both.
+  enum class Measures : std::uint8_t { nothing, left, most, both };
 
-  //   steps      calls of the part; each member tells of each, and of the making
-  //   read       none in cases that are not about memory: to measure a process takes a while
-  //   take_peak  the most since the last time; where only what is left after a call counts, none
-  MomentService(Members members, std::uint32_t steps, ReadMemory read, ReadMemory take_peak = {})
-      : members_(std::move(members)),
-        steps_(steps),
-        read_(std::move(read)),
-        take_peak_(std::move(take_peak)),
-        seen_(members_.ranks.size()),
-        told_(members_.ranks.size()) {}
+  //   calls  of the part; each member tells of each, and of the making
+  MomentService(CaseRunner& runner, Members members, std::size_t calls, Measures measures);
 
   //   Throws  MalformedMessage when a member did not tell of every call
   const MemberMemory& of(int rank) const;
@@ -46,10 +41,10 @@ class MomentService final : public TypedService<Moment> {
   std::optional<Answer> answer(const sim::Actor& who, Moment moment, double now) override;
 
   Members members_;
-  std::uint32_t steps_;
+  std::size_t calls_;
   ReadMemory read_, take_peak_;
   std::vector<MemberMemory> seen_;
-  std::vector<std::uint32_t> told_;
+  std::vector<std::size_t> told_;
 };
 
 // The memory that is enough for a member.

@@ -42,9 +42,9 @@ struct RanksContract {
       unchanged{};
   // Smaller problems to try when one fails, boldest first. Without it, nothing is shrunk.
   std::function<std::vector<Problem>(const Problem&)> smaller{};
-  // New ones for each case.
-  std::function<std::tuple<Services...>(const Problem&, std::uint64_t salt)> services =
-      [](const Problem&, std::uint64_t) { return std::tuple<Services...>(); };
+  // New ones for each case. They may read the processes' memory through the runner.
+  std::function<std::tuple<Services...>(CaseRunner&, const Problem&, std::uint64_t salt)> services =
+      [](CaseRunner&, const Problem&, std::uint64_t) { return std::tuple<Services...>(); };
   // Says of what the core found (a mismatch, a buffer in flight) what it is to this part: a bucket,
   // a pass.
   std::function<void(Failure&, const Problem&, const Services&...)> explain{};
@@ -83,7 +83,7 @@ std::optional<Played> play(CaseRunner& runner,
                            const RanksContract<Problem, Case, Report, Services...>& contract,
                            const Problem& p, std::uint64_t salt, Situations asked = {}) {
   const CaseRunner::Place start = runner.place();
-  auto services = contract.services(p, salt);
+  auto services = contract.services(runner, p, salt);
   std::optional<Played> played;
   try {
     played = runner.play(setup_of(contract, p, salt, Peer::stays, services, std::move(asked)));
@@ -154,7 +154,7 @@ template <typename Problem, typename... Others>
 void judge_lost_peer(CaseRunner& runner, const RanksContract<Problem, Others...>& contract,
                      const Problem& p, int dies, int at_request) {
   const std::uint64_t salt = runner.draw();
-  auto services = contract.services(p, salt);
+  auto services = contract.services(runner, p, salt);
   check_lost_peer(runner, setup_of(contract, p, salt, Peer::lost, services, {}),
                   {dies, at_request});
 }
@@ -169,7 +169,7 @@ void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Others...
   const std::uint64_t salt = runner.draw();
   const auto requests_of = [&](int number) {
     const auto& [p, dies] = dead[static_cast<std::size_t>(number)];
-    auto services = contract.services(p, salt);
+    auto services = contract.services(runner, p, salt);
     const auto counters = runner.rehearse(setup_of(contract, p, salt, Peer::lost, services, {}));
     return counters.ranks[static_cast<std::size_t>(dies)].requests;
   };
@@ -182,7 +182,7 @@ void judge_lost_peers(CaseRunner& runner, const RanksContract<Problem, Others...
         contract.unchanged(runner, played, p, salt, p.members.group_rank(rank), kept);
       };
     }
-    auto services = contract.services(p, salt);
+    auto services = contract.services(runner, p, salt);
     check_lost_peer(runner, setup_of(contract, p, salt, Peer::lost, services, std::move(asked)),
                     death, check_kept);
   };

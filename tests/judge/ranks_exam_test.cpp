@@ -1,6 +1,6 @@
 // The family of computations of ranks: who is given what, what is said of wrong reports, smaller
 // problems, and a peer that is lost.
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 
 #include "grader/exam/reported_service.hpp"
 #include "grader/judge/compare.hpp"
@@ -55,18 +55,12 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 }
 
 Contract contract() {
-  return {.case_of = [](const Problem& p, std::uint64_t,
-                        int rank) { return SummingCase{.which = p.first + rank}; },
-          .compare = compare,
-          .smaller =
-              [](const Problem& p) {
-                std::vector<Problem> offered;
-                for (int ranks = 1; ranks < p.members.size(); ++ranks) {
-                  offered.push_back({whole_world(ranks), p.first});
-                }
-                return offered;
-              },
-          .services = [](const Problem&, std::uint64_t) { return std::tuple(Numbers()); }};
+  return {
+      .case_of = [](const Problem& p, std::uint64_t,
+                    int rank) { return SummingCase{.which = p.first + rank}; },
+      .compare = compare,
+      .smaller = smaller_by(fewer_ranks),
+      .services = [](CaseRunner&, const Problem&, std::uint64_t) { return std::tuple(Numbers()); }};
 }
 
 grader::Report judged(const std::function<void(CaseRunner&)>& run) {
@@ -137,4 +131,65 @@ TEST_CASE(
   CHECK(requests_to_die_at(40, 8) == Places{1, 2, 13, 24, 37, 38, 39, 40});
   CHECK(requests_to_die_at(1, 1) == Places{1});
   CHECK(requests_to_die_at(9, 1) == Places{1});
+}
+
+TEST_CASE("ranks: a problem gets smaller by its fields, in the order in which an exam names them") {
+  struct Sized {
+    Members members;
+    int steps = 0;
+    std::vector<int> sizes{};
+
+    std::string words() const {
+      std::string all = text(members.size(), " ranks, ", steps, " steps,");
+      for (const int size : sizes) all += text(" ", size);
+      return all;
+    }
+  };
+  const auto sizes = [](auto& p) -> auto& { return p.sizes; };
+  const auto smaller = smaller_by(fewer_ranks, down_to(&Sized::steps, 1), one_less(&Sized::steps),
+                                  shorter(sizes, 2), without_each(&Sized::sizes));
+  std::vector<std::string> offered;
+  for (const Sized& one : smaller(Sized{whole_world(2), 5, {7, 8, 9}})) {
+    offered.push_back(one.words());
+  }
+  CHECK(offered == std::vector<std::string>{"1 ranks, 5 steps, 7 8 9", "2 ranks, 1 steps, 7 8 9",
+                                            "2 ranks, 4 steps, 7 8 9", "2 ranks, 5 steps, 7 8",
+                                            "2 ranks, 5 steps, 8 9", "2 ranks, 5 steps, 7 9",
+                                            "2 ranks, 5 steps, 7 8"});
+  CHECK(smaller(Sized{whole_world(1), 1, {7}}).empty());
+}
+
+TEST_CASE("ranks: the family asks all sizes, a subgroup twice, and the price of one rank") {
+  const auto asked_by = [](const Question& question) {
+    const auto report = summing::judged(question);
+    CHECK(report.message == "");
+    return report.checks.front().situations;
+  };
+  const RanksChecks checks(summing::contract());
+  CHECK(asked_by(checks.every_size()) == SituationCounts{{Situation::rank_counts, 1}});
+  CHECK(asked_by(checks.twice_in_a_subgroup()) ==
+        SituationCounts{{Situation::another_group, 2}, {Situation::same_call_twice, 1}});
+  std::vector<int> priced;
+  const auto cost = [&](CaseRunner&, const Played&, const summing::Problem& p) {
+    priced.push_back(p.members.size());
+  };
+  const auto price = in_turn(checks.price({2, 1}, cost), checks.on({3}, {}, cost));
+  CHECK(asked_by(price) == SituationCounts{{Situation::price_at_the_extremes, 1}});
+  CHECK(priced == std::vector{2, 1, 3});
+}
+
+TEST_CASE("ranks: a change is in what is asked, and a look comes behind the comparison") {
+  std::vector<std::int64_t> seen;
+  const auto checks =
+      RanksChecks(summing::contract(), [](summing::Problem& p) { p.first = p.members.size(); })
+          .then([&](CaseRunner&, const Played&, const summing::Problem& p,
+                    const summing::Numbers& numbers) {
+            CHECK(std::ssize(numbers.asked) == p.members.size());
+            seen.push_back(p.first);
+          });
+  const auto report =
+      summing::judged(in_turn(checks.on({2, 3}), checks.on({2}, with(&summing::Problem::first, 40)),
+                              checks.each(1, &summing::Problem::first, {7, 8})));
+  CHECK(report.message == "");
+  CHECK(seen == std::vector<std::int64_t>{2, 3, 40, 7, 8});
 }

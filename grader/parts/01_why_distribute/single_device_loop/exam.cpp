@@ -264,7 +264,7 @@ const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
           for (const auto& batch : batches_of(p, salt, 0)) ask_of_values(batch.inputs, asked);
           if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
         },
-    .services = [](const Problem& p,
+    .services = [](CaseRunner&, const Problem& p,
                    std::uint64_t salt) { return std::tuple(BatchService(p, salt)); }};
 
 void play(CaseRunner& runner, Problem p) {

@@ -7,7 +7,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_terms.hpp"
@@ -168,30 +168,30 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
 }
 
-// Fewer ranks, fewer parameters, fewer elements.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
+// The members as a world of their own.
+void whole_world_of_members(const Problem& p, std::vector<Problem>& offered) {
   if (p.size() < p.members.world) offered.emplace_back(p).members = whole_world(p.size());
-  for (int ranks = 1; ranks < p.size(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
+}
+
+void fewer_parameters(const Problem& p, std::vector<Problem>& offered) {
+  if (p.plan.sizes.size() < 2) return;
+  for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
+    Problem& one = offered.emplace_back(p);
+    one.plan.sizes = {p.plan.sizes[i]};
+    one.plan.has_grad = {p.plan.has_grad[i]};
+    one.plan.dtype = p.plan.dtype_of(i);
+    one.plan.dtypes.clear();
   }
-  if (p.plan.sizes.size() > 1) {
-    for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
-      Problem& one = offered.emplace_back(p);
-      one.plan.sizes = {p.plan.sizes[i]};
-      one.plan.has_grad = {p.plan.has_grad[i]};
-      one.plan.dtype = p.plan.dtype_of(i);
-      one.plan.dtypes.clear();
-    }
-    Problem& fewer = offered.emplace_back(p);
-    fewer.plan.sizes.pop_back();
-    fewer.plan.has_grad.pop_back();
-    if (!fewer.plan.dtypes.empty()) fewer.plan.dtypes.pop_back();
-  }
+  Problem& fewer = offered.emplace_back(p);
+  fewer.plan.sizes.pop_back();
+  fewer.plan.has_grad.pop_back();
+  if (!fewer.plan.dtypes.empty()) fewer.plan.dtypes.pop_back();
+}
+
+void fewer_elements(const Problem& p, std::vector<Problem>& offered) {
   for (std::size_t i = 0; i < p.plan.sizes.size(); ++i) {
     if (p.plan.sizes[i] > 1) offered.emplace_back(p).plan.sizes[i] /= 2;
   }
-  return offered;
 }
 
 const RanksContract<Problem, GradientCase, GradientReports> contract{
@@ -200,7 +200,7 @@ const RanksContract<Problem, GradientCase, GradientReports> contract{
     .compare = compare,
     .ask_of = [](const Problem&, std::uint64_t, int, const GradientCase& c,
                  Situations& asked) { grader::ask_of(c.mine, asked); },
-    .smaller = smaller};
+    .smaller = smaller_by(whole_world_of_members, fewer_ranks, fewer_parameters, fewer_elements)};
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   check_one_reduction(runner, played, p.plan, p.size());
@@ -213,17 +213,33 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
                     .allowed = text("one all-reduce for each of ", gradients, " gradients")});
 }
 
-Problem usual(int ranks, std::uint64_t schedule_seed) {
-  return {whole_world(ranks),
-          {DType::float32, {35, 12, 1, 64, 72, 13}, {1, 1, 1, 1, 1, 1}},
-          schedule_seed};
+const RanksChecks checks(contract, [](Problem& p) {
+  p.plan = {DType::float32, {35, 12, 1, 64, 72, 13}, {1, 1, 1, 1, 1, 1}};
+});
+
+void side_by_side(Problem& p) {
+  p.plan.dtypes = {DType::float32, DType::bfloat16, DType::float64,
+                   DType::float32, DType::float16,  DType::bfloat16};
+}
+
+void without_gradients(CaseRunner& runner) {
+  Problem p = checks.usual(runner, 4);
+  p.plan.sizes = {5, 3, 0, 8};
+  p.plan.has_grad = {1, 0, 1, 1};
+  checks.ask(runner, p);
+  p.plan.has_grad = {0, 0, 0, 0};
+  checks.ask(runner, p);
+}
+
+void three_parameters(Problem& p) {
+  p.plan = {p.size() == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
 }
 
 // One rank, one element, and so many that messages could be cut in pieces.
-void judge_price_at_the_extremes(CaseRunner& runner) {
+void price_at_the_extremes(CaseRunner& runner) {
   for (const auto& [ranks, elements] : {std::pair(1, 50), {2, 1}, {3, 70'000}}) {
-    judge(runner, contract, {whole_world(ranks), {DType::float32, {elements}, {1}}, runner.draw()},
-          check_cost, {Situation::price_at_the_extremes});
+    checks.ask(runner, {whole_world(ranks), {DType::float32, {elements}, {1}}, runner.draw()},
+               check_cost, {Situation::price_at_the_extremes});
   }
 }
 
@@ -233,64 +249,24 @@ Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks every gradient is the mean over the ranks, with the same bits on "
        "all",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract, usual(n, runner.draw()));
-       }},
+       checks.every_size()},
       {"float64, bfloat16 and float16 gradients are averaged and keep their type, also side by "
        "side",
-       [](CaseRunner& runner) {
-         for (const DType dtype : every_gradient_dtype) {
-           Problem p = usual(3, runner.draw());
-           p.plan.dtype = dtype;
-           judge(runner, contract, p);
-         }
-         Problem mixed = usual(3, runner.draw());
-         mixed.plan.dtypes = {DType::float32, DType::bfloat16, DType::float64,
-                              DType::float32, DType::float16,  DType::bfloat16};
-         judge(runner, contract, mixed);
-       }},
+       in_turn(checks.types({std::begin(every_gradient_dtype), std::end(every_gradient_dtype)}),
+               checks.on({3}, side_by_side))},
       {"a parameter without a gradient stays without one; an empty parameter does no harm",
-       [](CaseRunner& runner) {
-         Problem p = usual(4, runner.draw());
-         p.plan.sizes = {5, 3, 0, 8};
-         p.plan.has_grad = {1, 0, 1, 1};
-         judge(runner, contract, p);
-         p.plan.has_grad = {0, 0, 0, 0};
-         judge(runner, contract, p);
-       }},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too",
-       [](CaseRunner& runner) {
-         for (const Held held : every_held) {
-           Problem p = usual(3, runner.draw());
-           p.plan.held = held;
-           judge(runner, contract, p);
-         }
-       }},
-      {"the mean over a subgroup divides by the subgroup's size",
-       [](CaseRunner& runner) {
-         Problem p = usual(8, runner.draw());
-         p.members.ranks = {6, 1, 4};
-         play_twice(runner, contract, p);
-       }},
-      {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
-       [](CaseRunner& runner) {
-         Problem p = usual(4, runner.draw());
-         p.plan = {DType::float32, {35, 64, 13}, {1, 1, 1}};
-         judge_lost_peers(runner, contract, p);
-       },
-       {},
-       Asks::cost},  // among real processes no rank is killed
-      {"the traffic is one all-reduce of the gradients and nothing else",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 4, 8}) {
-           Problem p = usual(n, runner.draw());
-           p.plan = {n == 4 ? DType::bfloat16 : DType::float32, {400, 130, 50}, {1, 1, 1}};
-           judge(runner, contract, p, check_cost);
-         }
-         judge_price_at_the_extremes(runner);
-       },
-       {},
-       Asks::cost},
+       without_gradients},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      {"the mean over a subgroup divides by the subgroup's size", checks.twice_in_a_subgroup()},
+      // Among real processes no rank is killed.
+      of_cost("when a peer is lost, a rank throws CommError and leaves no mean over the remaining "
+              "ranks",
+              checks.lose_peers(4, 14,
+                                [](Problem& p) {
+                                  p.plan = {DType::float32, {35, 64, 13}, {1, 1, 1}};
+                                })),
+      of_cost("the traffic is one all-reduce of the gradients and nothing else",
+              in_turn(checks.on({2, 4, 8}, three_parameters, check_cost), price_at_the_extremes)),
   };
 }
 

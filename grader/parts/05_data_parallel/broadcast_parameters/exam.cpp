@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "engine/base/random.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"
@@ -255,76 +255,60 @@ void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
        .allowed = text("one broadcast for each of the ", tensors, " tensors of the model")});
 }
 
+const RanksChecks checks(contract, with(&Problem::models, {plain_model(0)}));
+
+// The last rank's bits.
+void odd_bits(CaseRunner& runner) {
+  for (const int n : {2, 5}) {
+    ModelPlan odd = mixed_model(n - 1);
+    odd.odd = true;
+    play_twice(runner, contract, checks.usual(runner, n, with(&Problem::models, {odd})));
+  }
+}
+
+void other_sources(Problem& p) {
+  const int n = p.members.size();
+  p.models = {mixed_model(n - 1), mixed_model(n / 2)};
+}
+
+void cost(CaseRunner& runner) {
+  for (const int n : {2, 4, 8, 13}) {
+    ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}), of_type(DType::int64, {25})};
+    // Half of the bytes in halves: sent as float32 they are half as many again.
+    if (n == 4) {
+      model.parameters = of_type(DType::bfloat16, {1000, 130});
+      model.parameters.push_back({DType::float16, 50});
+    }
+    checks.ask(runner, n, with(&Problem::models, {model}), check_traffic);
+  }
+  for (const auto& [n, count] : {std::pair(5, 1), {3, 3}, {1, 64}, {3, 70'000}}) {
+    checks.ask(runner, n, with(&Problem::models, {{0, of_type(DType::float32, {count}), {}}}),
+               check_traffic, {Situation::price_at_the_extremes});
+  }
+}
+
 }  // namespace
 
 Exam exam() {
+  const ModelPlan two_tensors{0, of_type(DType::float32, {35, 12}), {}};
+  ModelPlan with_counter = two_tensors;
+  with_counter.buffers = of_type(DType::int64, {7});
   return {
-      {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           play(runner, contract, {whole_world(n), {plain_model(0)}, runner.draw()});
-         }
-       }},
+      {"on 1 to 8 and 13 ranks every rank ends with rank 0's parameters", checks.every_size()},
       {"buffers and every element type are copied exactly; counters keep all their digits",
-       [](CaseRunner& runner) {
-         play(runner, contract, {whole_world(3), {mixed_model(0)}, runner.draw()});
-         play(runner, contract,
-              {whole_world(2),
-               {{0, of_type(DType::float64, {9}), of_type(DType::int64, {1})}},
-               runner.draw()});
-         play(runner, contract,
-              {whole_world(2), {{0, {}, of_type(DType::float32, {4})}}, runner.draw()});
-       }},
-      {"the source's bits arrive: -0, NaN, infinities and the smallest numbers, too",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 5}) {
-           ModelPlan odd = mixed_model(n - 1);
-           odd.odd = true;
-           play_twice(runner, contract, {whole_world(n), {odd}, runner.draw()});
-         }
-       }},
+       in_turn(checks.on({3}, with(&Problem::models, {mixed_model(0)})),
+               checks.on({2}, with(&Problem::models, {{0, of_type(DType::float64, {9}),
+                                                       of_type(DType::int64, {1})}})),
+               checks.on({2}, with(&Problem::models, {{0, {}, of_type(DType::float32, {4})}})))},
+      {"the source's bits arrive: -0, NaN, infinities and the smallest numbers, too", odd_bits},
       {"any rank can be the source, and the next model can have another source",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 5, 8}) {
-           play(runner, contract,
-                {whole_world(n), {mixed_model(n - 1), mixed_model(n / 2)}, runner.draw()});
-         }
-       }},
+       checks.on({2, 5, 8}, other_sources)},
       {"in a subgroup `source` is a rank of that subgroup",
-       [](CaseRunner& runner) {
-         Problem p{whole_world(8), {mixed_model(1), plain_model(2)}, runner.draw()};
-         p.members.ranks = {6, 1, 4};
-         play(runner, contract, p);
-       }},
+       checks.in_a_subgroup(with(&Problem::models, {mixed_model(1), plain_model(2)}))},
       {"when a peer is lost, a rank throws CommError and never returns a partial copy of the model",
-       [](CaseRunner& runner) {
-         for (const std::int64_t buffers : {0, 1}) {
-           ModelPlan model{0, of_type(DType::float32, {35, 12}), {}};
-           if (buffers > 0) model.buffers = of_type(DType::int64, {7});
-           judge_lost_peers(runner, contract, {whole_world(4), {std::move(model)}, runner.draw()},
-                            10);
-         }
-       }},
-      {"each rank receives the model once, and no rank sends it to every other rank",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 4, 8, 13}) {
-           ModelPlan model{n - 1, of_type(DType::float32, {400, 130, 50}),
-                           of_type(DType::int64, {25})};
-           // Half of the bytes in halves: sent as float32 they are half as many again.
-           if (n == 4) {
-             model.parameters = of_type(DType::bfloat16, {1000, 130});
-             model.parameters.push_back({DType::float16, 50});
-           }
-           const Problem p{whole_world(n), {model}, runner.draw()};
-           if (const auto played = play(runner, contract, p)) check_traffic(runner, *played, p);
-         }
-         for (const auto& [n, count] : {std::pair(5, 1), {3, 3}, {1, 64}, {3, 70'000}}) {
-           const Problem p{
-               whole_world(n), {{0, of_type(DType::float32, {count}), {}}}, runner.draw()};
-           const auto played = play(runner, contract, p, {Situation::price_at_the_extremes});
-           if (played) check_traffic(runner, *played, p);
-         }
-       }},
+       in_turn(checks.lose_peers(4, 10, with(&Problem::models, {two_tensors})),
+               checks.lose_peers(4, 10, with(&Problem::models, {with_counter})))},
+      {"each rank receives the model once, and no rank sends it to every other rank", cost},
   };
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
@@ -198,69 +198,51 @@ void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
                     "; likely cause: gradients or parameters are sent more than once per step")));
 }
 
+const RanksChecks checks(contract);
+
+const auto with_adam = with(&Problem::optimizer, OptimizerKind::adam);
+
+void odd_values(CaseRunner& runner) {
+  for (const Odd odd : every_odd) {
+    checks.ask(runner, 3, [&](Problem& p) { p.odd = odd; });
+    checks.ask(runner, 2, [&](Problem& p) { p.odd = odd, p.clip_norm = 0.1; });
+  }
+}
+
 }  // namespace
 
 Exam exam() {
   return {
       {"ten steps of SGD with momentum equal those of one device with all the samples",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           play(runner, contract, {.members = whole_world(n), .schedule_seed = runner.draw()});
-         }
-         play_twice(runner, contract, {.members = {5, {4, 0, 3}}});
-       }},
+       in_turn(checks.every_size(), checks.twice_in_a_subgroup())},
       {"ten steps of Adam equal those of one device: its moments see the averaged gradient",
-       [](CaseRunner& runner) {
-         for (int n : {2, 7})
-           play(runner, contract, {.members = whole_world(n), .optimizer = OptimizerKind::adam});
-       }},
+       checks.on({2, 7}, with_adam)},
       {"clipping uses the norm of the averaged gradient",
-       [](CaseRunner& runner) {
-         for (int n : {2, 4}) play(runner, contract, {.members = whole_world(n), .clip_norm = 0.1});
-         play(runner, contract,
-              {.members = whole_world(3), .optimizer = OptimizerKind::adam, .clip_norm = 0.1});
-         // A bound that nothing exceeds changes nothing.
-         play(runner, contract, {.members = whole_world(3), .clip_norm = 1e4});
-         play(runner, contract, {.members = whole_world(2), .clip_norm = -0.1});
-       }},
-      {"float32 parameters train the same way",
-       [](CaseRunner& runner) {
-         play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});
-       }},
+       in_turn(checks.on({2, 4}, with(&Problem::clip_norm, 0.1)),
+               checks.on({3},
+                         [](Problem& p) {
+                           with_adam(p);
+                           p.clip_norm = 0.1;
+                         }),
+               // A bound that nothing exceeds changes nothing.
+               checks.on({3}, with(&Problem::clip_norm, 1e4)),
+               checks.on({2}, with(&Problem::clip_norm, -0.1)))},
+      {"float32 parameters train the same way", checks.types({DType::float32})},
       {"eight ranks with one sample each train as one device does",
-       [](CaseRunner& runner) { play(runner, contract, {.members = whole_world(8), .batch = 1}); }},
+       checks.on({8}, with(&Problem::batch, 1))},
       {"a parameter that no rank used keeps its value and has no gradient",
-       [](CaseRunner& runner) {
-         play(runner, contract,
-              {.members = whole_world(2), .optimizer = OptimizerKind::adam, .unused = true});
-       }},
+       checks.on({2},
+                 [](Problem& p) {
+                   with_adam(p);
+                   p.unused = true;
+                 })},
       {"NaN and infinity in one rank's samples show in every replica; zeros are samples, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           play(runner, contract, {.members = whole_world(3), .odd = odd});
-           play(runner, contract, {.members = whole_world(2), .clip_norm = 0.1, .odd = odd});
-         }
-       }},
-      {"when a peer is lost, a rank throws CommError and takes no step with the remaining "
-       "gradients",
-       [](CaseRunner& runner) {
-         const Problem p{.members = whole_world(4), .schedule_seed = runner.draw()};
-         judge_lost_peers(runner, contract, p);
-       },
-       {},
-       Asks::cost},  // among real processes no rank is killed
-      {"each step reduces the gradients once",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 8, 1}) {
-           const Problem p{.members = whole_world(n)};
-           Situations asked;
-           if (n == 1) asked = {Situation::price_at_the_extremes};
-           const auto played = play(runner, contract, p, asked);
-           if (played) check_traffic(runner, *played, p);
-         }
-       },
-       {},
-       Asks::cost},
+       odd_values},
+      // Among real processes no rank is killed.
+      of_cost("when a peer is lost, a rank throws CommError and takes no step with the remaining "
+              "gradients",
+              checks.lose_peers(4)),
+      of_cost("each step reduces the gradients once", checks.price({2, 8, 1}, check_traffic)),
   };
 }
 

@@ -232,7 +232,7 @@ const RanksContract<Problem, EvaluateCase, Results, DatasetService> contract{
     .compare = compare,
     .ask_of = ask_of,
     .services =
-        [](const Problem& p, std::uint64_t salt) {
+        [](CaseRunner&, const Problem& p, std::uint64_t salt) {
           return std::tuple(DatasetService({p.shape(), salt, p.odd}));
         }};
 

@@ -10,7 +10,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/token_weighted_mean/causes.hpp"
@@ -178,13 +178,16 @@ Round drawn_round(CaseRunner& runner, int ranks, Padding padding) {
   return round;
 }
 
-Problem drawn_problem(CaseRunner& runner, int ranks, Padding padding) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.rounds = {drawn_round(runner, ranks, padding)};
-  p.schedule_seed = runner.draw();
-  return p;
+RanksChecks<Problem, WeightedCase, Reports> checks_with(Padding padding) {
+  return {contract, [padding](CaseRunner& runner, int ranks) {
+            Problem p;
+            p.members = whole_world(ranks);
+            p.rounds = {drawn_round(runner, ranks, padding)};
+            p.schedule_seed = runner.draw();
+            return p;
+          }};
 }
+const auto checks = checks_with(Padding::some), unpadded = checks_with(Padding::none);
 
 void check_totals_reduced_once(CaseRunner& runner, const Played& played, const Problem& p) {
   const auto& all = played.counters.collectives;
@@ -215,95 +218,77 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
                                     p.plan.sizes.size(), " gradients")});
 }
 
+void without_positions(CaseRunner& runner) {
+  for (const int n : {2, 3, 8}) {
+    Problem p = checks.usual(runner, n);
+    p.rounds.front().counted.front() = 0;
+    checks.ask(runner, p);
+    p.rounds.push_back(drawn_round(runner, n, Padding::some));
+    p.rounds.back().counted.back() = 0;
+    checks.ask(runner, p);
+  }
+}
+
+// Nobody counts anything in the first of two rounds.
+void no_positions(Problem& p) {
+  p.rounds.push_back(p.rounds.front());
+  p.rounds.front().counted.assign(static_cast<std::size_t>(p.size()), 0);
+}
+
+void odd_losses(CaseRunner& runner) {
+  constexpr double scales[] = {-1, std::numeric_limits<double>::quiet_NaN(),
+                               -std::numeric_limits<double>::infinity()};
+  for (const double scale : scales) {
+    checks.ask(runner, 3, [&](Problem& p) { p.rounds.front().loss_scale = scale; });
+  }
+}
+
+void missing_gradients(Problem& p) {
+  p.plan.sizes = {5, 3, 0, 8};
+  p.plan.has_grad = {1, 0, 1, 1};
+}
+
+void cost(CaseRunner& runner) {
+  const auto cost_of = [&](int n, const std::vector<std::int64_t>& sizes) {
+    Situations asked;
+    if (sizes.size() == 1) asked = {Situation::price_at_the_extremes};
+    unpadded.ask(
+        runner, n,
+        [&](Problem& p) {
+          p.plan = {DType::float32, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
+        },
+        check_cost, asked);
+  };
+  for (const int n : {2, 4, 8}) cost_of(n, {400, 130, 50});
+  cost_of(1, {64});
+  cost_of(3, {70'000});
+}
+
 }  // namespace
 
 Exam exam() {
   return {
-      {"ranks with different numbers of positions get one device's mean",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           play(runner, contract, drawn_problem(runner, n, Padding::none));
-         }
-       }},
-      {"padding does not count",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 5}) play(runner, contract, drawn_problem(runner, n, Padding::some));
-       }},
-      {"a rank without positions takes part with a sum and a count of 0",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           Problem p = drawn_problem(runner, n, Padding::some);
-           p.rounds.front().counted.front() = 0;
-           play(runner, contract, p);
-           p.rounds.push_back(drawn_round(runner, n, Padding::some));
-           p.rounds.back().counted.back() = 0;
-           play(runner, contract, p);
-         }
-       }},
+      {"ranks with different numbers of positions get one device's mean", unpadded.every_size()},
+      {"padding does not count", checks.on({2, 5})},
+      {"a rank without positions takes part with a sum and a count of 0", without_positions},
       {"if no rank counts a position, the mean is 0 and the gradients stay zero",
-       [](CaseRunner& runner) {
-         for (const int n : {3, 1}) {
-           Problem p = drawn_problem(runner, n, Padding::some);
-           p.rounds.push_back(p.rounds.front());
-           p.rounds.front().counted.assign(static_cast<std::size_t>(n), 0);
-           play(runner, contract, p);
-         }
-       }},
+       checks.on({3, 1}, no_positions)},
       {"large counts stay exact, even with float32 and bfloat16 gradients",
-       [](CaseRunner& runner) {
-         Problem large = drawn_problem(runner, 3, Padding::none);
-         large.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
-         play(runner, contract, large);
-         for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-           Problem p = drawn_problem(runner, 3, Padding::some);
-           p.plan.dtype = dtype;
-           p.rounds.front().counted = {20'000'001, 1'003, 77};
-           play(runner, contract, p);
-         }
-       }},
+       in_turn(unpadded.on({3},
+                           [](Problem& p) {
+                             p.rounds.front().counted = {3'000'000'000, 1'003, 2'500'000'000};
+                           }),
+               checks.types({DType::float32, DType::bfloat16, DType::float16}, 3,
+                            [](Problem& p) {
+                              p.rounds.front().counted = {20'000'001, 1'003, 77};
+                            }))},
       {"a sum of losses may be below zero, NaN or infinite; the mean is then, too",
-       [](CaseRunner& runner) {
-         constexpr double scales[] = {-1, std::numeric_limits<double>::quiet_NaN(),
-                                      -std::numeric_limits<double>::infinity()};
-         for (const double scale : scales) {
-           Problem p = drawn_problem(runner, 3, Padding::some);
-           p.rounds.front().loss_scale = scale;
-           play(runner, contract, p);
-         }
-         for (const Held held : every_held) {
-           Problem p = drawn_problem(runner, 3, Padding::some);
-           p.plan.held = held;
-           play(runner, contract, p);
-         }
-       }},
+       in_turn(odd_losses, checks.odd_values())},
       {"a subgroup and parameters without gradients get the right mean",
-       [](CaseRunner& runner) {
-         Problem p = drawn_problem(runner, 3, Padding::some);
-         p.members = whole_world(8);
-         p.members.ranks = {6, 1, 4};
-         p.plan.sizes = {5, 3, 0, 8};
-         p.plan.has_grad = {1, 0, 1, 1};
-         play_twice(runner, contract, p);
-       }},
+       checks.twice_in_a_subgroup(missing_gradients)},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
-       [](CaseRunner& runner) {
-         const Problem p = drawn_problem(runner, 4, Padding::some);
-         judge_lost_peers(runner, contract, p);
-       }},
-      {"the gradients are reduced once, and the totals once",
-       [](CaseRunner& runner) {
-         const auto cost = [&](int n, const std::vector<std::int64_t>& sizes) {
-           Problem p = drawn_problem(runner, n, Padding::none);
-           p.plan = {DType::float32, sizes, std::vector<std::uint8_t>(sizes.size(), 1)};
-           Situations asked;
-           if (sizes.size() == 1) asked = {Situation::price_at_the_extremes};
-           const auto played = play(runner, contract, p, asked);
-           if (played) check_cost(runner, *played, p);
-         };
-         for (const int n : {2, 4, 8}) cost(n, {400, 130, 50});
-         cost(1, {64});
-         cost(3, {70'000});
-       }},
+       checks.lose_peers(4)},
+      {"the gradients are reduced once, and the totals once", cost},
   };
 }
 

@@ -300,7 +300,7 @@ const RanksContract<LoopProblem, TrainingLoopCase, std::vector<double>, DatasetS
               if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
             },
         .services =
-            [](const LoopProblem& p, std::uint64_t salt) {
+            [](CaseRunner&, const LoopProblem& p, std::uint64_t salt) {
               return std::tuple(DatasetService(DrawnLoop{p, salt}.samples()), LogService(p.log_s));
             }};
 

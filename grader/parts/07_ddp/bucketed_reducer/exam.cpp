@@ -9,7 +9,7 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/driven_overlap.hpp"
 #include "grader/exam/driven_sums.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/found.hpp"
@@ -193,154 +193,133 @@ void compare_refusals(CaseRunner& runner, const Played& played, const Problem& p
   }
 }
 
-// Fewer ranks, fewer passes, fewer parameters.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.members.size(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  const std::size_t passes = p.script.passes.size();
-  for (std::size_t i = 0; i < passes && passes > 1 && p.plans.size() == 1; ++i) {
-    auto& fewer = offered.emplace_back(p).script.passes;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (fewer.front().before == Before::kept) offered.pop_back();
-  }
-  if (p.script.sizes.size() > 2 && p.plans.size() == 1) {
-    Problem& fewer = offered.emplace_back(p);
-    fewer.script.sizes.pop_back();
-    auto& buckets = fewer.plans.front().buckets;
-    for (auto& bucket : buckets) std::erase(bucket, fewer.script.sizes.size());
-    std::erase_if(buckets, [](const auto& bucket) { return bucket.empty(); });
-  }
-  return offered;
+void fewer_passes(const Problem& p, std::vector<Problem>& offered) {
+  if (p.plans.size() > 1) return;
+  without_each([](auto& one) -> auto& { return one.script.passes; })(p, offered);
+  std::erase_if(offered, [](const Problem& one) {
+    return !one.script.passes.empty() && one.script.passes.front().before == Before::kept;
+  });
 }
 
-using Contract = RanksContract<Problem, ReducerCase, ReducerReport, ScriptService>;
-Contract contract_with(decltype(Contract::compare) compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compare),
-          .ask_of = ask_of,
-          .smaller = smaller,
-          .services =
-              [](const Problem& p, std::uint64_t salt) {
-                return std::tuple(service_of(p.script, p.members, salt));
-              },
-          .explain =
-              [](Failure& found, const Problem& p, const ScriptService& events) {
-                explain_found(found, p.script, p.members, p.plans, events);
-              }};
+void fewer_parameters(const Problem& p, std::vector<Problem>& offered) {
+  if (p.script.sizes.size() <= 2 || p.plans.size() > 1) return;
+  Problem& fewer = offered.emplace_back(p);
+  fewer.script.sizes.pop_back();
+  auto& buckets = fewer.plans.front().buckets;
+  for (auto& bucket : buckets) std::erase(bucket, fewer.script.sizes.size());
+  std::erase_if(buckets, [](const auto& bucket) { return bucket.empty(); });
 }
+
+const RanksContract<Problem, ReducerCase, ReducerReport, ScriptService> contract{
+    .case_of = case_of,
+    .compare = compare_sums,
+    .ask_of = ask_of,
+    .smaller = smaller_by(fewer_ranks, fewer_passes, fewer_parameters),
+    .services =
+        [](CaseRunner&, const Problem& p, std::uint64_t salt) {
+          return std::tuple(service_of(p.script, p.members, salt));
+        },
+    .explain =
+        [](Failure& found, const Problem& p, const ScriptService& events) {
+          explain_found(found, p.script, p.members, p.plans, events);
+        }};
 
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 30e-6
 
-DrivenScript usual_script(std::vector<DrivenPass> passes = {{}}) {
-  return {.sizes = {35, 12, 1, 64, 72, 13}, .passes = std::move(passes)};
-}
 BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
 
-Problem usual(CaseRunner& runner, int ranks, std::vector<DrivenPass> passes = {{}}) {
-  return {whole_world(ranks), usual_script(std::move(passes)), {usual_plan()}, runner.draw()};
-}
+const RanksChecks checks(contract, [](Problem& p) {
+  p.script.sizes = {35, 12, 1, 64, 72, 13};
+  p.script.passes = {{}};
+  p.plans = {usual_plan()};
+});
 
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    Problem p = usual(runner, 3, {{}, {.before = Before::kept}, {.makes = Makes::some_absent}});
-    p.script.held = held;
-    judge(runner, contract_with(compare_sums), p);
-  }
+std::function<void(Problem&)> with(std::vector<DrivenPass> passes) {
+  return [passes = std::move(passes)](Problem& p) { p.script.passes = passes; };
 }
 
 // Both reducers start their buckets in one order on all ranks only where gradients come in one.
 void two_reducers(CaseRunner& runner) {
   for (const int ranks : {2, 3}) {
-    Problem p =
-        usual(runner, ranks,
-              {{.order = Order::last_first}, {.before = Before::kept, .order = Order::last_first}});
+    Problem p = checks.usual(
+        runner, ranks,
+        with({{.order = Order::last_first}, {.before = Before::kept, .order = Order::last_first}}));
     p.twin = true;
-    judge(runner, contract_with(compare_twins), p, {},
-          {Situation::two_objects, Situation::two_in_flight});
+    checks.compared(compare_twins)
+        .ask(runner, p, {}, {Situation::two_objects, Situation::two_in_flight});
   }
 }
 
 void unfinished_passes(CaseRunner& runner) {
-  Problem p = usual(runner, 2);
+  const auto refused = checks.compared(compare_refusals);
+  Problem p = checks.usual(runner, 2);
   p.script.end = DrivenScript::End::unfinished;
   p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};
   for (const auto& before : {std::vector<DrivenPass>{}, std::vector<DrivenPass>{{}}}) {
     p.script.passes = before;
-    judge(runner, contract_with(compare_refusals), p);
+    refused.ask(runner, p);
   }
   p.script.end = DrivenScript::End::one_missing;
   p.script.sizes[3] = 0;
   p.script.missing = 3;
   p.plans = {{{{3, 2}, {5, 4}, {1, 0}}}};  // so that no bucket is ever full
-  judge(runner, contract_with(compare_refusals), p);
+  refused.ask(runner, p);
   p.script.missing = 0, p.plans = {{{{5, 4}, {3, 2}, {1, 0}}}};  // two buckets are started
-  judge(runner, contract_with(compare_refusals), p);
+  refused.ask(runner, p);
 }
 
 const std::vector<DrivenPass> several_passes{
     {}, {}, {.before = Before::kept}, {.before = Before::added}, {.before = Before::kept}, {}};
 
 void any_plan(CaseRunner& runner) {
-  const auto judge_plan = [&](std::vector<std::int64_t> sizes, BucketPlan plan, DType dtype) {
-    Problem p = usual(runner, 3, {{}, {}});
-    p.script.sizes = std::move(sizes);
-    p.script.dtype = dtype;
-    p.plans = {std::move(plan)};
-    judge(runner, contract_with(compare_sums), p);
+  const auto ask = [&](const std::vector<std::int64_t>& sizes, const BucketPlan& plan,
+                       DType dtype) {
+    checks.ask(runner, 3, [&](Problem& p) {
+      p.script.passes = {{}, {}};
+      p.script.sizes = sizes;
+      p.script.dtype = dtype;
+      p.plans = {plan};
+    });
   };
   const std::vector<std::int64_t> sizes{35, 7, 1, 64, 16, 13};
-  judge_plan(sizes, {{{5, 4, 3, 2, 1, 0}}}, DType::float32);
-  judge_plan(sizes, {{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float64);
-  judge_plan(sizes, {{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
-  judge_plan({9, 0, 4, 0}, {{{3}, {2, 1}, {0}}}, DType::float32);
-  judge_plan({0, 0}, {{{1}, {0}}}, DType::float32);
-  judge_plan({24, 1}, {{{0}, {1}}}, DType::float16);
-}
-
-void whatever_grads_are(CaseRunner& runner) {
-  for (const int ranks : {3, 2}) {
-    judge(runner, contract_with(compare_sums),
-          usual(runner, ranks,
-                {{.makes = Makes::some_absent},
-                 {.before = Before::kept, .makes = Makes::some_absent},
-                 {.makes = Makes::some_elsewhere},
-                 {.before = Before::kept, .makes = Makes::some_elsewhere},
-                 {.before = Before::added, .makes = Makes::some_elsewhere}}));
-  }
+  ask(sizes, {{{5, 4, 3, 2, 1, 0}}}, DType::float32);
+  ask(sizes, {{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float64);
+  ask(sizes, {{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
+  ask({9, 0, 4, 0}, {{{3}, {2, 1}, {0}}}, DType::float32);
+  ask({0, 0}, {{{1}, {0}}}, DType::float32);
+  ask({24, 1}, {{{0}, {1}}}, DType::float16);
 }
 
 void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3, 8}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      Problem p =
-          usual(runner, ranks, {{.order = Order::last_first}, {}, {.before = Before::kept}});
-      p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
-      p.script.gap_s = gap_s;
-      p.plans = {{{{7, 6}, {5, 4}, {3}, {2, 1, 0}}}};
-      judge(runner, contract_with(compare_overlap), p);
+      checks.compared(compare_overlap).ask(runner, ranks, [&](Problem& p) {
+        p.script.passes = {{.order = Order::last_first}, {}, {.before = Before::kept}};
+        p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
+        p.script.gap_s = gap_s;
+        p.plans = {{{{7, 6}, {5, 4}, {3}, {2, 1, 0}}}};
+      });
     }
   }
 }
 
-void hooks(CaseRunner& runner) {
-  for (const int ranks : {2, 3}) {
-    Problem p = usual(runner, ranks, {{}, {}});
-    p.script.share = ranks == 2 ? 1 : 0.3;  // the hook divides, or part of it
-    p.script.afterwards = 2;
-    judge(runner, contract_with(compare_hooks), p);
-  }
+void hooked(Problem& p) {
+  p.script.passes = {{}, {}};
+  p.script.share = p.members.size() == 2 ? 1 : 0.3;  // the hook divides, or part of it
+  p.script.afterwards = 2;
 }
 
-void new_plans(CaseRunner& runner) {
-  for (const int ranks : {2, 3}) {
-    const auto anew = DrivenPass::Part::is_remade;
-    Problem p =
-        usual(runner, ranks, {{}, {.before = Before::kept, .part = anew}, {}, {.part = anew}});
-    p.plans = {usual_plan(), {{{0, 5}, {1, 2, 3, 4}}}, {{{1}, {3, 0}, {2, 4, 5}}}};
-    judge(runner, contract_with(compare_ends), p);
-  }
+void remade(Problem& p) {
+  const auto anew = DrivenPass::Part::is_remade;
+  p.script.passes = {{}, {.before = Before::kept, .part = anew}, {}, {.part = anew}};
+  p.plans = {usual_plan(), {{{0, 5}, {1, 2, 3, 4}}}, {{{1}, {3, 0}, {2, 4, 5}}}};
+}
+
+// In one pass a rank dies at each request, so also between the starts of the last two buckets.
+void lost_peers(CaseRunner& runner) {
+  const std::vector<std::pair<Problem, int>> dead{{checks.usual(runner, 4), 3},
+                                                  {checks.usual(runner, 4, with({{}, {}})), 0}};
+  judge_lost_peers(runner, contract, dead, 40, 24);
 }
 
 }  // namespace
@@ -348,52 +327,32 @@ void new_plans(CaseRunner& runner) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks every gradient becomes the mean, with the same bits, in whatever "
-       "order "
-       "the gradients come on each rank",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           judge(runner, contract_with(compare_sums), usual(runner, n));
-         }
-       }},
+       "order the gradients come on each rank",
+       checks.every_size()},
       {"six passes with different gradients, some of which add to those of the pass before",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 5}) {
-           judge(runner, contract_with(compare_sums), usual(runner, n, several_passes));
-         }
-       }},
+       checks.on({2, 3, 5}, with(several_passes))},
       {"any plan: one bucket, a bucket for each parameter, parameters without elements, any type",
        any_plan},
       {"a gradient that is missing counts as zeros, and one that lies elsewhere is taken along",
-       whatever_grads_are},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
+       checks.on({3, 2}, with({{.makes = Makes::some_absent},
+                               {.before = Before::kept, .makes = Makes::some_absent},
+                               {.makes = Makes::some_elsewhere},
+                               {.before = Before::kept, .makes = Makes::some_elsewhere},
+                               {.before = Before::added, .makes = Makes::some_elsewhere}}))},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too",
+       checks.odd_values(3, with({{}, {.before = Before::kept}, {.makes = Makes::some_absent}}))},
       {"two reducers of one rank have nothing in common", two_reducers},
-      {"each bucket's reduction starts in the plan's order, before the next gradient is asked for, "
-       "and "
-       "nothing waits before finalize",
-       overlap,
-       {},
-       Asks::cost},
+      of_cost("each bucket's reduction starts in the plan's order, before the next gradient is "
+              "asked for, and nothing waits before finalize",
+              overlap),
       {"in a subgroup the buckets are reduced over that subgroup",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 8, {{}, {}});
-         p.members.ranks = {6, 1, 4};
-         judge(runner, contract_with(compare_sums), p);
-       }},
+       checks.in_a_subgroup(with({{}, {}}))},
       {"the hook is given each bucket whole, and gradients are multiplied by the share alone",
-       hooks},
+       checks.compared(compare_hooks).on({2, 3}, hooked)},
       {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
-       new_plans},
+       checks.compared(compare_ends).on({2, 3}, remade)},
       {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         // In one pass a rank dies at each request, so also between the starts of the last two
-         // buckets.
-         const std::vector<std::pair<Problem, int>> dead{{usual(runner, 4), 3},
-                                                         {usual(runner, 4, {{}, {}}), 0}};
-         judge_lost_peers(runner, contract_with(compare_sums), dead, 40, 24);
-       },
-       {},
-       Asks::cost},
+      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

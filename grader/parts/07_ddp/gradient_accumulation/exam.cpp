@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
@@ -200,19 +200,10 @@ void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
                             grouped(once), ": ", times, " times as much"))));
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  for (std::size_t i = 0; i < p.steps.size() && p.steps.size() > 1; ++i) {
-    auto& fewer = offered.emplace_back(p).steps;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+void fewer_micro_batches(const Problem& p, std::vector<Problem>& offered) {
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     if (p.steps[i].size() > 1) offered.emplace_back(p).steps[i].pop_back();
   }
-  return offered;
 }
 
 // A step that lost a peer leaves the parameters as they were before it.
@@ -241,77 +232,42 @@ const RanksContract<Problem, AccumulationCase, AccumulationReport> contract{
     .compare = compare,
     .ask_of = ask_of,
     .unchanged = compare_kept,
-    .smaller = smaller};
+    .smaller = smaller_by(fewer_ranks, without_each(&Problem::steps), fewer_micro_batches)};
 
 const std::vector<Sizes> equal_steps{{3, 3, 3, 3}, {3, 3, 3, 3}, {3, 3, 3, 3}, {3, 3, 3, 3}};
 const std::vector<Sizes> short_tail{{2, 2, 2, 2}, {2, 2, 2, 2}, {2, 2}, {2, 2, 2, 2}, {2}};
 const std::vector<Sizes> unequal{{4, 1, 3}, {1, 5, 2}, {2, 2, 1}, {1, 1, 6}};
+
+const RanksChecks checks(contract, with(&Problem::steps, unequal));
+
+void extreme_steps(CaseRunner& runner) {
+  checks.ask(runner, 2, with(&Problem::steps, {{1, 1, 1, 1, 1, 1, 1, 1}, {1}}), check_traffic,
+             {Situation::price_at_the_extremes});
+}
 
 }  // namespace
 
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, steps of four micro-batches equal those of one device",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           judge(runner, contract,
-                 {.members = whole_world(n), .steps = equal_steps, .schedule_seed = runner.draw()});
-         }
-       }},
+       checks.every_size(with(&Problem::steps, equal_steps))},
       {"a last group of fewer micro-batches is divided by its own number",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 5}) {
-           judge(runner, contract, {.members = whole_world(n), .steps = short_tail});
-         }
-       }},
+       checks.on({2, 5}, with(&Problem::steps, short_tail))},
       {"micro-batches of different sizes count by their labels",
-       [](CaseRunner& runner) {
-         judge(runner, contract, {.members = whole_world(3), .steps = unequal});
-         judge(runner, contract,
-               {.members = whole_world(4), .steps = unequal, .lengths = {1, 2, 5}});
-       }},
+       in_turn(checks.on({3}), checks.on({4}, with(&Problem::lengths, {1, 2, 5})))},
       {"Adam, whose moments see the sum of a step only, and float32",
-       [](CaseRunner& runner) {
-         judge(runner, contract,
-               {.members = whole_world(2), .steps = unequal, .optimizer = OptimizerKind::adam});
-         judge(runner, contract,
-               {.members = whole_world(3), .steps = short_tail, .dtype = DType::float32});
-       }},
+       in_turn(checks.on({2}, with(&Problem::optimizer, OptimizerKind::adam)),
+               checks.types({DType::float32}, 3, with(&Problem::steps, short_tail)))},
       {"a step of one micro-batch is a step of DDP",
-       [](CaseRunner& runner) {
-         judge(runner, contract, {.members = whole_world(4), .steps = {{3}, {3}, {1}, {5}}});
-       }},
-      {"in a subgroup the gradients are reduced over that subgroup",
-       [](CaseRunner& runner) {
-         play_twice(runner, contract, {.members = {8, {6, 1, 4}}, .steps = unequal});
-       }},
+       checks.on({4}, with(&Problem::steps, {{3}, {3}, {1}, {5}}))},
+      {"in a subgroup the gradients are reduced over that subgroup", checks.twice_in_a_subgroup()},
       {"NaN and infinity in one rank's samples show in every replica; zeros are samples, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           judge(runner, contract, {.members = whole_world(3), .steps = unequal, .odd = odd});
-         }
-       }},
-      {"gradients travel once per step, however many micro-batches it has",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 8}) {
-           judge(runner, contract, {.members = whole_world(n), .steps = equal_steps},
-                 check_traffic);
-         }
-         judge(runner, contract,
-               {.members = whole_world(2), .steps = {{1, 1, 1, 1, 1, 1, 1, 1}, {1}}}, check_traffic,
-               {Situation::price_at_the_extremes});
-       },
-       {},
-       Asks::cost},
-      {"when a peer is lost, a rank throws CommError and makes no update",
-       [](CaseRunner& runner) {
-         judge_lost_peers(
-             runner, contract,
-             {.members = whole_world(3), .steps = {{2, 1}, {1, 1}}, .schedule_seed = runner.draw()},
-             18);
-       },
-       {},
-       Asks::cost},
+       checks.odd_values()},
+      of_cost("gradients travel once per step, however many micro-batches it has",
+              in_turn(checks.on({2, 3, 8}, with(&Problem::steps, equal_steps), check_traffic),
+                      extreme_steps)),
+      of_cost("when a peer is lost, a rank throws CommError and makes no update",
+              checks.lose_peers(3, 18, with(&Problem::steps, {{2, 1}, {1, 1}}))),
   };
 }
 

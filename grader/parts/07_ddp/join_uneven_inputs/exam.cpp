@@ -5,7 +5,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
@@ -213,21 +213,19 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   check_end(runner, played, p, reports, right);
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    Problem& fewer = offered.emplace_back(p);
-    fewer.members = whole_world(ranks);
-    for (Steps& steps : fewer.epochs) steps.resize(static_cast<std::size_t>(ranks));
-  }
-  for (std::size_t i = 0; i < p.epochs.size() && p.epochs.size() > 1; ++i) {
-    auto& fewer = offered.emplace_back(p).epochs;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+void fewer_steps(const Problem& p, std::vector<Problem>& offered) {
   for (std::size_t e = 0; e < p.epochs.size(); ++e) {
     Problem shorter = p;
     for (std::int64_t& has : shorter.epochs[e]) has = std::max<std::int64_t>(has - 1, 0);
     if (shorter.epochs != p.epochs) offered.push_back(shorter);
+  }
+}
+
+// Each epoch has the steps of as many ranks as there are.
+std::vector<Problem> smaller(const Problem& p) {
+  auto offered = smaller_by(fewer_ranks, without_each(&Problem::epochs), fewer_steps)(p);
+  for (Problem& fewer : offered) {
+    for (Steps& steps : fewer.epochs) steps.resize(static_cast<std::size_t>(fewer.ranks()));
   }
   return offered;
 }
@@ -277,8 +275,56 @@ Steps mixed(int ranks) {
   return steps;
 }
 
-Problem usual(int ranks, JoinDivide divide) {
-  return {whole_world(ranks), {ranks <= 4 ? rising(ranks) : mixed(ranks)}, divide};
+const RanksChecks checks(contract, [](Problem& p) {
+  p.epochs = {p.ranks() <= 4 ? rising(p.ranks()) : mixed(p.ranks())};
+});
+
+std::function<void(Problem&)> with(std::vector<Steps> epochs,
+                                   JoinDivide divide = JoinDivide::initial) {
+  return [=](Problem& p) { p.epochs = epochs, p.divide = divide; };
+}
+void divided_by_live(Problem& p) { p.divide = JoinDivide::live; }
+
+// Steps times ranks do not fit in 8 bits.
+void many_steps(Problem& p) {
+  p.epochs = {mixed(13)};
+  for (std::int64_t& has : p.epochs.front()) has *= 4;
+}
+
+void whoever_is_first(CaseRunner& runner) {
+  for (const Steps& steps : {Steps{1, 3, 3}, Steps{3, 3, 1}, Steps{1, 1, 3, 1}, Steps{2, 2},
+                             Steps{0, 2, 1}, Steps{2, 0}, Steps{0, 0}}) {
+    checks.ask(runner, static_cast<int>(steps.size()), with({steps}, JoinDivide::live));
+  }
+}
+
+Question three_epochs(JoinDivide divide) {
+  return checks.on({3}, with({{1, 3, 2}, {3, 1, 2}, {2, 2, 2}}, divide));
+}
+
+void with_buffer(CaseRunner& runner) {
+  for (const Steps& steps : {Steps{2, 3, 1}, Steps{2, 2}}) {
+    checks.ask(runner, static_cast<int>(steps.size()),
+               [&](Problem& p) { p.epochs = {steps}, p.has_buffer = 1; });
+  }
+}
+
+void subgroup_of_two(CaseRunner& runner) {
+  checks.ask(runner, 2, [](Problem& p) {
+    p.members = {5, {3, 0}};
+    p.epochs = {{1, 2}};
+  });
+}
+
+void cost(CaseRunner& runner) {
+  for (const Steps& steps : {Steps{2, 4}, Steps{3, 1, 2}}) {
+    checks.ask(runner, static_cast<int>(steps.size()), with({steps}), check_traffic);
+  }
+  checks.ask(runner, 4, with({{1, 4, 3, 4}}, JoinDivide::live), check_traffic);
+  for (const Steps& one_live : {Steps{3}, Steps{0, 2, 0}}) {
+    checks.ask(runner, static_cast<int>(one_live.size()), with({one_live}, JoinDivide::live),
+               check_traffic, {Situation::price_at_the_extremes});
+  }
 }
 
 }  // namespace
@@ -286,91 +332,28 @@ Problem usual(int ranks, JoinDivide divide) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, those that have run out bring zeros, and all of the group divide",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract, usual(n, JoinDivide::initial));
-         // Steps times ranks do not fit in 8 bits.
-         Steps many = mixed(13);
-         for (std::int64_t& has : many) has *= 4;
-         judge(runner, contract, {.members = whole_world(13), .epochs = {many}});
-       }},
+       in_turn(checks.every_size(), checks.on({13}, many_steps))},
       {"the live ranks divide where JoinDivide::live asks for it",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 4, 3, 7}) {
-           judge(runner, contract, usual(n, JoinDivide::live));
-         }
-       }},
+       checks.on({2, 4, 3, 7}, divided_by_live)},
       {"whoever runs out first: rank 0, the last rank, several at once, nobody, a rank without "
        "any, all without",
-       [](CaseRunner& runner) {
-         for (const Steps& steps : {Steps{1, 3, 3}, Steps{3, 3, 1}, Steps{1, 1, 3, 1}, Steps{2, 2},
-                                    Steps{0, 2, 1}, Steps{2, 0}, Steps{0, 0}}) {
-           const int ranks = static_cast<int>(steps.size());
-           judge(runner, contract,
-                 {.members = whole_world(ranks), .epochs = {steps}, .divide = JoinDivide::live});
-         }
-       }},
+       whoever_is_first},
       {"an epoch begins anew: another rank runs out first in the second one",
-       [](CaseRunner& runner) {
-         for (const JoinDivide divide : {JoinDivide::initial, JoinDivide::live}) {
-           judge(runner, contract,
-                 {.members = whole_world(3),
-                  .epochs = {{1, 3, 2}, {3, 1, 2}, {2, 2, 2}},
-                  .divide = divide});
-         }
-       }},
+       in_turn(three_epochs(JoinDivide::initial), three_epochs(JoinDivide::live))},
       {"steps of two micro-batches, float32, and a model with a buffer",
-       [](CaseRunner& runner) {
-         judge(runner, contract,
-               {.members = whole_world(3), .epochs = {{2, 1, 3}}, .micro_batches = 2});
-         judge(runner, contract,
-               {.members = whole_world(2),
-                .epochs = {{3, 1}},
-                .divide = JoinDivide::live,
-                .dtype = DType::float32});
-         judge(runner, contract,
-               {.members = whole_world(3), .epochs = {{2, 3, 1}}, .has_buffer = 1});
-         judge(runner, contract, {.members = whole_world(2), .epochs = {{2, 2}}, .has_buffer = 1});
-       }},
+       in_turn(checks.on({3},
+                         [](Problem& p) {
+                           p.epochs = {{2, 1, 3}};
+                           p.micro_batches = 2;
+                         }),
+               checks.types({DType::float32}, 2, with({{3, 1}}, JoinDivide::live)), with_buffer)},
       {"in a subgroup, its own ranks count, divide and are last",
-       [](CaseRunner& runner) {
-         judge(runner, contract,
-               {.members = {8, {6, 1, 4}}, .epochs = {{2, 3, 1}}, .divide = JoinDivide::live});
-         judge(runner, contract, {.members = {5, {3, 0}}, .epochs = {{1, 2}}});
-       }},
+       in_turn(checks.in_a_subgroup(with({{2, 3, 1}}, JoinDivide::live)), subgroup_of_two)},
       {"NaN and infinity in one rank's samples show in every replica; zeros are samples, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           judge(runner, contract, {.members = whole_world(3), .epochs = {{1, 2, 3}}, .odd = odd});
-         }
-       }},
-      {"a step is one count and one reduction, and the parameters travel once",
-       [](CaseRunner& runner) {
-         for (const Steps& steps : {Steps{2, 4}, Steps{3, 1, 2}}) {
-           const int ranks = static_cast<int>(steps.size());
-           judge(runner, contract, {whole_world(ranks), {steps}}, check_traffic);
-         }
-         judge(runner, contract,
-               {.members = whole_world(4), .epochs = {{1, 4, 3, 4}}, .divide = JoinDivide::live},
-               check_traffic);
-         for (const Steps& one_live : {Steps{3}, Steps{0, 2, 0}}) {
-           judge(runner, contract,
-                 {.members = whole_world(static_cast<int>(one_live.size())),
-                  .epochs = {one_live},
-                  .divide = JoinDivide::live},
-                 check_traffic, {Situation::price_at_the_extremes});
-         }
-       },
-       {},
-       Asks::cost},
-      {"when a peer is lost, a rank throws CommError, also one that has run out",
-       [](CaseRunner& runner) {
-         judge_lost_peers(
-             runner, contract,
-             {.members = whole_world(3), .epochs = {{0, 2, 1}}, .schedule_seed = runner.draw()},
-             27);
-       },
-       {},
-       Asks::cost},
+       checks.odd_values(3, with({{1, 2, 3}}))},
+      of_cost("a step is one count and one reduction, and the parameters travel once", cost),
+      of_cost("when a peer is lost, a rank throws CommError, also one that has run out",
+              checks.lose_peers(3, 27, with({{0, 2, 1}}))),
   };
 }
 

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/unused_parameters/cost.hpp"
@@ -224,23 +223,18 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   }
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  for (std::size_t i = 0; i < p.passes.size() && p.passes.size() > 1; ++i) {
-    auto& fewer = offered.emplace_back(p).passes;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (fewer.front().before == Before::kept) offered.pop_back();
-  }
-  if (p.sizes.size() > 1) {
-    Problem& fewer = offered.emplace_back(p);
-    fewer.sizes.pop_back();
-    for (auto& bucket : fewer.plan.buckets) std::erase(bucket, fewer.sizes.size());
-    std::erase_if(fewer.plan.buckets, [](const auto& bucket) { return bucket.empty(); });
-  }
-  return offered;
+void fewer_passes(const Problem& p, std::vector<Problem>& offered) {
+  without_each (&Problem::passes)(p, offered);
+  std::erase_if(offered,
+                [](const Problem& one) { return one.passes.front().before == Before::kept; });
+}
+
+void fewer_parameters(const Problem& p, std::vector<Problem>& offered) {
+  if (p.sizes.size() < 2) return;
+  Problem& fewer = offered.emplace_back(p);
+  fewer.sizes.pop_back();
+  for (auto& bucket : fewer.plan.buckets) std::erase(bucket, fewer.sizes.size());
+  std::erase_if(fewer.plan.buckets, [](const auto& bucket) { return bucket.empty(); });
 }
 
 // A rank's gradients, as those of the other parts that reduce them.
@@ -253,49 +247,44 @@ void ask_of(const Problem&, std::uint64_t, int, const UnusedCase& c, Situations&
   if (c.passes.size() > 1) asked.insert(Situation::same_call_twice);
 }
 
-const RanksContract<Problem, UnusedCase, UnusedReport> contract{.case_of = case_of,
-                                                                .compare = compare,
-                                                                .ask_of = ask_of,
-                                                                .smaller = smaller,
-                                                                .explain = explain_found};
+const RanksContract<Problem, UnusedCase, UnusedReport> contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = ask_of,
+    .smaller = smaller_by(fewer_ranks, fewer_passes, fewer_parameters),
+    .explain = explain_found};
 
-Problem usual(CaseRunner& runner, int ranks, std::vector<Pass> passes) {
-  Problem p{.members = whole_world(ranks), .sizes = {35, 12, 1, 64, 24, 13}};
+const RanksChecks checks(contract, [](Problem& p) {
+  p.sizes = {35, 12, 1, 64, 24, 13};
   p.plan = {{{5}, {4, 3}, {2, 1, 0}}};
-  p.passes = std::move(passes);
-  p.schedule_seed = runner.draw();
-  return p;
-}
+  p.passes = {{}, {}};
+});
+
+const Pass added_to{.before = Before::added}, kept_on{.before = Before::kept};
 
 void any_plan(CaseRunner& runner) {
-  const auto judge_plan = [&](collectives::BucketPlan plan, DType dtype) {
-    Problem p = usual(runner, 3, {{}, {}, {.before = Before::added}});
-    p.plan = std::move(plan);
-    p.dtype = dtype;
-    judge(runner, contract, p);
+  const auto ask = [&](const collectives::BucketPlan& plan, DType dtype) {
+    checks.ask(runner, 3, [&](Problem& p) {
+      p.passes = {{}, {}, added_to};
+      p.plan = plan;
+      p.dtype = dtype;
+    });
   };
-  judge_plan({{{5, 4, 3, 2, 1, 0}}}, DType::float64);
-  judge_plan({{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float32);
-  judge_plan({{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
-  judge_plan({{{5, 4}, {3, 2, 1, 0}}}, DType::float16);
-  // More parameters than a word has bits.
-  Problem many = usual(runner, 3, {{}, {}});
-  many.sizes.assign(70, 3);
-  many.plan.buckets.assign(1, {});
-  for (std::size_t i = 0; i < many.sizes.size(); ++i) many.plan.buckets.front().push_back(i);
-  judge(runner, contract, many);
+  ask({{{5, 4, 3, 2, 1, 0}}}, DType::float64);
+  ask({{{0}, {1}, {2}, {3}, {4}, {5}}}, DType::float32);
+  ask({{{2, 5}, {0, 4}, {3, 1}}}, DType::bfloat16);
+  ask({{{5, 4}, {3, 2, 1, 0}}}, DType::float16);
 }
 
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    Problem p = usual(runner, 3, {{}, {.before = Before::added}, {.before = Before::kept}});
-    p.held = held;
-    judge(runner, contract, p);
-  }
+// More parameters than a word has bits.
+void many_parameters(Problem& p) {
+  p.sizes.assign(70, 3);
+  p.plan.buckets.assign(1, {});
+  for (std::size_t i = 0; i < p.sizes.size(); ++i) p.plan.buckets.front().push_back(i);
 }
 
 void lost_peers(CaseRunner& runner) {
-  Problem p = usual(runner, 4, {{}});
+  Problem p = checks.usual(runner, 4, with(&Problem::passes, {{}}));
   p.gap_s = 0;
   judge_lost_peers(runner, contract, p);
   // A collective that the part itself started fails nowhere else. Sums of a bare part are compared
@@ -306,19 +295,20 @@ void lost_peers(CaseRunner& runner) {
 
 void cost(CaseRunner& runner) {
   for (const int ranks : {2, 4, 8}) {
-    Problem p = usual(runner, ranks, {{.sets = Sets::all}, {.sets = Sets::all}});
+    Problem p = checks.usual(runner, ranks,
+                             with(&Problem::passes, {{.sets = Sets::all}, {.sets = Sets::all}}));
     p.late_s = 5e-3;  // beside 120e-6 of backward
-    judge(runner, contract, p, check_cost);
-    p.passes = {{}, {.before = Before::added}, {.sets = Sets::none}};
+    checks.ask(runner, p, check_cost);
+    p.passes = {{}, added_to, {.sets = Sets::none}};
     p.late_s = 0;
-    judge(runner, contract, p, check_cost);
+    checks.ask(runner, p, check_cost);
   }
   // One parameter on one rank and on several.
   for (const int ranks : {1, 3}) {
-    Problem p = usual(runner, ranks, {{}, {.sets = Sets::all}});
+    Problem p = checks.usual(runner, ranks, with(&Problem::passes, {{}, {.sets = Sets::all}}));
     p.sizes = {1};
     p.plan = {{{0}}};
-    judge(runner, contract, p, check_cost, {Situation::price_at_the_extremes});
+    checks.ask(runner, p, check_cost, {Situation::price_at_the_extremes});
   }
 }
 
@@ -327,54 +317,29 @@ void cost(CaseRunner& runner) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, what some ranks used is summed and divided by all of them, and "
-       "what "
-       "none used stays without a gradient",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           judge(runner, contract, usual(runner, n, {{}}));
-         }
-       }},
+       "what none used stays without a gradient",
+       checks.every_size(with(&Problem::passes, {{}}))},
       {"the sets change from pass to pass",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 5}) {
-           judge(runner, contract, usual(runner, n, {{}, {}, {}, {}, {}}));
-         }
-       }},
+       checks.on({2, 3, 5}, with(&Problem::passes, {{}, {}, {}, {}, {}}))},
       {"a gradient that waits for its pass stays bit for bit while no rank uses the parameter, and "
        "travels along when one does",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 4}) {
-           const Pass added{.before = Before::added}, kept{.before = Before::kept};
-           judge(runner, contract, usual(runner, n, {added, kept, kept, {}, added, kept}));
-         }
-       }},
+       checks.on({2, 3, 4},
+                 with(&Problem::passes, {added_to, kept_on, kept_on, {}, added_to, kept_on}))},
       {"a rank that uses nothing, a pass that uses everything, and one in which no rank uses "
        "anything",
-       [](CaseRunner& runner) {
-         for (const int n : {1, 2, 4}) {
-           judge(runner, contract,
-                 usual(runner, n,
-                       {{.sets = Sets::not_rank_0},
-                        {.sets = Sets::all},
-                        {.sets = Sets::none},
-                        {.sets = Sets::not_rank_0, .before = Before::kept},
-                        {.sets = Sets::none, .before = Before::kept}}));
-         }
-       }},
-      {"any plan of buckets, any type", any_plan},
+       checks.on({1, 2, 4},
+                 with(&Problem::passes, {{.sets = Sets::not_rank_0},
+                                         {.sets = Sets::all},
+                                         {.sets = Sets::none},
+                                         {.sets = Sets::not_rank_0, .before = Before::kept},
+                                         {.sets = Sets::none, .before = Before::kept}}))},
+      {"any plan of buckets, any type", in_turn(any_plan, checks.on({3}, many_parameters))},
       {"in a subgroup, what counts is who used a parameter in that subgroup",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 8, {{}, {}});
-         p.members.ranks = {6, 1, 4};
-         judge(runner, contract, p);
-       }},
+       checks.in_a_subgroup()},
       {"NaN and infinity on one rank arrive on all; zeros are gradients of what was used",
-       odd_values},
-      {"one small all-reduce more, which nothing waits for before backward is over",
-       cost,
-       {},
-       Asks::cost},
-      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
+       checks.odd_values(3, with(&Problem::passes, {{}, added_to, kept_on}))},
+      of_cost("one small all-reduce more, which nothing waits for before backward is over", cost),
+      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

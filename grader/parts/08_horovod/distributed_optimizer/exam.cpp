@@ -15,174 +15,161 @@ using Tries = TrainingStep::Tries;
 // Gradients, beside rounds of some 100e-6 s.
 constexpr double quick_s = 8e-6, slow_s = 300e-6;
 
-OptimizerProblem usual(CaseRunner& runner, int ranks, std::vector<TrainingStep> steps = {{}, {}}) {
-  Training training{.sizes = {35, 1, 0, 13}, .steps = std::move(steps)};
-  return {whole_world(ranks), std::move(training), runner.draw()};
+const RanksChecks checks(contract_of_results(), [](OptimizerProblem& p) {
+  p.training.sizes = {35, 1, 0, 13};
+  p.training.steps = {{}, {}};
+});
+const RanksChecks costs = checks.then(check_hand_over);
+
+// Changes the training of the usual problem.
+std::function<void(OptimizerProblem&)> with(const std::function<void(Training&)>& change) {
+  return [=](OptimizerProblem& p) { change(p.training); };
+}
+std::function<void(OptimizerProblem&)> with_steps(std::vector<TrainingStep> steps) {
+  return with([steps = std::move(steps)](Training& t) { t.steps = steps; });
 }
 
-void on_all_ranks(CaseRunner& runner) {
-  for (const int n : rank_counts) {
-    OptimizerProblem p = usual(runner, n, {{}, {}, {}});
-    if (n > 4) {  // a round of all ranks is 300 messages: the gradients come together
-      p.training.sizes = {35, 0, 13};
-      p.training.gap_s = 1e-7;
-    }
-    p.training.order = Training::Order::last_first;
-    judge(runner, contract_of_results(), p);
+void three_steps(OptimizerProblem& p) {
+  p.training.steps = {{}, {}, {}};
+  if (p.members.size() > 4) {  // a round of all ranks is 300 messages: the gradients come together
+    p.training.sizes = {35, 0, 13};
+    p.training.gap_s = 1e-7;
   }
+  p.training.order = Training::Order::last_first;
 }
 
 void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      OptimizerProblem p = usual(runner, ranks);
-      p.training.sizes = {400, 130, 50, 1000, 8, 300};
-      p.training.gap_s = gap_s;
-      p.training.order = Training::Order::last_first;
-      judge(runner, contract_of_costs(), p);
+      costs.ask(runner, ranks, with([=](Training& t) {
+                  t.sizes = {400, 130, 50, 1000, 8, 300};
+                  t.gap_s = gap_s;
+                  t.order = Training::Order::last_first;
+                }));
     }
   }
 }
 
 void any_order(CaseRunner& runner) {
   for (const auto& [ranks, cycle_s] : {std::pair{2, 0.0}, {3, 50e-6}, {3, 0.0}, {5, 50e-6}}) {
-    OptimizerProblem p = usual(runner, ranks);
+    OptimizerProblem p = checks.usual(runner, ranks);
     p.training.cycle_s = cycle_s;
     p.training.threshold_bytes = ranks == 3 ? 0 : 200;
-    judge(runner, contract_of_results(), p);
+    checks.ask(runner, p);
   }
   // So do the wrapped optimizers.
-  OptimizerProblem p = usual(runner, 2);
-  p.training.sizes = {6, 6, 6};
-  p.training.lists = Training::Lists::reversed_on_odd_ranks;
-  judge(runner, contract_of_results(), p);
+  checks.ask(runner, 2, with([](Training& t) {
+               t.sizes = {6, 6, 6};
+               t.lists = Training::Lists::reversed_on_odd_ranks;
+             }));
 }
 
 void several_passes(CaseRunner& runner) {
   for (const auto& [ranks, passes] : {std::pair{3, 2}, {2, 3}, {1, 2}}) {
-    OptimizerProblem p = usual(runner, ranks, {{.passes = passes}, {.passes = passes}});
+    OptimizerProblem p = checks.usual(runner, ranks);
+    p.training.steps = {{.passes = passes}, {.passes = passes}};
     p.training.passes_per_step = passes;
-    judge(runner, contract_of_costs(), p);
+    costs.ask(runner, p);
   }
 }
 
 void not_all_there(CaseRunner& runner) {
   for (const int ranks : {3, 2}) {
-    judge(runner, contract_of_results(),
-          usual(runner, ranks, {{.makes = Makes::some_absent}, {}, {.makes = Makes::some_absent}}));
-    OptimizerProblem p = usual(runner, ranks, {{.passes = 1}, {.passes = 3}, {.passes = 2}});
-    p.training.passes_per_step = 3;
-    judge(runner, contract_of_results(), p);
+    checks.ask(runner, ranks,
+               with_steps({{.makes = Makes::some_absent}, {}, {.makes = Makes::some_absent}}));
+    checks.ask(runner, ranks, with([](Training& t) {
+                 t.steps = {{.passes = 1}, {.passes = 3}, {.passes = 2}};
+                 t.passes_per_step = 3;
+               }));
   }
 }
 
-// Shapes of every kind, in each type, some of them absent.
-void any_shape(CaseRunner& runner) {
-  for (const DType dtype : every_gradient_dtype) {
-    OptimizerProblem p = usual(runner, 2, {{.makes = Makes::some_absent}, {}});
-    p.training.sizes = {24, 1, 16, 12, 13};
-    p.training.dtype = dtype;
-    p.training.rule = WrappedRule::sgd;
-    judge(runner, contract_of_results(), p);
-  }
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    OptimizerProblem p = usual(runner, 2);
-    p.training.sizes = {35, 12, 8, 13};
-    p.training.held = held;
-    judge(runner, contract_of_results(), p);
-  }
+// Shapes of every kind, some of them absent.
+void of_any_shape(OptimizerProblem& p) {
+  p.training.steps = {{.makes = Makes::some_absent}, {}};
+  p.training.sizes = {24, 1, 16, 12, 13};
+  p.training.rule = WrappedRule::sgd;
 }
 
 void sums_and_factors(CaseRunner& runner) {
   for (const int ranks : {3, 4, 1}) {
-    OptimizerProblem p = usual(runner, ranks);
+    OptimizerProblem p = checks.usual(runner, ranks);
     p.training.combine = Combine::sum;
-    judge(runner, contract_of_results(), p);
+    checks.ask(runner, p);
     p.training.combine = Combine::average;
     p.training.predivide_factor = 2.5;
-    judge(runner, contract_of_results(), p);
+    checks.ask(runner, p);
   }
   // On two ranks the bits tell what is done before the sum.
-  OptimizerProblem two = usual(runner, 2, {{}});
-  two.training.predivide_factor = 2.5;
-  judge(runner, contract_of_results(), two);
+  checks.ask(runner, 2, with([](Training& t) {
+               t.steps = {{}};
+               t.predivide_factor = 2.5;
+             }));
   // Their sum is beyond float16, and a quarter of it is not.
-  OptimizerProblem large = usual(runner, 4);
-  large.training.dtype = DType::float16;
-  large.training.rule = WrappedRule::sgd;
-  large.training.predivide_factor = 4;
-  large.training.size_of_gradients = 9'000;
-  large.training.sizes = {64, 128};
-  judge(runner, contract_of_results(), large);
+  checks.ask(runner, 4, with([](Training& t) {
+               t.dtype = DType::float16;
+               t.rule = WrappedRule::sgd;
+               t.predivide_factor = 4;
+               t.size_of_gradients = 9'000;
+               t.sizes = {64, 128};
+             }));
 }
 
 void any_rule(CaseRunner& runner) {
   for (const WrappedRule rule : {WrappedRule::adam, WrappedRule::sgd, WrappedRule::adamw}) {
-    for (const DType dtype : {DType::float32, DType::float64}) {
-      OptimizerProblem p = usual(runner, 3);
-      p.training.sizes = {35, 0, 13};
-      p.training.rule = rule;
-      p.training.dtype = dtype;
-      judge(runner, contract_of_results(), p);
-    }
+    checks.types({DType::float32, DType::float64}, 3, with([=](Training& t) {
+                   t.sizes = {35, 0, 13};
+                   t.rule = rule;
+                 }))(runner);
   }
-}
-
-void clipped(CaseRunner& runner) {
-  for (const int ranks : {2, 3}) {
-    judge(runner, contract_of_costs(),
-          usual(runner, ranks, {{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}}));
-  }
-  judge(runner, contract_of_results(),
-        usual(runner, 2, {{.ends = Ends::two_guards}, {.ends = Ends::one_of_two}, {}}));
 }
 
 void reduced_again(CaseRunner& runner) {
   for (const int passes_per_step : {1, 2}) {
-    OptimizerProblem p = usual(runner, 2,
-                               {{.begins = Begins::synchronized,
-                                 .makes = Makes::some_absent,
-                                 .ends = Ends::clipped,
-                                 .tries = Tries::skipped_step}});
-    p.training.passes_per_step = passes_per_step;
-    judge(runner, contract_of_results(), p);
+    checks.ask(runner, 2, with([=](Training& t) {
+                 t.steps = {{.begins = Begins::synchronized,
+                             .makes = Makes::some_absent,
+                             .ends = Ends::clipped,
+                             .tries = Tries::skipped_step}};
+                 t.passes_per_step = passes_per_step;
+               }));
   }
-  OptimizerProblem left =
-      usual(runner, 2,
-            {{.ends = Ends::clipped},
-             {.passes = 0, .begins = Begins::as_left},
-             {.passes = 0, .begins = Begins::as_left},
-             {.passes = 0, .begins = Begins::as_left, .ends = Ends::under_guard}});
-  left.training.combine = Combine::sum;
-  judge(runner, contract_of_results(), left);
-}
-
-OptimizerProblem in_one_order(CaseRunner& runner, int ranks, std::vector<TrainingStep> steps) {
-  OptimizerProblem p = usual(runner, ranks, std::move(steps));
-  p.training.order = Training::Order::last_first;
-  return p;
+  checks.ask(runner, 2, with([](Training& t) {
+               t.steps = {{.ends = Ends::clipped},
+                          {.passes = 0, .begins = Begins::as_left},
+                          {.passes = 0, .begins = Begins::as_left},
+                          {.passes = 0, .begins = Begins::as_left, .ends = Ends::under_guard}};
+               t.combine = Combine::sum;
+             }));
 }
 
 void refused(CaseRunner& runner) {
   for (const int ranks : {1, 2}) {
-    judge(runner, contract_of_results(),
-          in_one_order(runner, ranks, {{.tries = Tries::extra_gradient}, {}}));
-    judge(runner, contract_of_results(),
-          in_one_order(runner, ranks, {{.tries = Tries::zero_grad}, {}}));
+    const auto refuse = [&](std::vector<TrainingStep> steps, int passes_per_step = 1) {
+      checks.ask(runner, ranks, with([&](Training& t) {
+                   t.steps = std::move(steps);
+                   t.passes_per_step = passes_per_step;
+                   t.order = Training::Order::last_first;
+                 }));
+    };
+    refuse({{.tries = Tries::extra_gradient}, {}});
+    refuse({{.tries = Tries::zero_grad}, {}});
     for (const Tries tries : {Tries::zero_grad, Tries::extra_gradient}) {
-      OptimizerProblem p = in_one_order(runner, ranks, {{.passes = 2, .tries = tries}});
-      p.training.passes_per_step = 2;
-      judge(runner, contract_of_results(), p);
+      refuse({{.passes = 2, .tries = tries}}, 2);
     }
-    judge(runner, contract_of_results(),
-          in_one_order(runner, ranks, {{.tries = Tries::skipped_step}, {}}));
+    refuse({{.tries = Tries::skipped_step}, {}});
     for (const Tries tries : {Tries::synchronize_again, Tries::step_again}) {
-      judge(runner, contract_of_results(),
-            in_one_order(runner, ranks, {{.ends = Ends::clipped, .tries = tries}, {}}));
+      refuse({{.ends = Ends::clipped, .tries = tries}, {}});
     }
+  }
+}
+
+// While backward runs, and when it is over and the others wait in the only step.
+void lost_peers(CaseRunner& runner) {
+  for (const auto& [gap_s, at_request] : {std::pair{20e-6, 12}, {1e-7, 13}, {1e-7, 16}}) {
+    OptimizerProblem p = checks.usual(runner, 4, with_steps({{}}));
+    p.training.gap_s = gap_s;
+    judge_lost_peer(runner, checks.contract(), p, 2, at_request);
   }
 }
 
@@ -192,49 +179,35 @@ Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, three steps with momentum take the mean of the ranks' gradients, "
        "with the same bits on every rank",
-       on_all_ranks},
-      {"each gradient is handed over in its hook, and nothing waits before step",
-       overlap,
-       {},
-       Asks::cost},
+       checks.every_size(three_steps)},
+      of_cost("each gradient is handed over in its hook, and nothing waits before step", overlap),
       {"ranks whose gradients come in different orders, or that list their parameters in different "
        "orders, take the same steps",
        any_order},
-      {"the passes of a step are added up, reduced once, and not divided by their number",
-       several_passes,
-       {},
-       Asks::cost},
+      of_cost("the passes of a step are added up, reduced once, and not divided by their number",
+              several_passes),
       {"a parameter that never had a gradient counts as zeros, and a step of fewer passes is "
-       "reduced as it "
-       "is",
+       "reduced as it is",
        not_all_there},
       {"a sum is not divided, and a predivide factor moves the division before the sum",
        sums_and_factors},
       {"SGD, Adam and AdamW are wrapped unchanged", any_rule},
-      {"gradients of any shape and type, some of which a rank lacks", any_shape},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
+      {"gradients of any shape and type, some of which a rank lacks",
+       checks.types({std::begin(every_gradient_dtype), std::end(every_gradient_dtype)}, 2,
+                    of_any_shape)},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too",
+       checks.odd_values(2, with([](Training& t) {
+                           t.sizes = {35, 12, 8, 13};
+                         }))},
       {"gradients can be changed between synchronize and step, under any number of guards",
-       clipped},
+       in_turn(costs.on({2, 3}, with_steps({{.ends = Ends::clipped}, {}, {.ends = Ends::clipped}})),
+               checks.on(
+                   {2}, with_steps({{.ends = Ends::two_guards}, {.ends = Ends::one_of_two}, {}})))},
       {"what would touch a gradient that is on its way is refused", refused},
       {"after another backward pass, or a step, gradients are reduced again as they are",
        reduced_again},
-      {"in a subgroup the gradients are reduced over that subgroup",
-       [](CaseRunner& runner) {
-         OptimizerProblem p = usual(runner, 8);
-         p.members.ranks = {6, 1, 4};
-         judge(runner, contract_of_results(), p);
-       }},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         // While backward runs, and when it is over and the others wait in the only step.
-         for (const auto& [gap_s, at_request] : {std::pair{20e-6, 12}, {1e-7, 13}, {1e-7, 16}}) {
-           OptimizerProblem p = usual(runner, 4, {{}});
-           p.training.gap_s = gap_s;
-           judge_lost_peer(runner, contract_of_results(), p, 2, at_request);
-         }
-       },
-       {},
-       Asks::cost},
+      {"in a subgroup the gradients are reduced over that subgroup", checks.in_a_subgroup()},
+      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

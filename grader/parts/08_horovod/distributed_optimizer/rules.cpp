@@ -334,20 +334,6 @@ void explain(Failure& found, const OptimizerProblem& p, const TrainingService& e
   if (follows_a_step && !passed && is_step) found.message += why_no_misuse(before, last);
 }
 
-OptimizerContract contract_with(decltype(OptimizerContract::compare) compare) {
-  return {
-      .case_of = case_of_optimizer,
-      .compare = std::move(compare),
-      .ask_of = [](const OptimizerProblem& p, std::uint64_t salt, int rank, const OptimizerCase&,
-                   Situations& asked) { p.training.ask_of(salt, rank, asked); },
-      .smaller = smaller_trainings,
-      .services =
-          [](const OptimizerProblem& p, std::uint64_t salt) {
-            return std::tuple(TrainingService(p.training, p.members, salt));
-          },
-      .explain = explain};
-}
-
 }  // namespace
 
 std::string OptimizerProblem::description() const {
@@ -361,15 +347,18 @@ std::string OptimizerProblem::description() const {
               name_of(training.held));
 }
 
-OptimizerContract contract_of_results() { return contract_with(compare_results); }
-
-OptimizerContract contract_of_costs() {
-  return contract_with([](CaseRunner& runner, const Played& played, const OptimizerProblem& p,
-                          std::uint64_t salt, const Reports& reports,
-                          const TrainingService& events) {
-    compare_results(runner, played, p, salt, reports, events);
-    check_hand_over(runner, played, p, events);
-  });
+OptimizerContract contract_of_results() {
+  return {
+      .case_of = case_of_optimizer,
+      .compare = compare_results,
+      .ask_of = [](const OptimizerProblem& p, std::uint64_t salt, int rank, const OptimizerCase&,
+                   Situations& asked) { p.training.ask_of(salt, rank, asked); },
+      .smaller = smaller_trainings,
+      .services =
+          [](CaseRunner&, const OptimizerProblem& p, std::uint64_t salt) {
+            return std::tuple(TrainingService(p.training, p.members, salt));
+          },
+      .explain = explain};
 }
 
 }  // namespace lockstep::grader::distributed_optimizer

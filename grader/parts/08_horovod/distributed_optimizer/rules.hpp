@@ -2,7 +2,7 @@
 // values, the calls that it refuses, and the times at which it hands gradients over.
 #pragma once
 
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/parts/08_horovod/distributed_optimizer/script.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
@@ -18,12 +18,11 @@ struct OptimizerProblem {
 using OptimizerContract =
     RanksContract<OptimizerProblem, OptimizerCase, OptimizerReport, TrainingService>;
 
-// Gradients, values and refusals. contract_of_costs: also when gradients are handed over, and that
-// each travels once; the cycle time is 0 then, so that the strand begins a round at once.
+// Gradients, values and refusals.
 OptimizerContract contract_of_results();
-OptimizerContract contract_of_costs();
 
-// That gradients travel while backward computes (rules of contract_of_costs), on every rank:
+// That gradients travel while backward computes, on every rank. The cycle time is 0, so that the
+// strand begins a round at once:
 //   a. no gradient was followed by waiting: backward never stood still;
 //   b. whenever the strand was free, a round of negotiation began as soon as a gradient was final;
 //   c. the gradients of a step were summed once;

@@ -10,8 +10,6 @@ namespace {
 
 using horovod::Outlook;
 
-const NegotiateContract contract = contract_of_rounds();
-
 // Names of which the first twenty letters tell nothing.
 std::string weight(int layer) { return text("model.decoder.layers.", layer, ".weight"); }
 std::string bias(int layer) { return text("model.decoder.layers.", layer, ".bias"); }
@@ -49,6 +47,10 @@ NegotiateProblem problem_of(CaseRunner& runner, std::vector<Round> rounds) {
   return {whole_world(ranks), std::move(rounds), runner.draw()};
 }
 
+const RanksChecks checks(contract_of_rounds(), [](CaseRunner& runner, int ranks) {
+  return problem_of(runner, {random_round(runner, ranks, 12, 1)});
+});
+
 void set_outlooks(Round& round, Outlook outlook) {
   for (Brought& brought : round) brought.outlook = outlook;
 }
@@ -61,9 +63,9 @@ void random_orders(CaseRunner& runner) {
   std::vector<int> groups(std::begin(rank_counts), std::end(rank_counts));
   groups.push_back(17);  // a mask of 16 ranks is full
   for (const int n : groups) {
-    judge(runner, contract,
-          problem_of(runner, {random_round(runner, n, 7, 1), random_round(runner, n, 7, 0.9),
-                              random_round(runner, n, 9, 0.7)}));
+    checks.ask(runner,
+               problem_of(runner, {random_round(runner, n, 7, 1), random_round(runner, n, 7, 0.9),
+                                   random_round(runner, n, 9, 0.7)}));
   }
 }
 
@@ -74,7 +76,7 @@ void all_or_nothing(CaseRunner& runner) {
     for (std::size_t rank = 0; rank + 1 < one.size(); ++rank) one[rank].ready.clear();
     Round other = random_round(runner, n, 3, 1);
     for (std::size_t rank = 1; rank < other.size(); ++rank) other[rank].ready.clear();
-    judge(runner, contract, problem_of(runner, {none, all, one, none, other, all}));
+    checks.ask(runner, problem_of(runner, {none, all, one, none, other, all}));
   }
 }
 
@@ -104,7 +106,7 @@ void asked_again(CaseRunner& runner) {
         for (const auto& [name, verdict] : right_answers(rounds.back())) gone.push_back(name);
       }
     }
-    judge(runner, contract, problem_of(runner, std::move(rounds)));
+    checks.ask(runner, problem_of(runner, std::move(rounds)));
   }
 }
 
@@ -144,7 +146,7 @@ void differing(CaseRunner& runner) {
     }
     rounds.push_back(with_type_of_one_width(n, weight(2), DType::bfloat16, DType::float16));
     rounds.push_back(with_type_of_one_width(n, bias(1), DType::float64, DType::int64));
-    judge(runner, contract, problem_of(runner, std::move(rounds)));
+    checks.ask(runner, problem_of(runner, std::move(rounds)));
   }
 }
 
@@ -178,7 +180,7 @@ void too_late(CaseRunner& runner) {
       for (Brought& brought : round) brought.stall_limit_s = 32;
       rounds.push_back(std::move(round));
     }
-    judge(runner, contract, problem_of(runner, std::move(rounds)));
+    checks.ask(runner, problem_of(runner, std::move(rounds)));
   }
 }
 
@@ -223,26 +225,20 @@ void stuck(CaseRunner& runner) {
     for (Brought& brought : none) brought.ready.clear();
     set_outlooks(none, Outlook::waits);
     rounds.push_back(none);
-    judge(runner, contract, problem_of(runner, std::move(rounds)));
+    checks.ask(runner, problem_of(runner, std::move(rounds)));
   }
 }
 
-void in_a_subgroup(CaseRunner& runner) {
+NegotiateProblem of_three(CaseRunner& runner, int) {
   Round gaps = with_gaps(runner, 3, 1);
   find_in(gaps[0], weight(1)).waited_s = 100;
   Round differs = random_round(runner, 3, 5, 1);
   find_in(differs[2], bias(0)).dtype = DType::float64;
-  NegotiateProblem p =
-      problem_of(runner, {random_round(runner, 3, 7, 0.8), std::move(gaps), std::move(differs)});
-  p.members = {8, {6, 1, 4}};
-  judge(runner, contract, p);
+  return problem_of(runner, {random_round(runner, 3, 7, 0.8), std::move(gaps), std::move(differs)});
 }
 
-void what_a_round_costs(CaseRunner& runner) {
-  for (const int n : {2, 3, 8, 1}) {
-    judge(runner, contract, problem_of(runner, {random_round(runner, n, 12, 1)}),
-          check_bytes_of_round);
-  }
+NegotiateProblem two_rounds(CaseRunner& runner, int ranks) {
+  return problem_of(runner, std::vector<Round>(2, random_round(runner, ranks, 5, 1)));
 }
 
 }  // namespace
@@ -260,15 +256,11 @@ Exam exam() {
       {"what has waited for longer than the limit is stalled, with the ranks that lack it",
        too_late},
       {"when all ranks wait and nothing moves, what they have is stalled at once", stuck},
-      {"in a subgroup, its rank 0 decides for its ranks", in_a_subgroup},
-      {"requests go to rank 0 only, and its answer to all", what_a_round_costs, {}, Asks::cost},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         const std::vector<Round> rounds(2, random_round(runner, 3, 5, 1));
-         judge_lost_peers(runner, contract, problem_of(runner, rounds), 23);
-       },
-       {},
-       Asks::cost},
+      {"in a subgroup, its rank 0 decides for its ranks",
+       RanksChecks(contract_of_rounds(), of_three).in_a_subgroup()},
+      of_cost("requests go to rank 0 only, and its answer to all",
+              checks.price({2, 3, 8, 1}, check_bytes_of_round)),
+      RanksChecks(contract_of_rounds(), two_rounds).lost_peers(3, 23),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
@@ -159,17 +159,10 @@ void ask_of(const Problem& p, std::uint64_t salt, int rank, const ClipCase&, Sit
 const RanksContract<Problem, ClipCase, Reports> contract{
     .case_of = case_of, .compare = compare, .ask_of = ask_of};
 
-Problem drawn_problem(CaseRunner& runner, int ranks) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.schedule_seed = runner.draw();
-  return p;
-}
+const RanksChecks checks(contract);
 
-Problem in_rows(CaseRunner& runner, int rows, int columns) {
-  Problem p = drawn_problem(runner, rows * columns);
-  p.columns = columns;
-  return p;
+std::function<void(Problem&)> with_shared(std::vector<std::int64_t> sizes) {
+  return [sizes = std::move(sizes)](Problem& p) { p.layout.shared = sizes; };
 }
 
 // An all-reduce of one number over each group, and nothing of the gradients.
@@ -192,109 +185,96 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
                               : text("one all-reduce in each of ", groups, " groups")});
 }
 
+void two_groups(CaseRunner& runner) {
+  for (const auto& [rows, columns] : {std::pair{2, 2}, {2, 3}, {3, 2}, {1, 3}, {4, 1}}) {
+    checks.ask(runner, rows * columns, [columns = columns](Problem& p) {
+      p.columns = columns;
+      p.layout.shared = {9};
+    });
+  }
+}
+
+void bounds(CaseRunner& runner) {
+  for (const int n : {2, 1, 3}) {
+    Problem p = checks.usual(runner, n, with_shared({4}));
+    p.bounds = {1.5, infinity, 0, -1, 0.9};
+    checks.ask(runner, p);
+    p.scale = 1e-7;  // the norm is as small as the 1e-6 that is added to it
+    p.bounds = {0.5, 4};
+    checks.ask(runner, p);
+  }
+}
+
+void wide_sums(CaseRunner& runner) {
+  checks.types({DType::float32, DType::bfloat16, DType::float16}, 3, [](Problem& p) {
+    p.layout = {.own = {40, 1, 333}, .shared = {12}};
+  })(runner);
+  for (const double scale : {1e25, 1e-25}) {
+    checks.ask(runner, 2, [&](Problem& p) {
+      p.dtype = DType::float32;
+      p.scale = scale;
+      p.bounds = {scale > 1 ? 0.3 : -1};
+    });
+  }
+}
+
+void odd_norms(CaseRunner& runner) {
+  for (const int n : {3, 1}) {
+    for (const Odd odd : every_odd) {
+      if (n == 1 && odd == Odd::zeros) continue;
+      checks.ask(runner, n, [&](Problem& p) {
+        p.odd = odd;
+        p.layout.shared = {5};
+        p.bounds = {0.5, 0.5};
+      });
+    }
+  }
+}
+
+void nothing_counted(CaseRunner& runner) {
+  for (const int columns : {0, -1}) {
+    checks.ask(runner, columns < 0 ? 1 : 2, [&](Problem& p) {
+      p.columns = columns;
+      p.layout.own = {-1};
+    });
+  }
+}
+
+void cost(CaseRunner& runner) {
+  for (const int n : {1, 2, 8}) {
+    checks.ask(runner, n, {}, check_cost, {Situation::price_at_the_extremes});
+  }
+  checks.ask(runner, 6, with(&Problem::columns, 3), check_cost);
+  checks.ask(
+      runner, 3, [](Problem& p) { p.layout.own.assign(40, 1000); }, check_cost);
+}
+
 }  // namespace
 
 Exam exam() {
   return {
-      {"pieces on several ranks are scaled as the whole on one, by one norm",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) play(runner, contract, drawn_problem(runner, n));
-       }},
+      {"pieces on several ranks are scaled as the whole on one, by one norm", checks.every_size()},
       {"what several ranks hold is counted by one of them, and scaled by all",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 5}) {
-           Problem p = drawn_problem(runner, n);
-           p.layout.shared = {7, 24};
-           play(runner, contract, p);
-         }
-       }},
+       checks.on({2, 3, 5}, with_shared({7, 24}))},
       {"pieces that are spread over two groups have one norm, also where a group is one rank",
-       [](CaseRunner& runner) {
-         for (const auto& [rows, columns] : {std::pair{2, 2}, {2, 3}, {3, 2}, {1, 3}, {4, 1}}) {
-           Problem p = in_rows(runner, rows, columns);
-           p.layout.shared = {9};
-           play(runner, contract, p);
-         }
-       }},
-      {"a gradient is never scaled up, and a max_norm of 0 or below only measures",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 1, 3}) {
-           Problem p = drawn_problem(runner, n);
-           p.layout.shared = {4};
-           p.bounds = {1.5, infinity, 0, -1, 0.9};
-           play(runner, contract, p);
-           p.scale = 1e-7;  // the norm is as small as the 1e-6 that is added to it
-           p.bounds = {0.5, 4};
-           play(runner, contract, p);
-         }
-       }},
-      {"squares are summed in float64, whatever the type of the gradients",
-       [](CaseRunner& runner) {
-         for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-           Problem p = drawn_problem(runner, 3);
-           p.dtype = dtype;
-           p.layout = {.own = {40, 1, 333}, .shared = {12}};
-           play(runner, contract, p);
-         }
-         for (const double scale : {1e25, 1e-25}) {
-           Problem p = drawn_problem(runner, 2);
-           p.dtype = DType::float32;
-           p.scale = scale;
-           p.bounds = {scale > 1 ? 0.3 : -1};
-           play(runner, contract, p);
-         }
-       }},
-      {"a norm that is NaN or infinite is returned, and nothing is scaled by it",
-       [](CaseRunner& runner) {
-         for (const int n : {3, 1}) {
-           for (const Odd odd : every_odd) {
-             if (n == 1 && odd == Odd::zeros) continue;
-             Problem p = drawn_problem(runner, n);
-             p.odd = odd;
-             p.layout.shared = {5};
-             p.bounds = {0.5, 0.5};
-             play(runner, contract, p);
-           }
-         }
-       }},
+       two_groups},
+      {"a gradient is never scaled up, and a max_norm of 0 or below only measures", bounds},
+      {"squares are summed in float64, whatever the type of the gradients", wide_sums},
+      {"a norm that is NaN or infinite is returned, and nothing is scaled by it", odd_norms},
       {"undefined tensors are left out, and empty ones count nothing, in a group that is not the "
        "world",
-       [](CaseRunner& runner) {
-         Problem p = drawn_problem(runner, 3);
-         p.members = whole_world(8);
-         p.members.ranks = {6, 1, 4};
+       in_turn(checks.twice_in_a_subgroup([](Problem& p) {
          p.layout = {.own = {-1, 30, 0, -1, 1, 5}, .shared = {0, 3}};
-         play_twice(runner, contract, p);
-         Problem alone = drawn_problem(runner, 1);
-         alone.columns = -1;
-         alone.layout.own = {-1, 8, 1};
-         play(runner, contract, alone);
-       }},
-      {"a rank that counts nothing is refused, and without a group has no norm",
-       [](CaseRunner& runner) {
-         for (const int columns : {0, -1}) {
-           Problem p = drawn_problem(runner, columns < 0 ? 1 : 2);
-           p.columns = columns;
-           p.layout.own = {-1};
-           play(runner, contract, p);
-         }
-       }},
+       }),
+               checks.on({1},
+                         [](Problem& p) {
+                           p.columns = -1;
+                           p.layout.own = {-1, 8, 1};
+                         }))},
+      {"a rank that counts nothing is refused, and without a group has no norm", nothing_counted},
       {"when a peer is lost, a rank throws CommError and returns no norm of the remaining ranks",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract, in_rows(runner, 2, 2), 12); }},
-      {"each group reduces one number, and no piece travels",
-       [](CaseRunner& runner) {
-         const auto cost = [&](const Problem& p, const Situations& asked) {
-           const auto played = play(runner, contract, p, asked);
-           if (played) check_cost(runner, *played, p);
-         };
-         for (const int n : {1, 2, 8}) {
-           cost(drawn_problem(runner, n), {Situation::price_at_the_extremes});
-         }
-         cost(in_rows(runner, 2, 3), {});
-         Problem large = drawn_problem(runner, 3);
-         large.layout.own = std::vector<std::int64_t>(40, 1000);
-         cost(large, {});
-       }},
+       checks.lose_peers(4, 12, with(&Problem::columns, 2))},
+      {"each group reduces one number, and no piece travels", cost},
   };
 }
 

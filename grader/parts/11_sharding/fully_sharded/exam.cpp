@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
 #include "grader/exam/wrong_ending.hpp"
@@ -36,38 +36,17 @@ void ask_of(const Problem& p, std::uint64_t salt, int rank, const ShardedCase&, 
   if (p.dtype == DType::float32) asked.insert(Situation::every_dtype);
 }
 
-// Fewer ranks, fewer steps and passes, fewer units.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  if (p.steps > 1) --offered.emplace_back(p).steps;
-  if (p.passes > 1) --offered.emplace_back(p).passes;
-  if (p.units.size() > 1) offered.emplace_back(p).units.pop_back();
-  return offered;
-}
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = ask_of,
+    .smaller = smaller_by(fewer_ranks, one_less(&Problem::steps), one_less(&Problem::passes),
+                          shorter(&Problem::units)),
+    .services = [](CaseRunner& runner, const Problem& p,
+                   std::uint64_t salt) { return std::tuple(UnitService(runner, p, salt)); },
+    .explain = [](Failure& found, const Problem&, const UnitService&) { tell_wrong_size(found); }};
 
-Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of = ask_of,
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t salt) {
-                return std::tuple(UnitService(
-                    p, salt, [&runner](int rank) { return runner.memory_bytes(rank); },
-                    [&runner](int rank) { return runner.take_peak_bytes(rank); }));
-              },
-          .explain = [](Failure& found, const Problem&,
-                        const UnitService&) { tell_wrong_size(found); }};
-}
-
-void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                    const Reports& reports, const UnitService& units) {
-  compare(runner, played, p, salt, reports, units);
-  check_memory(runner, played, p, units);
-}
+const RanksChecks checks(contract);
 
 // Bytes of all units, as one collective on shards moves them.
 double once(const Problem& p) {
@@ -126,71 +105,47 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
                                     " for each unit")});
 }
 
-Problem usual(CaseRunner& runner, int ranks, Sharding sharding = Sharding::full_shard) {
-  return {.members = whole_world(ranks), .sharding = sharding, .schedule_seed = runner.draw()};
-}
-
-void every_strategy(CaseRunner& runner) {
-  for (const Sharding sharding : {Sharding::shard_grad_op, Sharding::no_shard}) {
-    for (const int ranks : {2, 3, 5}) {
-      judge(runner, contract_of(runner), usual(runner, ranks, sharding));
-    }
-  }
-}
-
 void any_units(CaseRunner& runner) {
-  const auto judge_units = [&](int ranks, std::vector<std::vector<std::int64_t>> units) {
+  const auto ask = [&](int ranks, const std::vector<std::vector<std::int64_t>>& units) {
     for (const Sharding sharding : {Sharding::full_shard, Sharding::shard_grad_op}) {
-      Problem p = usual(runner, ranks, sharding);
-      p.units = std::move(units);
-      judge(runner, contract_of(runner), p);
-      units = p.units;
+      checks.ask(runner, ranks, [&](Problem& p) { p.sharding = sharding, p.units = units; });
     }
   };
-  judge_units(4, {{3, 2}, {1}});            // ranges of padding alone
-  judge_units(3, {{100}, {0, 4, 0}, {7}});  // one parameter on three ranks; some without elements
-  judge_units(2, {{24, 1}});                // one unit alone
+  ask(4, {{3, 2}, {1}});            // ranges of padding alone
+  ask(3, {{100}, {0, 4, 0}, {7}});  // one parameter on three ranks; some without elements
+  ask(2, {{24, 1}});                // one unit alone
 }
 
 void several_passes(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
-    Problem p = usual(runner, 3, sharding);
-    p.passes = 3;
-    p.missing = true;
-    judge(runner, contract_of(runner), p);
-  }
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    Problem p = usual(runner, 3);
-    p.held = held;
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, 3, [&](Problem& p) {
+      p.sharding = sharding;
+      p.passes = 3;
+      p.missing = true;
+    });
   }
 }
 
 void bytes_on_the_wire(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
-    for (const int ranks : {2, 4, 1}) {
-      Problem p = usual(runner, ranks, sharding);
+    checks.price({2, 4, 1}, check_bytes, [=](Problem& p) {
+      p.sharding = sharding;
       p.units = {{300, 24}, {72, 1, 20}, {60}, {500, 8}};
-      Situations asked;
-      if (ranks == 1) asked = {Situation::price_at_the_extremes};
-      judge(runner, contract_of(runner), p, check_bytes, asked);
-    }
+    })(runner);
   }
 }
 
 // Eight units of 512 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
-    Problem p = usual(runner, 2, sharding);
-    p.dtype = DType::float32;
-    p.units.assign(8, {1024, 1000, 24});
-    p.filler = 64;
-    p.measured = true;
-    p.steps = 1;
-    judge(runner, contract_of(runner, compare_memory), p);
+    checks.then(check_memory).ask(runner, 2, [&](Problem& p) {
+      p.sharding = sharding;
+      p.dtype = DType::float32;
+      p.units.assign(8, {1024, 1000, 24});
+      p.filler = 64;
+      p.measured = true;
+      p.steps = 1;
+    });
   }
 }
 
@@ -199,34 +154,20 @@ void memory(CaseRunner& runner) {
 Exam exam() {
   return {
       {"full_shard on 1 to 8 and 13 ranks: passes see whole units, and ranges have the mean",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
-      {"shard_grad_op and no_shard give the same", every_strategy},
+       checks.every_size()},
+      {"shard_grad_op and no_shard give the same",
+       in_turn(checks.on({2, 3, 5}, with(&Problem::sharding, Sharding::shard_grad_op)),
+               checks.on({2, 3, 5}, with(&Problem::sharding, Sharding::no_shard)))},
       {"any units: one alone, ranges of padding, parameters without elements", any_units},
       {"several passes of a step add up, and a gradient that is missing counts as zeros",
        several_passes},
       {"in a subgroup, twice; and float32",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 8);
-         p.members.ranks = {6, 1, 4};
-         play_twice(runner, contract_of(runner), p);
-         p = usual(runner, 3);
-         p.dtype = DType::float32;
-         judge(runner, contract_of(runner), p);
-       }},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract_of(runner), usual(runner, 3), 20);
-       },
-       {},
-       Asks::cost},
-      {"no more units are whole than the strategy needs", memory, {}, Asks::cost},
-      {"2, 2 and 3 times (N-1)/N of each unit travel, in one collective each",
-       bytes_on_the_wire,
-       {},
-       Asks::cost},
+       in_turn(checks.twice_in_a_subgroup(), checks.types({DType::float32}))},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      checks.lost_peers(3, 20),
+      of_cost("no more units are whole than the strategy needs", memory),
+      of_cost("2, 2 and 3 times (N-1)/N of each unit travel, in one collective each",
+              bytes_on_the_wire),
   };
 }
 

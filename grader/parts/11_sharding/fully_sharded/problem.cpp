@@ -143,8 +143,8 @@ std::optional<sim::Service::Answer> UnitService::answer(const sim::Actor& who, U
     throw Error("not the memory of these units");
   }
   const int in_passes = static_cast<int>(in_step / calls_of_pass());
-  const auto bytes = p_.measured ? read_(who.rank) : std::nullopt;
-  const auto peak_bytes = p_.measured ? take_peak_(who.rank) : std::nullopt;
+  const auto bytes = p_.measured ? runner_->memory_bytes(who.rank) : std::nullopt;
+  const auto peak_bytes = p_.measured ? runner_->take_peak_bytes(who.rank) : std::nullopt;
   notes.push_back({std::move(call), step, in_passes, bytes, peak_bytes});
   UnitAnswer made;
   for (std::size_t i = 0; kind == Kind::backward && i < p_.units[unit].size(); ++i) {

@@ -55,13 +55,8 @@ Trained train(const Problem& p, std::uint64_t salt);
 
 class UnitService final : public TypedService<UnitCall> {
  public:
-  UnitService(Problem p, std::uint64_t salt, MomentService::ReadMemory read,
-              MomentService::ReadMemory take_peak)
-      : p_(std::move(p)),
-        salt_(salt),
-        read_(std::move(read)),
-        take_peak_(std::move(take_peak)),
-        notes_(p_.members.ranks.size()) {}
+  UnitService(CaseRunner& runner, Problem p, std::uint64_t salt)
+      : runner_(&runner), p_(std::move(p)), salt_(salt), notes_(p_.members.ranks.size()) {}
 
   struct Note {
     UnitCall call;
@@ -78,9 +73,9 @@ class UnitService final : public TypedService<UnitCall> {
     return calls_of_pass() * static_cast<std::size_t>(p_.passes) + 1;
   }
 
+  CaseRunner* runner_;  // reads the processes' memory
   Problem p_;
   std::uint64_t salt_;
-  MomentService::ReadMemory read_, take_peak_;
   std::vector<std::vector<Note>> notes_;
 };
 

@@ -244,7 +244,7 @@ const MixedContract& contract() {
       .ask_of = ask_of,
       .unchanged = unchanged,
       .services =
-          [](const Problem& p, std::uint64_t salt) {
+          [](CaseRunner&, const Problem& p, std::uint64_t salt) {
             return std::tuple<BackwardService>(BackwardService(p, salt));
           },
       .explain = explain,

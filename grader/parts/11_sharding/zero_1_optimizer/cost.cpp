@@ -86,8 +86,9 @@ bool averaged(const sim::Counters& counters) {
 
 // The state of a range is two tensors. The adapter has the parameters, and the case in two forms:
 // as it came, and taken apart. The gradients of a step are there until it is over.
-void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
-                  const MomentService& moments) {
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p,
+                const MomentService& moments) {
+  check_bytes(runner, played, p);
   const zero::FlatShards plan = p.plan();
   const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
   const std::int64_t state = 2 * shard + 4096, buffer = bytes_in(p, plan.padded());

@@ -9,8 +9,9 @@ namespace lockstep::grader::zero_1_optimizer {
 // Two halves of an all-reduce in each step.
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p);
 
-// Looks at what each member holds when a step is over, and at the most that it held within one.
-void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
-                  const MomentService& moments);
+// Looks also at what each member holds when a step is over, and at the most that it held within
+// one.
+void check_cost(CaseRunner& runner, const Played& played, const Problem& p,
+                const MomentService& moments);
 
 }  // namespace lockstep::grader::zero_1_optimizer

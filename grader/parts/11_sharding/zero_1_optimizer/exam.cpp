@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/11_sharding/zero_1_optimizer/cost.hpp"
@@ -198,112 +197,56 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   check_state(runner, played, p, salt, right, reports);
 }
 
-void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                    const Reports& reports, const MomentService& moments) {
-  compare(runner, played, p, salt, reports, moments);
-  check_bytes(runner, played, p);
-  check_memory(runner, played, p, moments);
-}
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of =
+        [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
+          for (const Gradients& step : c.steps) grader::ask_of(step, asked);
+          if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
+        },
+    .smaller = smaller_by(fewer_ranks, down_to(&Problem::steps, 1), shorter(&Problem::sizes, 2)),
+    .services =
+        [](CaseRunner& runner, const Problem& p, std::uint64_t) {
+          using Measures = MomentService::Measures;
+          return std::tuple(MomentService(runner, p.members, static_cast<std::size_t>(p.steps),
+                                          p.measured ? Measures::both : Measures::nothing));
+        }};
 
-// Fewer ranks, fewer steps, fewer parameters.
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  if (p.steps > 1) offered.emplace_back(p).steps = 1;
-  if (p.sizes.size() > 2) offered.emplace_back(p).sizes.pop_back();
-  return offered;
-}
-
-Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of =
-              [](const Problem&, std::uint64_t, int, const Zero1Case& c, Situations& asked) {
-                for (const Gradients& step : c.steps) grader::ask_of(step, asked);
-                if (c.steps.front().dtype == DType::float32) asked.insert(Situation::every_dtype);
-              },
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t) {
-                MomentService::ReadMemory read, take_peak;
-                if (p.measured) {
-                  read = [&runner](int rank) { return runner.memory_bytes(rank); };
-                  take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
-                }
-                return std::tuple(
-                    MomentService(p.members, static_cast<std::uint32_t>(p.steps), read, take_peak));
-              }};
-}
-
-Problem usual(CaseRunner& runner, int ranks) {
-  return {.members = whole_world(ranks), .schedule_seed = runner.draw()};
-}
+const RanksChecks checks(contract);
 
 void any_plan(CaseRunner& runner) {
-  const auto judge_plan = [&](int ranks, std::vector<std::int64_t> sizes, Cuts cuts) {
-    Problem p = usual(runner, ranks);
-    p.sizes = std::move(sizes);
-    p.cuts = cuts;
-    judge(runner, contract_of(runner), p);
+  const auto ask = [&](int ranks, const std::vector<std::int64_t>& sizes, Cuts cuts) {
+    checks.ask(runner, ranks, [&](Problem& p) { p.sizes = sizes, p.cuts = cuts; });
   };
-  judge_plan(3, {35, 12, 1, 64, 72, 13}, Cuts::rows);
-  judge_plan(4, {35, 12, 1, 64, 72, 13}, Cuts::whole);
-  judge_plan(2, {9, 0, 4, 0, 24}, Cuts::rows);
-  judge_plan(4, {3, 2}, Cuts::flat);  // one rank's range is all padding
-  judge_plan(5, {1, 0, 1}, Cuts::flat);
-  judge_plan(3, {5}, Cuts::whole);
-  judge_plan(3, {100}, Cuts::flat);  // one parameter on three ranks
+  ask(3, {35, 12, 1, 64, 72, 13}, Cuts::rows);
+  ask(4, {35, 12, 1, 64, 72, 13}, Cuts::whole);
+  ask(2, {9, 0, 4, 0, 24}, Cuts::rows);
+  ask(4, {3, 2}, Cuts::flat);  // one rank's range is all padding
+  ask(5, {1, 0, 1}, Cuts::flat);
+  ask(3, {5}, Cuts::whole);
+  ask(3, {100}, Cuts::flat);  // one parameter on three ranks
 }
 
 void decay(CaseRunner& runner) {
   for (const DecayForm form : {DecayForm::coupled, DecayForm::decoupled}) {
     for (const Cuts cuts : {Cuts::flat, Cuts::rows}) {
-      Problem p = usual(runner, 3);
-      p.weight_decay = 0.5;
-      p.decay_form = form;
-      p.cuts = cuts;
-      judge(runner, contract_of(runner), p);
+      checks.ask(runner, 3, [&](Problem& p) {
+        p.weight_decay = 0.5;
+        p.decay_form = form;
+        p.cuts = cuts;
+      });
     }
-  }
-}
-
-void missing_gradients(CaseRunner& runner) {
-  for (const int ranks : {2, 3}) {
-    Problem p = usual(runner, ranks);
-    p.missing = true;
-    judge(runner, contract_of(runner), p);
-  }
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    Problem p = usual(runner, 3);
-    p.held = held;
-    judge(runner, contract_of(runner), p);
-  }
-}
-
-void bytes_on_the_wire(CaseRunner& runner) {
-  for (const int ranks : {2, 3, 8, 1}) {
-    Problem p = usual(runner, ranks);
-    p.sizes = {300, 24, 72, 1};
-    Situations asked;
-    if (ranks == 1) asked = {Situation::price_at_the_extremes};
-    judge(runner, contract_of(runner), p, check_bytes, asked);
   }
 }
 
 // Moments of 12 MB, of which a rank holds a quarter. What the first step let go must not be missed
 // in the second one.
-void memory(CaseRunner& runner) {
-  Problem p = usual(runner, 4);
+void large_moments(Problem& p) {
   p.sizes = {4000, 30, 2000};
   p.filler = 64;
   p.steps = 2;
   p.measured = true;
-  judge(runner, contract_of(runner, compare_memory), p);
 }
 
 }  // namespace
@@ -311,37 +254,22 @@ void memory(CaseRunner& runner) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, parameters and state are those of Adam on one device",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
+       checks.every_size()},
       {"any plan: rows, whole parameters, a parameter on three ranks, a range of padding alone",
        any_plan},
       {"ten steps in a subgroup, twice; and float32",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 8);
-         p.members.ranks = {6, 1, 4};
-         p.steps = 10;
-         play_twice(runner, contract_of(runner), p);
-         p = usual(runner, 3);
-         p.dtype = DType::float32;
-         judge(runner, contract_of(runner), p);
-       }},
+       in_turn(checks.twice_in_a_subgroup(with(&Problem::steps, 10)),
+               checks.types({DType::float32}))},
       {"each piece is decayed as its own parameter, in the form that the rule says", decay},
-      {"a gradient that is missing counts as zeros", missing_gradients},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", odd_values},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 4)); },
-       {},
-       Asks::cost},
-      {"between steps, a rank holds the state of its own range, and within one a buffer as large "
-       "as the model besides",
-       memory,
-       {},
-       Asks::cost},
-      {"a step moves 2(N-1)/N of the model: gradients to their owners, parameters to all",
-       bytes_on_the_wire,
-       {},
-       Asks::cost},
+      {"a gradient that is missing counts as zeros",
+       checks.on({2, 3}, with(&Problem::missing, true))},
+      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      checks.lost_peers(4),
+      of_cost("between steps, a rank holds the state of its own range, and within one a buffer as "
+              "large as the model besides",
+              checks.then(check_cost).on({4}, large_moments)),
+      of_cost("a step moves 2(N-1)/N of the model: gradients to their owners, parameters to all",
+              checks.price({2, 3, 8, 1}, check_bytes, with(&Problem::sizes, {300, 24, 72, 1}))),
   };
 }
 

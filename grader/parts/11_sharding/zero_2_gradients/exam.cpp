@@ -6,7 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
@@ -136,72 +136,52 @@ void explain(Failure& found, const Problem& p, const ScriptService& events) {
   }
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks) {
-    offered.emplace_back(p).members = whole_world(ranks);
-  }
-  if (p.script.passes.size() > 1) offered.emplace_back(p).script.passes.pop_back();
-  return offered;
-}
-
-Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of = [](const Problem& p, std::uint64_t salt, int rank, const Zero2Case&,
-                       Situations& asked) { grader::ask_of(p.script, salt, rank, asked); },
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t salt) {
-                const auto calls = p.script.passes.size() * (p.script.sizes.size() + 1);
-                MomentService::ReadMemory read, take_peak;
-                if (p.measured) {
-                  read = [&runner](int rank) { return runner.memory_bytes(rank); };
-                  take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
-                }
-                return std::tuple(
-                    service_of(p.script, p.members, salt),
-                    MomentService(p.members, static_cast<std::uint32_t>(calls), read, take_peak));
-              },
-          .explain = [](Failure& found, const Problem& p, const ScriptService& events,
-                        const MomentService&) { explain(found, p, events); }};
-}
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = [](const Problem& p, std::uint64_t salt, int rank, const Zero2Case&,
+                 Situations& asked) { grader::ask_of(p.script, salt, rank, asked); },
+    .smaller = smaller_by(fewer_ranks, shorter([](auto& p) -> auto& { return p.script.passes; })),
+    .services =
+        [](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+          using Measures = MomentService::Measures;
+          return std::tuple(
+              service_of(p.script, p.members, salt),
+              MomentService(runner, p.members, p.script.passes.size() * (p.script.sizes.size() + 1),
+                            p.measured ? Measures::both : Measures::nothing));
+        },
+    .explain = [](Failure& found, const Problem& p, const ScriptService& events,
+                  const MomentService&) { explain(found, p, events); }};
 
 constexpr double quick_s = 4e-6, slow_s = 80e-6;  // gradients, beside reductions of some 20e-6
-
-BucketPlan usual_plan() { return {{{5, 4}, {3}, {2, 1, 0}}}; }
-
-Problem usual(CaseRunner& runner, int ranks, std::vector<DrivenPass> passes = {{}}) {
-  return {whole_world(ranks),
-          {.sizes = {35, 12, 1, 64, 72, 13}, .passes = std::move(passes)},
-          usual_plan(),
-          runner.draw()};
-}
 
 const std::vector<DrivenPass> several_passes{
     {}, {.before = Before::kept}, {.before = Before::kept}, {}, {.before = Before::added}, {}};
 
-void whatever_grads_are(CaseRunner& runner) {
-  for (const int ranks : {3, 2}) {
-    judge(runner, contract_of(runner),
-          usual(runner, ranks,
-                {{.makes = Makes::some_absent},
-                 {.before = Before::kept, .makes = Makes::some_absent},
-                 {.before = Before::added, .makes = Makes::some_elsewhere}}));
-  }
+const RanksChecks checks(contract, [](Problem& p) {
+  p.script.sizes = {35, 12, 1, 64, 72, 13};
+  p.script.passes = {{}};
+  p.plan = {{{5, 4}, {3}, {2, 1, 0}}};
+});
+
+// The usual problem, with other passes.
+std::function<void(Problem&)> with(std::vector<DrivenPass> passes) {
+  return [passes = std::move(passes)](Problem& p) { p.script.passes = passes; };
 }
+const std::vector<DrivenPass> two_passes{{}, {.before = Before::kept}};
 
 void any_plan(CaseRunner& runner) {
-  const auto judge_plan = [&](int ranks, std::vector<std::int64_t> sizes, BucketPlan plan) {
-    Problem p = usual(runner, ranks, {{}, {.before = Before::kept}});
-    p.script.sizes = std::move(sizes);
-    p.plan = std::move(plan);
-    judge(runner, contract_of(runner), p);
+  const auto ask = [&](int ranks, const std::vector<std::int64_t>& sizes, const BucketPlan& plan) {
+    checks.ask(runner, ranks, [&](Problem& p) {
+      p.script.passes = two_passes;
+      p.script.sizes = sizes;
+      p.plan = plan;
+    });
   };
-  judge_plan(3, {35, 7, 1, 64, 16, 13}, {{{5, 4, 3, 2, 1, 0}}});
-  judge_plan(4, {35, 7, 1, 64, 16, 13}, {{{0}, {1}, {2}, {3}, {4}, {5}}});
-  judge_plan(3, {9, 0, 4, 0}, {{{3, 2}, {1, 0}}});
-  judge_plan(5, {1, 2}, {{{1}, {0}}});  // ranges of padding alone
+  ask(3, {35, 7, 1, 64, 16, 13}, {{{5, 4, 3, 2, 1, 0}}});
+  ask(4, {35, 7, 1, 64, 16, 13}, {{{0}, {1}, {2}, {3}, {4}, {5}}});
+  ask(3, {9, 0, 4, 0}, {{{3, 2}, {1, 0}}});
+  ask(5, {1, 2}, {{{1}, {0}}});  // ranges of padding alone
 }
 
 // Passes add up in float32. With one rank, nothing else rounds.
@@ -209,33 +189,20 @@ void wide_sums(CaseRunner& runner) {
   std::vector<DrivenPass> passes(8, {.before = Before::kept});
   passes.front() = {};
   for (const DType dtype : {DType::bfloat16, DType::float16}) {
-    for (const int ranks : {1, 2}) {
-      Problem p = usual(runner, ranks, passes);
-      p.script.dtype = dtype;
-      judge(runner, contract_of(runner), p);
-    }
+    for (const int ranks : {1, 2}) checks.types({dtype}, ranks, with(passes))(runner);
   }
-  Problem p = usual(runner, 3, {{}, {.before = Before::kept}});
-  p.script.dtype = DType::float64;
-  judge(runner, contract_of(runner), p);
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Held held : every_held) {
-    Problem p = usual(runner, 3, {{}, {.before = Before::kept}});
-    p.script.held = held;
-    judge(runner, contract_of(runner), p);
-  }
+  checks.types({DType::float64}, 3, with(two_passes))(runner);
 }
 
 void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      Problem p = usual(runner, ranks, {{.order = Order::last_first}, {}});
-      p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
-      p.script.gap_s = gap_s;
-      p.plan = {{{7, 6}, {5, 4}, {3}, {2, 1, 0}}};
-      judge(runner, contract_of(runner, compare_starts), p);
+      checks.compared(compare_starts).ask(runner, ranks, [&](Problem& p) {
+        p.script.passes = {{.order = Order::last_first}, {}};
+        p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
+        p.script.gap_s = gap_s;
+        p.plan = {{{7, 6}, {5, 4}, {3}, {2, 1, 0}}};
+      });
     }
   }
 }
@@ -260,24 +227,19 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
 }
 
 // Buckets of 256 kB. Passes add up: what the first one let go must not be missed in the second one.
-void memory(CaseRunner& runner) {
-  Problem p =
-      usual(runner, 2,
-            {{.order = Order::last_first}, {.before = Before::kept, .order = Order::last_first}});
+void large_buckets(Problem& p) {
+  p.script.passes = {{.order = Order::last_first},
+                     {.before = Before::kept, .order = Order::last_first}};
   p.script.sizes.assign(16, 1 << 10);
   p.filler = 64;
   p.measured = true;
   p.plan.buckets.clear();
   for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});
-  judge(runner, contract_of(runner, compare_memory), p, check_bytes);
 }
 
-void bytes_on_the_wire(CaseRunner& runner) {
-  for (const int ranks : {2, 3, 8, 1}) {
-    Problem p = usual(runner, ranks, {{}, {.before = Before::kept}});
-    if (ranks == 3) p.script.dtype = DType::bfloat16;  // and not in the type of the sums
-    judge(runner, contract_of(runner), p, check_bytes);
-  }
+void two_priced_passes(Problem& p) {
+  p.script.passes = two_passes;
+  if (p.ranks() == 3) p.script.dtype = DType::bfloat16;  // and not in the type of the sums
 }
 
 }  // namespace
@@ -285,39 +247,26 @@ void bytes_on_the_wire(CaseRunner& runner) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, each range has the mean, in whatever order gradients come",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
+       checks.every_size()},
       {"passes add up until zero_grad, and no whole grad is left",
-       [](CaseRunner& runner) {
-         for (const int n : {2, 3, 5}) {
-           judge(runner, contract_of(runner), usual(runner, n, several_passes));
-         }
-       }},
+       checks.on({2, 3, 5}, with(several_passes))},
       {"a gradient that is missing counts as zeros, and one from before the pass travels along",
-       whatever_grads_are},
+       checks.on({3, 2}, with({{.makes = Makes::some_absent},
+                               {.before = Before::kept, .makes = Makes::some_absent},
+                               {.before = Before::added, .makes = Makes::some_elsewhere}}))},
       {"any plan: one bucket, a bucket for each parameter, ranges of padding", any_plan},
       {"halves add up in float32, and float64 in float64", wide_sums},
-      {"NaN and infinity on one rank arrive; zeros are gradients, too", odd_values},
-      {"in a subgroup, twice",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 8, {{}, {}});
-         p.members.ranks = {6, 1, 4};
-         play_twice(runner, contract_of(runner), p);
-       }},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract_of(runner), usual(runner, 3), 20);
-       },
-       {},
-       Asks::cost},
-      {"each bucket starts during backward, once the one before it is over, and no hook waits for "
-       "anything else",
-       overlap,
-       {},
-       Asks::cost},
-      {"gradients that are reduced are gone", memory, {}, Asks::cost},
-      {"(N-1)/N of each bucket travels", bytes_on_the_wire, {}, Asks::cost},
+      {"NaN and infinity on one rank arrive; zeros are gradients, too",
+       checks.odd_values(3, with(two_passes))},
+      {"in a subgroup, twice", checks.twice_in_a_subgroup(with({{}, {}}))},
+      checks.lost_peers(3, 20),
+      of_cost("each bucket starts during backward, once the one before it is over, and no hook "
+              "waits for anything else",
+              overlap),
+      of_cost("gradients that are reduced are gone",
+              checks.compared(compare_memory).on({2}, large_buckets, check_bytes)),
+      of_cost("(N-1)/N of each bucket travels",
+              checks.price({2, 3, 8, 1}, check_bytes, two_priced_passes)),
   };
 }
 

@@ -184,46 +184,25 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of,
-                                 [](const Problem& p) { return smaller_linear(p, p.outputs); });
-}
-
-Problem usual(CaseRunner& runner, int ranks) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.schedule_seed = runner.draw();
-  p.outputs = std::int64_t{2} * ranks;
-  return p;
-}
-
-const LinearChecks<Problem> checks{usual, contract_of};
-
-void whole_output(CaseRunner& runner) {
-  for (const int ranks : {3, 2, 4, 1, 8}) {
-    Problem p = usual(runner, ranks);
-    p.whole = true;
-    checks.judge_one(runner, p);
-  }
-}
+const LinearChecks<Problem> checks(layer_contract<Problem>(layer_of,
+                                                           smaller_linear(&Problem::outputs)),
+                                   [](Problem& p) { p.outputs = std::int64_t{2} * p.ranks(); });
 
 void whole_of_any_shape(CaseRunner& runner) {
   for (const Axes& lead : {Axes{}, {2, 3}}) {
-    Problem p = usual(runner, 3);
+    Problem p = checks.usual(runner, 3);
     p.whole = true;
     p.lead = lead;
-    checks.judge_one(runner, p);
+    checks.ask(runner, p);
     p.inputs = 1, p.outputs = 3;  // of each rank, one column
-    checks.judge_one(runner, p);
+    checks.ask(runner, p);
   }
 }
 
-void several_wholes(CaseRunner& runner) {
-  Problem p = usual(runner, 3);
+void whole_in_halves(Problem& p) {
   p.whole = true;
   p.walk = LayerWalk::in_halves;
   p.back = {1, 0};
-  checks.judge_one(runner, p);
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -263,60 +242,49 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 void cost(CaseRunner& runner) {
   for (const bool whole : {false, true}) {
     for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
-      for (const int ranks : {2, 4}) {
-        Problem p = usual(runner, ranks);
-        p.lead = {16};
-        p.inputs = 24, p.outputs = 32;
-        p.whole = whole;
-        p.walk = walk;
-        judge(runner, contract_of(runner), p, check_cost);
-      }
+      checks.on(
+          {2, 4},
+          [=](Problem& p) {
+            p.lead = {16};
+            p.inputs = 24, p.outputs = 32;
+            p.whole = whole;
+            p.walk = walk;
+          },
+          check_cost)(runner);
     }
   }
-  Problem p = usual(runner, 3);
-  p.input = LayerInput::constant;
-  judge(runner, contract_of(runner), p, check_cost);
-  judge(runner, contract_of(runner), usual(runner, 1), check_cost,
-        {Situation::price_at_the_extremes});
+  checks.ask(runner, 3, with(&Problem::input, LayerInput::constant), check_cost);
+  checks.price({1}, check_cost)(runner);
 }
 
-void memory(CaseRunner& runner) {
-  const auto share = [](const Problem& p) {
-    return p.outputs * p.fill / p.ranks() * (p.inputs * p.fill + 1) * 4;
-  };
-  checks.memory(runner, {.rows = 1, .inputs = 16, .outputs = 64},
-                "its rows of the weight's gradient", share, check_cost);
+std::int64_t bytes_of_share(const Problem& p) {
+  return p.outputs * p.fill / p.ranks() * (p.inputs * p.fill + 1) * 4;
 }
 
 }  // namespace
 
 Exam exam() {
+  const auto whole = with(&Problem::whole, true);
   return {
-      checks.every_size(
-          "on 1 to 8 and 13 ranks, this rank's columns and the gradients are those of "
-          "the whole layer"),
+      {"on 1 to 8 and 13 ranks, this rank's columns and the gradients are those of "
+       "the whole layer",
+       checks.every_size()},
       {"ColumnOutput::whole: all columns on every rank, and the gradient of this rank's alone",
-       whole_output},
+       checks.on({3, 2, 4, 1, 8}, whole)},
       checks.any_shape(whole_of_any_shape),
       checks.any_type(),
-      checks.odd_values(),
-      checks.several_passes(several_wholes),
+      checks.any_values(),
+      checks.several_passes(checks.on({3}, whole_in_halves)),
       {"in a subgroup, twice: a rank's columns go by its place in the group",
-       [](CaseRunner& runner) {
-         Problem p = usual(runner, 3);
-         p.whole = true;
-         checks.in_a_subgroup(runner, p);
-       }},
+       checks.twice_in_a_subgroup(whole)},
       checks.refusals(),
-      checks.lost_peers(),
-      {"forward sends nothing, or one all-gather of y; backward one all-reduce of x's gradient",
-       cost,
-       {},
-       Asks::cost},
-      {"a rank holds a quarter of a 4096×16384 matrix, and nothing else of its size",
-       memory,
-       {},
-       Asks::cost},
+      checks.lost_peers(3),
+      of_cost(
+          "forward sends nothing, or one all-gather of y; backward one all-reduce of x's gradient",
+          cost),
+      of_cost("a rank holds a quarter of a 4096×16384 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 16, .outputs = 64},
+                            "its rows of the weight's gradient", bytes_of_share, check_cost)),
   };
 }
 

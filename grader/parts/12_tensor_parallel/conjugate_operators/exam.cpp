@@ -143,84 +143,51 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered = smaller_layers(p, 0);
-  if (p.count() > 1) offered.emplace_back(p).shape = {1};
-  return offered;
-}
-
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of, smaller);
-}
+const RanksChecks checks(layer_contract<Problem>(
+    layer_of, smaller_layer_by(any_ranks, [](const Problem& p, std::vector<Problem>& offered) {
+      if (p.count() > 1) offered.emplace_back(p).shape = {1};
+    })));
 
 constexpr OperatorsAsked each_asked[] = {OperatorsAsked::enter, OperatorsAsked::leave,
                                          OperatorsAsked::both};
 
-Problem usual(CaseRunner& runner, int ranks, OperatorsAsked asked) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.schedule_seed = runner.draw();
-  p.asked = asked;
-  return p;
-}
-
-void on_ranks(CaseRunner& runner, OperatorsAsked asked) {
-  for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n, asked));
-}
-
+const auto both = with(&Problem::asked, OperatorsAsked::both);
 void any_shape(CaseRunner& runner) {
   for (const OperatorsAsked asked : each_asked) {
     for (const Axes& shape : {Axes{}, {0}, {7}, {2, 1, 5}}) {
-      Problem p = usual(runner, 3, asked);
+      Problem p = checks.usual(runner, 3, with(&Problem::asked, asked));
       p.shape = shape;
       Situations situations;
       if (shape.size() == 3) situations = {Situation::shapes};  // the scalar came before
-      judge(runner, contract_of(runner), p, {}, situations);
-    }
-  }
-}
-
-void any_type(CaseRunner& runner) {
-  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-    Problem p = usual(runner, 3, OperatorsAsked::both);
-    p.dtype = dtype;
-    judge(runner, contract_of(runner), p);
-  }
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const OperatorsAsked asked : {OperatorsAsked::leave, OperatorsAsked::both}) {
-    for (const Odd odd : every_odd) {
-      Problem p = usual(runner, 3, asked);
-      p.odd = odd;
-      judge(runner, contract_of(runner), p);
-      p.odd_in = LayerProblem::Where::gradient;
-      judge(runner, contract_of(runner), p);
+      checks.ask(runner, p, {}, situations);
     }
   }
 }
 
 void several_passes(CaseRunner& runner) {
   for (const std::vector<std::uint32_t>& back : {std::vector<std::uint32_t>{2, 0, 1}, {0, 1}}) {
-    Problem p = usual(runner, 3, OperatorsAsked::both);
+    Problem p = checks.usual(runner, 3, both);
     p.back = back;
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, p);
     p.walk = LayerWalk::in_halves;
     p.back = {1, 0};
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, p);
   }
-  Problem p = usual(runner, 8, OperatorsAsked::both);
-  p.members.ranks = {6, 1, 4};
-  play_twice(runner, contract_of(runner), p);
+}
+
+void in_halves(Problem& p) {
+  both(p);
+  p.walk = LayerWalk::in_halves;
 }
 
 // Each operator alone: what one swallows, the other would tell.
 void lost_peers(CaseRunner& runner) {
   std::vector<std::pair<Problem, int>> dead;
   for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
-    for (const int rank : {2, 0}) dead.emplace_back(usual(runner, 3, asked), rank);
+    for (const int rank : {2, 0})
+      dead.emplace_back(checks.usual(runner, 3, with(&Problem::asked, asked)), rank);
   }
-  judge_lost_peers(runner, contract_of(runner), dead, 20);
+  judge_lost_peers(runner, checks.contract(), dead, 20);
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -243,20 +210,22 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 void cost(CaseRunner& runner) {
   for (const OperatorsAsked asked : each_asked) {
     for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
-      for (const int ranks : {2, 4}) {
-        Problem p = usual(runner, ranks, asked);
-        p.walk = walk;
-        p.shape = {6, 10};
-        judge(runner, contract_of(runner), p, check_cost);
-      }
+      checks.on(
+          {2, 4},
+          [=](Problem& p) {
+            p.asked = asked;
+            p.walk = walk;
+            p.shape = {6, 10};
+          },
+          check_cost)(runner);
     }
   }
-  Problem p = usual(runner, 3, OperatorsAsked::both);
+  Problem p = checks.usual(runner, 3, both);
   p.input = LayerInput::constant;
-  judge(runner, contract_of(runner), p, check_cost);
-  p = usual(runner, 1, OperatorsAsked::both);
+  checks.ask(runner, p, check_cost);
+  p = checks.usual(runner, 1, both);
   p.shape = {600, 100};
-  judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
+  checks.ask(runner, p, check_cost, {Situation::price_at_the_extremes});
 }
 
 // Tensors of 8 MB. Forward, f makes none and g one; backward it is the other way round.
@@ -284,17 +253,12 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
 }
 
 void memory(CaseRunner& runner) {
-  auto contract = contract_of(runner);
-  contract.compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
-                        const LayerReports& reports, const LayerService& seen) {
-    compare_layer(at, played, p, reports, seen);
-    check_memory(at, played, p, seen);
-  };
   for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
-    Problem p = usual(runner, 2, asked);
-    p.fill = {1 << 20};
-    p.shape = {1};
-    judge(runner, contract, p);
+    checks.then(check_memory).ask(runner, 2, [&](Problem& p) {
+      p.asked = asked;
+      p.fill = {1 << 20};
+      p.shape = {1};
+    });
   }
 }
 
@@ -303,28 +267,22 @@ void memory(CaseRunner& runner) {
 Exam exam() {
   return {
       {"enter_parallel on 1 to 8 and 13 ranks: x forward, the sum of the gradients backward",
-       [](CaseRunner& runner) { on_ranks(runner, OperatorsAsked::enter); }},
-      {"leave_parallel on as many: the sum of the terms forward, the gradient backward",
-       [](CaseRunner& runner) { on_ranks(runner, OperatorsAsked::leave); },
-       std::vector<std::size_t>{}},
+       checks.every_size(with(&Problem::asked, OperatorsAsked::enter))},
+      by_itself("leave_parallel on as many: the sum of the terms forward, the gradient backward",
+                checks.every_size(with(&Problem::asked, OperatorsAsked::leave))),
       {"both, around a product: those of one device, also where backward is walked in two halves",
-       [](CaseRunner& runner) {
-         on_ranks(runner, OperatorsAsked::both);
-         Problem p = usual(runner, 3, OperatorsAsked::both);
-         p.walk = LayerWalk::in_halves;
-         judge(runner, contract_of(runner), p);
-       }},
+       in_turn(checks.every_size(both), checks.on({3}, in_halves))},
       {"any shape: a scalar, no elements, one dimension, three", any_shape},
-      {"float32, bfloat16 and float16", any_type},
-      {"NaN, infinity and zeros go the same ways", odd_values},
+      checks.any_type(both),
+      {"NaN, infinity and zeros go the same ways",
+       in_turn(checks.odd_values(3, with(&Problem::asked, OperatorsAsked::leave)),
+               checks.odd_values(3, both))},
       {"several passes in flight, in any order, in two halves; in a subgroup, twice",
-       several_passes},
-      {"when a peer is lost, a rank throws CommError", lost_peers, {}, Asks::cost},
-      {"f sends nothing forward, g nothing backward, and each one all-reduce the other way",
-       cost,
-       {},
-       Asks::cost},
-      {"f makes a tensor backward only, and g forward only", memory, {}, Asks::cost},
+       in_turn(several_passes, checks.twice_in_a_subgroup(both))},
+      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_cost("f sends nothing forward, g nothing backward, and each one all-reduce the other way",
+              cost),
+      of_cost("f makes a tensor backward only, and g forward only", memory),
   };
 }
 

@@ -146,73 +146,47 @@ void refused_rows(CaseRunner& runner) {
              Expected::refusals);
 }
 
-std::vector<Problem> smaller(const Problem& p) {
-  if (p.walk == LayerWalk::refused) return {};
-  std::vector<Problem> offered = smaller_layers(p, p.heads);
-  if (p.batch > 1) offered.emplace_back(p).batch = 1;
-  if (p.tokens > 1) offered.emplace_back(p).tokens = p.tokens - 1;
+void fewer_heads(const Problem& p, std::vector<Problem>& offered) {
   if (p.heads > p.ranks()) offered.emplace_back(p).heads = p.ranks();
-  return offered;
 }
 
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of, smaller);
-}
-
-Problem usual(CaseRunner& runner, int ranks) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.heads = ranks <= 4 ? 2 * ranks : ranks;
-  p.head_size = ranks <= 4 ? 2 * ranks : 2;
-  if (ranks > 6) p.batch = 1;
-  p.schedule_seed = runner.draw();
-  return p;
-}
+const RanksChecks checks(
+    layer_contract<Problem>(layer_of, smaller_layer_by(&Problem::heads, down_to(&Problem::batch, 1),
+                                                       one_less(&Problem::tokens), fewer_heads)),
+    [](Problem& p) {
+      const int n = p.ranks();
+      p.heads = n <= 4 ? 2 * n : n;
+      p.head_size = n <= 4 ? 2 * n : 2;
+      if (n > 6) p.batch = 1;
+    });
 
 void any_size(CaseRunner& runner) {
   for (const auto& [batch, tokens, heads, size] :
        {std::tuple{1, 1, 3, 1}, {1, 7, 6, 1}, {3, 2, 3, 5}, {2, 5, 9, 2}}) {
-    Problem p = usual(runner, 3);
+    Problem p = checks.usual(runner, 3);
     p.batch = batch;
     p.tokens = tokens;
     p.heads = heads;
     p.head_size = size;
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, p);
   }
 }
 
 void other_walks(CaseRunner& runner) {
-  Problem p = usual(runner, 3);
+  Problem p = checks.usual(runner, 3);
   p.back = {2, 0, 1};
-  judge(runner, contract_of(runner), p);
+  checks.ask(runner, p);
   p.walk = LayerWalk::in_halves;
   p.back = {0, 1};
-  judge(runner, contract_of(runner), p);
-  p = usual(runner, 2);
-  p.walk = LayerWalk::inference;
-  judge(runner, contract_of(runner), p);
-  p = usual(runner, 4);
-  p.input = LayerInput::constant;
-  judge(runner, contract_of(runner), p);
-  p = usual(runner, 3);
-  p.dtype = DType::float32;
-  judge(runner, contract_of(runner), p);
-  p.members = {8, {6, 1, 4}};
-  p.dtype = DType::float64;
-  play_twice(runner, contract_of(runner), p);
+  checks.ask(runner, p);
+  checks.ask(runner, 2, with(&Problem::walk, LayerWalk::inference));
+  checks.ask(runner, 4, with(&Problem::input, LayerInput::constant));
 }
 
-// One token a sample: a softmax in blocks multiplies what is not finite by 0 for earlier tokens.
-void odd_values(CaseRunner& runner) {
-  for (const Odd odd : every_odd) {
-    Problem p = usual(runner, 2);
-    p.batch = 3;
-    p.tokens = 1;
-    p.odd = odd;
-    judge(runner, contract_of(runner), p);
-    p.odd_in = LayerProblem::Where::gradient;
-    judge(runner, contract_of(runner), p);
-  }
+// A softmax in blocks multiplies what is not finite by 0 for earlier tokens.
+void one_token_each(Problem& p) {
+  p.batch = 3;
+  p.tokens = 1;
 }
 
 void refused(CaseRunner& runner) {
@@ -220,12 +194,12 @@ void refused(CaseRunner& runner) {
                                              {Misfit::heads, 4, 2},
                                              {Misfit::input, 2, 4},
                                              {Misfit::projection, 2, 4}}) {
-    Problem p = usual(runner, ranks);
+    Problem p = checks.usual(runner, ranks);
     p.walk = LayerWalk::refused;
     p.misfit = misfit;
     p.heads = heads;
     p.head_size = 4;
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, p);
   }
 }
 
@@ -254,18 +228,10 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 
 void cost(CaseRunner& runner) {
   for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
-    for (const int ranks : {2, 4}) {
-      Problem p = usual(runner, ranks);
-      p.walk = walk;
-      judge(runner, contract_of(runner), p, check_cost);
-    }
+    checks.on({2, 4}, with(&Problem::walk, walk), check_cost)(runner);
   }
-  Problem p = usual(runner, 2);
-  p.input = LayerInput::constant;
-  judge(runner, contract_of(runner), p, check_cost);
-  p = usual(runner, 1);
-  p.tokens = 20;
-  judge(runner, contract_of(runner), p, check_cost, {Situation::price_at_the_extremes});
+  checks.ask(runner, 2, with(&Problem::input, LayerInput::constant), check_cost);
+  checks.price({1}, check_cost, with(&Problem::tokens, 20))(runner);
 }
 
 }  // namespace
@@ -275,22 +241,17 @@ Exam exam() {
       {"qkv_rows: queries, keys and values of a rank's heads", rows},
       {"qkv_rows refuses what does not divide, and names the nearest numbers of heads",
        refused_rows},
-      {"on 1 to 8 and 13 ranks, the layer and its gradients are those of one device",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       },
-       std::vector<std::size_t>{}},
+      by_itself("on 1 to 8 and 13 ranks, the layer and its gradients are those of one device",
+                checks.every_size()),
       {"any number of samples, tokens and heads of any size", any_size},
       {"several passes in flight, two halves, inference, a constant input, float32; in a subgroup, "
        "twice",
-       other_walks},
-      {"NaN, infinity and zeros go where attention takes them", odd_values},
+       in_turn(other_walks, checks.types({DType::float32}), checks.twice_in_a_subgroup())},
+      {"NaN, infinity and zeros go where attention takes them",
+       checks.odd_values(2, one_token_each)},
       {"heads and shapes that do not fit are refused before anything is sent", refused},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
-       {},
-       Asks::cost},
-      {"one all-reduce forward and one backward, and no heads are gathered", cost, {}, Asks::cost},
+      checks.lost_peers(3),
+      of_cost("one all-reduce forward and one backward, and no heads are gathered", cost),
   };
 }
 

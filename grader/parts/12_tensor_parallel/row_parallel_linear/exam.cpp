@@ -183,50 +183,27 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   return layer;
 }
 
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  return layer_contract<Problem>(runner, layer_of,
-                                 [](const Problem& p) { return smaller_linear(p, p.inputs); });
-}
+const LinearChecks<Problem> checks(layer_contract<Problem>(layer_of,
+                                                           smaller_linear(&Problem::inputs)),
+                                   [](Problem& p) {
+                                     p.inputs = std::int64_t{2} * p.ranks();
+                                     p.outputs = 5;
+                                   });
 
-Problem usual(CaseRunner& runner, int ranks) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.schedule_seed = runner.draw();
-  p.inputs = std::int64_t{2} * ranks;
-  p.outputs = 5;
-  return p;
-}
-
-const LinearChecks<Problem> checks{usual, contract_of};
-
-void one_column_each(CaseRunner& runner) {
-  Problem p = usual(runner, 3);
-  p.inputs = 3, p.outputs = 1;
-  checks.judge_one(runner, p);
-}
-
-Problem usual_pair(CaseRunner& runner, int ranks) {
-  Problem p = usual(runner, ranks);
-  p.before = 3;
-  p.outputs = 3;
-  return p;
-}
+void as_pair(Problem& p) { p.before = p.outputs = 3; }
 
 void pairs(CaseRunner& runner) {
-  for (const int ranks : {3, 2, 4, 1, 8}) {
-    checks.judge_one(runner, usual_pair(runner, ranks));
-  }
-  Problem p = usual_pair(runner, 3);
+  checks.on({3, 2, 4, 1, 8}, as_pair)(runner);
+  Problem p = checks.usual(runner, 3, as_pair);
   p.lead = {2, 3};
-  checks.judge_one(runner, p);
+  checks.ask(runner, p);
   p.walk = LayerWalk::in_halves;
-  checks.judge_one(runner, p);
+  checks.ask(runner, p);
 }
 
-void several_pairs(CaseRunner& runner) {
-  Problem p = usual_pair(runner, 2);
+void two_passes_of_pair(Problem& p) {
+  as_pair(p);
   p.back = {1, 0};
-  checks.judge_one(runner, p);
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
@@ -249,50 +226,43 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
 void cost(CaseRunner& runner) {
   for (const bool pair : {false, true}) {
     for (const LayerWalk walk : {LayerWalk::inference, LayerWalk::whole}) {
-      for (const int ranks : {2, 4}) {
-        Problem p = pair ? usual_pair(runner, ranks) : usual(runner, ranks);
-        p.lead = {16};
-        p.outputs = 24;
-        if (pair) p.before = 24;
-        p.walk = walk;
-        judge(runner, contract_of(runner), p, check_cost);
-      }
+      checks.on(
+          {2, 4},
+          [=](Problem& p) {
+            p.lead = {16};
+            p.outputs = 24;
+            if (pair) p.before = 24;
+            p.walk = walk;
+          },
+          check_cost)(runner);
     }
   }
-  judge(runner, contract_of(runner), usual(runner, 1), check_cost,
-        {Situation::price_at_the_extremes});
+  checks.price({1}, check_cost)(runner);
 }
 
-void memory(CaseRunner& runner) {
-  const auto share = [](const Problem& p) {
-    return p.outputs * p.fill * (p.inputs * p.fill / p.ranks() + 1) * 4;
-  };
-  checks.memory(runner, {.rows = 1, .inputs = 64, .outputs = 16},
-                "its columns of the weight's gradient", share, check_cost);
+std::int64_t bytes_of_share(const Problem& p) {
+  return p.outputs * p.fill * (p.inputs * p.fill / p.ranks() + 1) * 4;
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      checks.every_size("on 1 to 8 and 13 ranks, y and the gradients are those of the whole layer"),
+      {"on 1 to 8 and 13 ranks, y and the gradients are those of the whole layer",
+       checks.every_size()},
       {"behind a column-parallel layer and relu, the pair is the dense pair", pairs},
-      checks.any_shape(one_column_each),
+      checks.any_shape(
+          checks.on({3}, [](Problem& p) { p.inputs = 3, p.outputs = 1; })),  // one column each
       checks.any_type(),
-      checks.odd_values(),
-      checks.several_passes(several_pairs),
-      {"in a subgroup, twice",
-       [](CaseRunner& runner) { checks.in_a_subgroup(runner, usual(runner, 3)); }},
+      checks.any_values(),
+      checks.several_passes(checks.on({2}, two_passes_of_pair)),
+      {"in a subgroup, twice", checks.twice_in_a_subgroup()},
       checks.refusals(),
-      checks.lost_peers(),
-      {"forward sends one all-reduce of y, backward nothing; a pair, one of each",
-       cost,
-       {},
-       Asks::cost},
-      {"a rank holds a quarter of a 16384×4096 matrix, and nothing else of its size",
-       memory,
-       {},
-       Asks::cost},
+      checks.lost_peers(3),
+      of_cost("forward sends one all-reduce of y, backward nothing; a pair, one of each", cost),
+      of_cost("a rank holds a quarter of a 16384×4096 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 64, .outputs = 16},
+                            "its columns of the weight's gradient", bytes_of_share, check_cost)),
   };
 }
 

@@ -135,9 +135,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 
 // Two numbers of each row, and the loss. The adapter has the logits and the case, which comes once
 // as it is and once taken apart.
-void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                    const std::vector<Reports>& of_ranks, const MomentService& moments) {
-  compare(runner, played, p, salt, of_ranks, moments);
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const MomentService& moments) {
   const auto width = static_cast<std::int64_t>(bytes_of(p.dtype));
   const std::int64_t rows = p.rows(0) * width, logits = rows * p.columns();
   for (int rank = 0; rank < p.ranks(); ++rank) {

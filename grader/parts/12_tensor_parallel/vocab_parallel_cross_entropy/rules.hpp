@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "grader/exam/member_memory.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/parts/12_tensor_parallel/vocab_parallel_cross_entropy/oracle.hpp"
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {
@@ -14,9 +14,9 @@ using Reports = std::vector<VocabReport>;  // of one rank, by call
 // Losses and gradients of all ranks; or how they refused.
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<Reports>& of_ranks, const MomentService& moments);
-// The same, and the memory that is held between forward and backward.
-void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                    const std::vector<Reports>& of_ranks, const MomentService& moments);
+// The memory that is held between forward and backward.
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
+                  const MomentService& moments);
 // The bytes and collectives of a case.
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p);
 

@@ -52,32 +52,29 @@ std::vector<Problem> smaller(const Problem& p) {
 }
 
 using Contract = RanksContract<Problem, StageCase, StageReport, PassService>;
-using Compare = decltype(Contract::compare);
-
-Contract contract_of(CaseRunner& runner, Compare compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of = ask_of,
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t salt) {
-                return std::tuple(PassService(
-                    p, salt, [&runner](int rank) { return runner.memory_bytes(rank); }));
-              },
-          .explain = explain};
-}
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = ask_of,
+    .smaller = smaller,
+    .services = [](CaseRunner& runner, const Problem& p,
+                   std::uint64_t salt) { return std::tuple(PassService(runner, p, salt)); },
+    .explain = explain};
 
 Plan plan_of(Schedule schedule, int stages, int chunks, int micro_batches) {
   return pipeline::make_plan(schedule, stages, chunks, micro_batches);
 }
+
+const RanksChecks checks(contract, [](CaseRunner& runner, int stages) {
+  return problem_of(runner, plan_of(Schedule::one_f_one_b, stages, 1, 5), "1F1B");
+});
 
 // Sizes of plans: (stages, chunks, micro-batches) each.
 using Sizes = std::vector<std::array<int, 3>>;
 void judge_schedule(CaseRunner& runner, Schedule schedule, const std::string& name,
                     const Sizes& sizes) {
   for (const auto& [stages, chunks, micro_batches] : sizes) {
-    judge(runner, contract_of(runner),
-          problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name));
+    checks.ask(runner, problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name));
   }
 }
 
@@ -87,17 +84,15 @@ void any_plan(CaseRunner& runner) {
   std::reverse(turned.actions.front().begin() + 4, turned.actions.front().end());
   Problem p = problem_of(runner, turned, "GPipe, on stage 0 the last micro-batch goes back first");
   p.rows.assign(4, 2);
-  judge(runner, contract_of(runner), p);
+  checks.ask(runner, p);
   // The first stage hurries ahead: its messages are taken much later than they were sent.
   Plan hurried = plan_of(Schedule::one_f_one_b, 3, 1, 6);
   hurried.actions.front() = plan_of(Schedule::gpipe, 3, 1, 6).actions.front();
-  judge(runner, contract_of(runner),
-        problem_of(runner, hurried, "GPipe on stage 0 and 1F1B on the others"));
+  checks.ask(runner, problem_of(runner, hurried, "GPipe on stage 0 and 1F1B on the others"));
   for (const auto& [stages, chunks, micro_batches] :
        Sizes{{2, 1, 5}, {3, 1, 7}, {2, 3, 4}, {4, 2, 3}, {1, 3, 3}, {5, 1, 6}}) {
-    judge(runner, contract_of(runner),
-          problem_of(runner, drawn_plan(runner.draw(), stages, chunks, micro_batches),
-                     "a drawn plan"));
+    checks.ask(runner, problem_of(runner, drawn_plan(runner.draw(), stages, chunks, micro_batches),
+                                  "a drawn plan"));
   }
 }
 
@@ -105,14 +100,14 @@ void odd_values(CaseRunner& runner) {
   for (const Odd odd : every_odd) {
     Problem p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 3), "GPipe");
     p.odd = odd;
-    judge(runner, contract_of(runner), p);
+    checks.ask(runner, p);
   }
   Problem p = problem_of(runner, plan_of(Schedule::one_f_one_b, 2, 1, 3), "1F1B");
   p.dtype = DType::float32;
-  judge(runner, contract_of(runner), p);
+  checks.ask(runner, p);
   p = problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 3), "1F1B");
   p.loss_axes = 0;
-  judge(runner, contract_of(runner), p);
+  checks.ask(runner, p);
 }
 
 // (source, destination, tag) of each message of the plan.
@@ -163,6 +158,19 @@ void check_messages(CaseRunner& runner, const Played& played, const Problem& p) 
   check_tags(runner, played, p);
 }
 
+void messages(CaseRunner& runner) {
+  for (const auto& [schedule, stages, chunks, micro_batches] :
+       {std::tuple{Schedule::gpipe, 3, 1, 5}, std::tuple{Schedule::interleaved, 3, 2, 6},
+        std::tuple{Schedule::zero_bubble, 2, 1, 5}, std::tuple{Schedule::one_f_one_b, 2, 1, 1},
+        std::tuple{Schedule::one_f_one_b, 1, 1, 1}, std::tuple{Schedule::one_f_one_b, 13, 1, 2}}) {
+    Situations asked;
+    if (micro_batches == 1) asked = {Situation::price_at_the_extremes};
+    checks.ask(runner,
+               problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages"),
+               check_messages, asked);
+  }
+}
+
 Failure too_much_kept(int stage, const std::string& seen, int most) {
   Failure failure{
       .message = text("the gradients are right, but when a pass of stage ", stage, " begins, ",
@@ -204,12 +212,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
 }
 
 void memory(CaseRunner& runner) {
-  const Contract with_memory = contract_of(
-      runner, [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
-                 const std::vector<StageReport>& reports, const PassService& passes) {
-        compare(at, played, p, salt, reports, passes);
-        check_memory(at, played, p, passes);
-      });
+  const auto with_memory = checks.then(check_memory);
   for (const auto& [schedule, stages, chunks, micro_batches] :
        {std::tuple{Schedule::one_f_one_b, 2, 1, 48}, std::tuple{Schedule::one_f_one_b, 4, 1, 24},
         std::tuple{Schedule::interleaved, 2, 2, 24}, std::tuple{Schedule::interleaved, 1, 3, 24},
@@ -219,29 +222,30 @@ void memory(CaseRunner& runner) {
     p.rows.assign(static_cast<std::size_t>(micro_batches), 3);
     p.measured = true;
     p.filler = 1024;
-    judge(runner, with_memory, p);
+    with_memory.ask(runner, p);
   }
 }
 
+// The part must let through what a stage throws.
+void compare_thrown(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t,
+                    const std::vector<StageReport>& reports, const PassService& passes) {
+  if (reports.front().threw && std::ssize(passes.of(0).passes) == p.fails_at + 1) return;
+  runner.fail(played, because({"error_swallowed",
+                               "what the stage throws is caught. Let it leave the part, so that "
+                               "no caller mistakes a partial result for a complete one"},
+                              {.message = text("the stage throws in its pass number ",
+                                               p.fails_at + 1, ", and the part returns normally"),
+                               .expected = "what the stage throws",
+                               .seen = "a normal return"}));
+}
+
 void failing_stage(CaseRunner& runner) {
-  const Contract must_throw =
-      contract_of(runner, [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
-                             const std::vector<StageReport>& reports, const PassService& passes) {
-        if (reports.front().threw && std::ssize(passes.of(0).passes) == p.fails_at + 1) return;
-        at.fail(played, because({"error_swallowed",
-                                 "what the stage throws is caught. Let it leave the part, so that "
-                                 "no caller mistakes a partial result for a complete one"},
-                                {.message = text("the stage throws in its pass number ",
-                                                 p.fails_at + 1, ", and the part returns normally"),
-                                 .expected = "what the stage throws",
-                                 .seen = "a normal return"}));
-      });
   for (const auto& [schedule, fails_at] :
        {std::tuple{Schedule::gpipe, 1}, std::tuple{Schedule::gpipe, 4},
         std::tuple{Schedule::zero_bubble, 1}, std::tuple{Schedule::zero_bubble, 2}}) {
     Problem p = problem_of(runner, plan_of(schedule, 1, 1, 3), "one stage that fails");
     p.fails_at = fails_at;
-    judge(runner, must_throw, p);
+    checks.compared(compare_thrown).ask(runner, p);
   }
 }
 
@@ -272,8 +276,8 @@ void check_time(CaseRunner& runner, const Played& played, const Problem& p) {
 void hidden_transfers(CaseRunner& runner) {
   const auto judge_time = [&](Schedule schedule, int stages, int chunks, int micro_batches,
                               const std::string& name) {
-    judge(runner, contract_of(runner),
-          problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name), check_time);
+    checks.ask(runner, problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), name),
+               check_time);
   };
   judge_time(Schedule::gpipe, 2, 1, 8, "GPipe");
   judge_time(Schedule::gpipe, 4, 1, 12, "GPipe");
@@ -297,13 +301,13 @@ Exam exam() {
          judge_schedule(runner, Schedule::interleaved, "interleaved", {{1, 2, 3}});
          Problem p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, fine weights");
          p.beside = 0x1p-29;  // no float32 holds such a weight
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 3), "GPipe, one weight is 0");
          p.without_weight = 1;
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 1, 1, 1), "GPipe, the only weight is 0");
          p.without_weight = 0;
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
        }},
       {"GPipe on 2 to 5 stages: losses and gradients are those of one device",
        [](CaseRunner& runner) {
@@ -311,10 +315,10 @@ Exam exam() {
                         {{2, 1, 1}, {2, 1, 4}, {3, 1, 2}, {4, 1, 7}, {5, 1, 5}});
          Problem p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine weights");
          p.beside = 0x1p-29;  // so gradients are no numbers of float32
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
          p = problem_of(runner, plan_of(Schedule::gpipe, 3, 1, 4), "GPipe, fine inputs");
          p.fine_inputs = true;
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
        }},
       {"1F1B on 2 to 8 and 13 stages, also with fewer micro-batches than stages",
        [](CaseRunner& runner) {
@@ -334,60 +338,36 @@ Exam exam() {
          Problem p = problem_of(runner, plan_of(Schedule::zero_bubble, 2, 1, 4),
                                 "zero bubble, one weight is 0");
          p.without_weight = 1;
-         judge(runner, contract_of(runner), p);
+         checks.ask(runner, p);
        }},
       {"any plan that can be carried out, and no send is waited for before the end", any_plan},
       {"forward passes alone, as in an evaluation",
        [](CaseRunner& runner) {
          for (const auto& [stages, chunks, micro_batches] :
               Sizes{{1, 1, 4}, {3, 1, 5}, {2, 2, 4}}) {
-           judge(runner, contract_of(runner),
-                 problem_of(runner, forward_only(stages, chunks, micro_batches), "forward alone"));
+           checks.ask(runner, problem_of(runner, forward_only(stages, chunks, micro_batches),
+                                         "forward alone"));
          }
        }},
-      {"in a subgroup, stages are ranks of that subgroup",
-       [](CaseRunner& runner) {
-         Problem p = problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 5), "1F1B");
-         p.members = {8, {6, 1, 4}};
-         play_twice(runner, contract_of(runner), p);
-       }},
+      {"in a subgroup, stages are ranks of that subgroup", checks.twice_in_a_subgroup()},
       {"what is not finite in a micro-batch shows in the loss and the gradients; zeros, "
        "float32 and a loss without dimensions are right, too",
        odd_values},
-      {"when a neighbour is lost, a stage throws CommError",
-       [](CaseRunner& runner) {
-         // Also at the last ones, when the others wait for their sends.
-         judge_lost_peers(runner, contract_of(runner),
-                          problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 39);
-       },
-       {},
-       Asks::cost},
-      {"what a stage throws leaves the part", failing_stage, {}, Asks::cost},
-      {"each boundary is crossed once in each direction by each micro-batch, and by nothing else",
-       [](CaseRunner& runner) {
-         for (const auto& [schedule, stages, chunks, micro_batches] :
-              {std::tuple{Schedule::gpipe, 3, 1, 5}, std::tuple{Schedule::interleaved, 3, 2, 6},
-               std::tuple{Schedule::zero_bubble, 2, 1, 5},
-               std::tuple{Schedule::one_f_one_b, 2, 1, 1},
-               std::tuple{Schedule::one_f_one_b, 1, 1, 1},
-               std::tuple{Schedule::one_f_one_b, 13, 1, 2}}) {
-           Situations asked;
-           if (micro_batches == 1) asked = {Situation::price_at_the_extremes};
-           judge(runner, contract_of(runner),
-                 problem_of(runner, plan_of(schedule, stages, chunks, micro_batches), "messages"),
-                 check_messages, asked);
-         }
-       },
-       {},
-       Asks::cost},
-      {"a stage keeps no more tensors than the plan has in flight, however many micro-batches come",
-       memory,
-       {},
-       Asks::cost},
-      {"messages travel while stages work, so transfers cost no time",
-       hidden_transfers,
-       {},
-       Asks::cost},
+      // Also at the last requests, when the others wait for their sends.
+      of_cost("when a neighbour is lost, a stage throws CommError",
+              [](CaseRunner& runner) {
+                judge_lost_peers(
+                    runner, contract,
+                    problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 39);
+              }),
+      of_cost("what a stage throws leaves the part", failing_stage),
+      of_cost("each boundary is crossed once in each direction by each micro-batch, and by nothing "
+              "else",
+              messages),
+      of_cost("a stage keeps no more tensors than the plan has in flight, however many "
+              "micro-batches come",
+              memory),
+      of_cost("messages travel while stages work, so transfers cost no time", hidden_transfers),
   };
 }
 

@@ -9,8 +9,8 @@ using pipeline::Pass;
 
 }  // namespace
 
-PassService::PassService(const Problem& p, std::uint64_t salt, MemoryOf memory_of)
-    : p_(p), chains_(chains_of(p, salt)), memory_of_(std::move(memory_of)) {
+PassService::PassService(CaseRunner& runner, const Problem& p, std::uint64_t salt)
+    : runner_(&runner), p_(p), chains_(chains_of(p, salt)) {
   const std::vector<double> nothing(static_cast<std::size_t>(chain_width) * chain_width);
   const auto chunks = static_cast<std::size_t>(p.plan.chunks);
   stages_.resize(static_cast<std::size_t>(p.plan.stages));
@@ -28,7 +28,9 @@ std::optional<sim::Service::Answer> PassService::answer(const sim::Actor& who, P
   Ran& stage = stages_[static_cast<std::size_t>(number)];
   stage.passes.push_back(call.action);
   stage.held_bytes_max = std::max(stage.held_bytes_max, call.held_bytes);
-  if (p_.measured) stage.memory_bytes_max = std::max(stage.memory_bytes_max, memory_of_(who.rank));
+  if (p_.measured) {
+    stage.memory_bytes_max = std::max(stage.memory_bytes_max, runner_->memory_bytes(who.rank));
+  }
   stage.free_s = std::max(stage.free_s, now) + pipeline::cost_of(p_.costs, pass);
   const int part = chunk * p_.plan.stages + number;
   return answer_with(PassAnswer{run(stage, part, std::move(call))}, stage.free_s);

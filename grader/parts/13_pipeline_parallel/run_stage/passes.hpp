@@ -3,7 +3,6 @@
 // stage gets what a pass makes before the pass is over.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -14,12 +13,9 @@
 
 namespace lockstep::grader::run_stage {
 
-// The memory that the player of a rank of the world holds at this moment.
-using MemoryOf = std::function<std::optional<std::int64_t>(int)>;
-
 class PassService final : public TypedService<PassCall> {
  public:
-  PassService(const Problem& p, std::uint64_t salt, MemoryOf memory_of);
+  PassService(CaseRunner& runner, const Problem& p, std::uint64_t salt);
 
   struct Ran {
     std::vector<pipeline::Action> passes{};        // in the order in which they were asked for
@@ -36,9 +32,9 @@ class PassService final : public TypedService<PassCall> {
   std::optional<Answer> answer(const sim::Actor& who, PassCall call, double now) override;
   std::vector<double> run(Ran& stage, int part, PassCall call) const;
 
+  CaseRunner* runner_;  // reads the players' memory
   Problem p_;
   std::vector<Chain> chains_;  // by micro-batch
-  MemoryOf memory_of_;
   std::vector<Ran> stages_;
 };
 

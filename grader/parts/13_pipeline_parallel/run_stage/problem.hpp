@@ -5,8 +5,7 @@
 #include "engine/parallel/pipeline/timeline.hpp"
 #include "grader/exam/chain_rules.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
 
 namespace lockstep::grader::run_stage {

@@ -5,7 +5,7 @@
 
 #include "grader/exam/chain_rules.hpp"
 #include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/split_model/layers.hpp"
@@ -247,7 +247,7 @@ const Contract contract{
     .compare = compare,
     .ask_of = ask_of,
     .smaller = smaller,
-    .services = [](const Problem& p, std::uint64_t salt) {
+    .services = [](CaseRunner&, const Problem& p, std::uint64_t salt) {
       return std::tuple(LayerService(p.members, p.device_of_layer, chain_of(p, salt)));
     }};
 
@@ -256,90 +256,70 @@ Problem problem_of(CaseRunner& runner, int devices, std::vector<int> device_of_l
   return {whole_world(devices), std::move(device_of_layer), rows, runner.draw()};
 }
 
-Problem drawn(CaseRunner& runner, int devices, int layers) {
+// Nine layers on any devices.
+Problem drawn(CaseRunner& runner, int devices) {
   std::vector<int> map;
-  for (int layer = 0; layer < layers; ++layer) {
+  for (int layer = 0; layer < 9; ++layer) {
     map.push_back(static_cast<int>(runner.draw_between(0, devices - 1)));
   }
   return problem_of(runner, devices, map);
 }
 
-void judge_maps(CaseRunner& runner, int devices, const std::vector<std::vector<int>>& maps,
-                void (*cost)(CaseRunner&, const Played&, const Problem&) = nullptr) {
-  for (const auto& map : maps) judge(runner, contract, problem_of(runner, devices, map), cost);
+const RanksChecks checks(contract, drawn);
+// Three devices, of which the layers are where a check says.
+const RanksChecks on_three(contract, [](CaseRunner& runner, int) {
+  return problem_of(runner, 3, {0, 1, 2, 1});
+});
+
+using Maps = std::vector<std::vector<int>>;
+Question maps(int devices, Maps each, decltype(checks)::Cost cost = {}, Situations asked = {}) {
+  return [=](CaseRunner& runner) {
+    for (const auto& map : each) checks.ask(runner, problem_of(runner, devices, map), cost, asked);
+  };
+}
+
+void fine_numbers(CaseRunner& runner) {
+  for (const auto fine : {Problem::Fine::inputs, Problem::Fine::coefficients}) {
+    Problem p = problem_of(runner, 2, {0, 1, 1});
+    p.fine = fine;
+    checks.ask(runner, p);
+  }
+}
+
+// One layer, one device, and more layers than a byte or a word has bits.
+Maps extreme_maps() {
+  Maps all{{0}, {0, 0}, {}};
+  for (int layer = 0; layer < 70; ++layer) all.back().push_back(layer / 2 % 2);
+  return all;
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"one device with all layers",
-       [](CaseRunner& runner) {
-         judge_maps(runner, 1, {{0, 0, 0}, {0}});
-       }},
+      {"one device with all layers", maps(1, {{0, 0, 0}, {0}})},
       {"layers in a row: 0, 1; 0, 0, 1; 0, 1, 2",
-       [](CaseRunner& runner) {
-         judge_maps(runner, 2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}});
-         judge_maps(runner, 3, {{0, 1, 2}, {2, 1, 0}});
-         for (const auto fine : {Problem::Fine::inputs, Problem::Fine::coefficients}) {
-           Problem p = problem_of(runner, 2, {0, 1, 1});
-           p.fine = fine;
-           judge(runner, contract, p);
-         }
-       }},
+       in_turn(maps(2, {{0, 1}, {0, 0, 1}, {0, 1, 1, 1}}), maps(3, {{0, 1, 2}, {2, 1, 0}}),
+               fine_numbers)},
       {"layers 0, 1, 0: a device whose layers are no neighbours",
-       [](CaseRunner& runner) {
-         judge_maps(runner, 2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}});
-       }},
+       maps(2, {{0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0, 0, 1}})},
       {"any map on 2 to 8 and 13 devices, some of which have no layer; layers of many shapes",
-       [](CaseRunner& runner) {
-         for (const int devices : {2, 3, 4, 5, 6, 7, 8, 13}) {
-           Problem p = drawn(runner, devices, 9);
-           p.shapes = 3;
-           judge(runner, contract, p);
-         }
-       }},
+       checks.on({2, 3, 4, 5, 6, 7, 8, 13}, with(&Problem::shapes, 3))},
       {"in a subgroup, devices are ranks of that subgroup",
-       [](CaseRunner& runner) {
-         Problem p = problem_of(runner, 3, {1, 0, 2, 1});
-         p.members = {8, {6, 1, 4}};
-         play_twice(runner, contract, p);
-       }},
+       on_three.twice_in_a_subgroup(with(&Problem::device_of_layer, {1, 0, 2, 1}))},
       {"what is not finite in the batch shows in the loss and the gradients; zeros travel, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           Problem p = problem_of(runner, 3, {0, 1, 2, 1});
-           p.odd = odd;
-           judge(runner, contract, p);
-         }
-       }},
-      {"when a device is lost, the others throw CommError",
-       [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract, problem_of(runner, 3, {0, 1, 2, 1, 0}), 31);
-       },
-       {},
-       Asks::cost},
-      {"activations go to the next layer's device, gradients come back, and nothing else travels",
-       [](CaseRunner& runner) {
-         judge_maps(runner, 2, {{0, 1, 0}}, check_transfers);
-         judge_maps(runner, 4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers);
-         // One layer, one device, and more layers than a byte or a word has bits.
-         std::vector<int> many;
-         for (int layer = 0; layer < 70; ++layer) many.push_back(layer / 2 % 2);
-         for (const auto& map : {std::vector<int>{0}, std::vector<int>{0, 0}, many}) {
-           judge(runner, contract, problem_of(runner, 2, map), check_transfers,
-                 {Situation::price_at_the_extremes});
-         }
-       },
-       {},
-       Asks::cost},
-      {"a run takes the time of its layers and transfers, and no more",
-       [](CaseRunner& runner) {
-         judge_maps(runner, 2, {{0, 1, 0}}, check_time);
-         judge_maps(runner, 5, {{0, 1, 2, 3, 4}, {4, 4, 0, 2, 2}}, check_time);
-       },
-       {},
-       Asks::cost},
+       on_three.odd_values()},
+      of_cost("when a device is lost, the others throw CommError",
+              on_three.lose_peers(3, 31, with(&Problem::device_of_layer, {0, 1, 2, 1, 0}))),
+      of_cost(
+          "activations go to the next layer's device, gradients come back, and nothing else "
+          "travels",
+          in_turn(maps(2, {{0, 1, 0}}, check_transfers),
+                  maps(4, {{0, 0, 3, 3, 1}, {2, 1, 2, 0, 0, 2}}, check_transfers),
+                  maps(2, extreme_maps(), check_transfers, {Situation::price_at_the_extremes}))),
+      of_cost("a run takes the time of its layers and transfers, and no more",
+              in_turn(maps(2, {{0, 1, 0}}, check_time),
+                      maps(5, {{0, 1, 2, 3, 4}, {4, 4, 0, 2, 2}}, check_time))),
   };
 }
 

@@ -7,19 +7,22 @@
 namespace lockstep::grader::dispatch_and_combine {
 namespace {
 
+// As many lists of tokens as ranks, and no more choices than experts.
 std::vector<Problem> smaller(const Problem& p) {
-  if (p.walk == LayerWalk::refused) return {};
-  std::vector<Problem> offered = smaller_layers(p, p.experts);
+  const auto smaller_sizes =
+      smaller_layer_by(&Problem::experts, down_to(&Problem::width, 1), down_to(&Problem::k, 1),
+                       [](const Problem& one, std::vector<Problem>& offered) {
+                         if (one.experts > one.ranks())
+                           offered.emplace_back(one).experts = one.ranks();
+                       });
+  std::vector<Problem> offered = smaller_sizes(p);
   for (Problem& few : offered) few.tokens.resize(static_cast<std::size_t>(few.ranks()));
-  if (p.width > 1) offered.emplace_back(p).width = 1;
-  if (p.k > 1) offered.emplace_back(p).k = 1;
-  if (p.experts > p.ranks()) offered.emplace_back(p).experts = p.ranks();
   std::erase_if(offered, [](const Problem& one) { return one.k > one.experts; });
   return offered;
 }
 
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  auto contract = layer_contract<Problem>(runner, layer_of, smaller);
+LayerContract<Problem> contract() {
+  auto contract = layer_contract<Problem>(layer_of, smaller);
   contract.case_of = [](const Problem& p, std::uint64_t salt, int rank) {
     LayerCase one = layer_case(p, layer_of(p, salt), rank);
     one.options = options_of(plan_of(p, salt, rank));
@@ -42,27 +45,20 @@ LayerContract<Problem> contract_of(CaseRunner& runner) {
   return contract;
 }
 
-Problem usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change = {}) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.tokens.assign(static_cast<std::size_t>(ranks), ranks > 4 ? 3 : 5);
-  p.experts = ranks > 4 ? ranks : 2 * ranks;
-  if (ranks > 6) p.width = 1;
-  p.schedule_seed = runner.draw();
-  if (change) change(p);
-  return p;
-}
-void judge_usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change = {}) {
-  judge(runner, contract_of(runner), usual(runner, ranks, change));
-}
+const RanksChecks checks(contract(), [](Problem& p) {
+  const int n = p.ranks();
+  p.tokens.assign(static_cast<std::size_t>(n), n > 4 ? 3 : 5);
+  p.experts = n > 4 ? n : 2 * n;
+  if (n > 6) p.width = 1;
+});
 
 void other_plans(CaseRunner& runner) {
-  judge_usual(runner, 2, [](Problem& p) {
+  checks.ask(runner, 2, [](Problem& p) {
     p.capacity = 1;  // most choices are dropped
     p.tokens = {6, 9};
   });
-  judge_usual(runner, 3, [](Problem& p) { p.k = 1; });
-  judge_usual(runner, 2, [](Problem& p) {
+  checks.ask(runner, 3, with(&Problem::k, 1));
+  checks.ask(runner, 2, [](Problem& p) {
     p.experts = 6;
     p.k = 6;
     p.width = 5;
@@ -72,11 +68,11 @@ void other_plans(CaseRunner& runner) {
 void unequal(CaseRunner& runner) {
   for (const std::vector<std::int64_t>& tokens :
        {std::vector<std::int64_t>{4, 0, 7}, {0, 0, 3}, {1, 9}, {0, 5}}) {
-    judge_usual(runner, static_cast<int>(tokens.size()), [&](Problem& p) { p.tokens = tokens; });
+    checks.ask(runner, static_cast<int>(tokens.size()), [&](Problem& p) { p.tokens = tokens; });
   }
   for (const std::vector<std::int64_t>& tokens :
        {std::vector<std::int64_t>{5, 5, 5}, {4, 0}}) {  // a rank has neither tokens nor rows
-    judge_usual(runner, static_cast<int>(tokens.size()), [&](Problem& p) {
+    checks.ask(runner, static_cast<int>(tokens.size()), [&](Problem& p) {
       p.tokens = tokens;
       p.choices = Choices::to_one;
       p.k = 1;
@@ -85,30 +81,13 @@ void unequal(CaseRunner& runner) {
 }
 
 void other_walks(CaseRunner& runner) {
-  judge_usual(runner, 3, [](Problem& p) { p.back = {2, 0, 1}; });
-  judge_usual(runner, 2, [](Problem& p) { p.walk = LayerWalk::inference; });
-  for (const DType dtype : {DType::float32, DType::bfloat16}) {
-    judge_usual(runner, 2, [&](Problem& p) { p.dtype = dtype; });
-  }
-  play_twice(runner, contract_of(runner), usual(runner, 3, [](Problem& p) {
-               p.members = {8, {6, 1, 4}};
-             }));
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Odd odd : every_odd) {
-    for (const auto where : {LayerProblem::Where::input, LayerProblem::Where::gradient}) {
-      judge_usual(runner, 2, [&](Problem& p) {
-        p.odd = odd;
-        p.odd_in = where;
-      });
-    }
-  }
+  checks.ask(runner, 3, with(&Problem::back, {2, 0, 1}));
+  checks.ask(runner, 2, with(&Problem::walk, LayerWalk::inference));
 }
 
 void refused(CaseRunner& runner) {
   for (const Misfit misfit : {Misfit::experts, Misfit::tokens, Misfit::weights}) {
-    judge_usual(runner, 2, [&](Problem& p) {
+    checks.ask(runner, 2, [&](Problem& p) {
       p.walk = LayerWalk::refused;
       p.misfit = misfit;
       if (misfit == Misfit::experts) p.experts = 5;
@@ -148,49 +127,32 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   check_layer_price(runner, played, p, price);
 }
 
-void cost(CaseRunner& runner) {
-  const auto judge_cost = [&](int ranks, LayerWalk walk, const Situations& asked) {
-    judge(runner, contract_of(runner),
-          usual(runner, ranks,
-                [&](Problem& p) {
-                  p.walk = walk;
-                  p.choices = Choices::even;
-                  p.experts = 3 * ranks;
-                  p.tokens.assign(p.tokens.size(), 6 * ranks);
-                }),
-          check_cost, asked);
-  };
-  for (const int ranks : {2, 4}) {
-    judge_cost(ranks, LayerWalk::inference, {});
-    judge_cost(ranks, LayerWalk::whole, {});
-  }
-  judge_cost(1, LayerWalk::whole, {Situation::price_at_the_extremes});
+Question price(const std::vector<int>& counts, LayerWalk walk) {
+  return checks.price(counts, check_cost, [=](Problem& p) {
+    p.walk = walk;
+    p.choices = Choices::even;
+    p.experts = 3 * p.ranks();
+    p.tokens.assign(p.tokens.size(), 6 * p.ranks());
+  });
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"on 1 to 8 and 13 ranks, output and gradients are those of all experts on one device",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge_usual(runner, n);
-       },
-       std::vector<std::size_t>{}},
+      by_itself("on 1 to 8 and 13 ranks, output and gradients are those of all experts on one "
+                "device",
+                checks.every_size()),
       {"any number of choices and experts, and choices that were dropped", other_plans},
       {"ranks with other numbers of tokens, and with none; experts without rows", unequal},
-      {"several passes in flight, inference, other types; in a subgroup, twice", other_walks},
-      {"NaN, infinity and zeros go where their token goes", odd_values},
+      {"several passes in flight, inference, other types; in a subgroup, twice",
+       in_turn(other_walks, checks.types({DType::float32, DType::bfloat16}, 2),
+               checks.twice_in_a_subgroup())},
+      {"NaN, infinity and zeros go where their token goes", checks.odd_values(2)},
       {"experts, tokens and weights that do not fit are refused before anything is sent", refused},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) {
-         judge_lost_peers(runner, contract_of(runner), usual(runner, 3), 10);
-       },
-       {},
-       Asks::cost},
-      {"counts travel, and then the rows that are placed: to their experts, and back",
-       cost,
-       {},
-       Asks::cost},
+      checks.lost_peers(3, 10),
+      of_cost("counts travel, and then the rows that are placed: to their experts, and back",
+              in_turn(price({2, 4}, LayerWalk::inference), price({2, 4, 1}, LayerWalk::whole))),
   };
 }
 

@@ -1,7 +1,7 @@
 // The exam of load_balancing_loss: ranks with tokens of their own, whose shares count together.
 #include "engine/base/units.hpp"
 #include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
 #include "grader/exam/wrong_ending.hpp"
@@ -170,67 +170,23 @@ std::vector<Problem> smaller(const Problem& p) {
 const RanksContract<Problem, BalancingCase, BalancingReport> contract{
     .case_of = case_of, .compare = compare, .ask_of = ask_of, .smaller = smaller};
 
-Problem usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change = {}) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.tokens.assign(at(ranks), 6);
-  p.schedule_seed = runner.draw();
-  if (change) change(p);
-  return p;
-}
+const RanksChecks checks(contract, [](Problem& p) { p.tokens.assign(at(p.ranks()), 6); });
 
-// On one rank: what ranks do wrong together shows in the next check.
-void known_values(CaseRunner& runner) {
-  for (const Tokens kind : {Tokens::alike, Tokens::to_one}) {
-    judge(runner, contract, usual(runner, 1, [&](Problem& p) {
-            p.kind = kind;
-            p.tokens = {8};
-          }));
-  }
-}
-
-void all_ranks(CaseRunner& runner) {
-  judge(runner, contract, usual(runner, 3, [](Problem& p) {
-          p.kind = Tokens::one_a_rank;
-          p.experts = 3;
-        }));
-  for (const int n : rank_counts) judge(runner, contract, usual(runner, n));
+void one_a_rank(Problem& p) {
+  p.kind = Tokens::one_a_rank;
+  p.experts = 3;
 }
 
 void unequal(CaseRunner& runner) {
   for (const std::vector<std::int64_t>& tokens :
        {std::vector<std::int64_t>{9, 2, 5}, {7, 0, 3}, {0, 0, 1}, {0, 5}}) {
-    judge(runner, contract,
-          usual(runner, static_cast<int>(tokens.size()), [&](Problem& p) { p.tokens = tokens; }));
-  }
-  Problem p = usual(runner, 3, [](Problem& one) {
-    one.members = {8, {6, 1, 4}};
-    one.tokens = {4, 7, 1};
-    one.experts = 1;
-  });
-  play_twice(runner, contract, p);
-}
-
-void dtypes(CaseRunner& runner) {
-  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-    judge(runner, contract, usual(runner, 2, [&](Problem& p) {
-            p.dtype = dtype;
-            p.tokens = {301, 40};
-          }));
+    checks.ask(runner, static_cast<int>(tokens.size()), [&](Problem& p) { p.tokens = tokens; });
   }
 }
 
-void odd_values(CaseRunner& runner) {
-  for (const Odd odd : every_odd) {
-    judge(runner, contract, usual(runner, 2, [&](Problem& p) { p.odd = odd; }));
-  }
-}
-
-void refused(CaseRunner& runner) {
-  for (const Misfit misfit :
-       {Misfit::choice_missing, Misfit::flat, Misfit::expert_below, Misfit::expert_behind}) {
-    judge(runner, contract, usual(runner, 2, [&](Problem& p) { p.misfit = misfit; }));
-  }
+void one_expert(Problem& p) {
+  p.tokens = {4, 7, 1};
+  p.experts = 1;
 }
 
 // One all-reduce of counts, sums and the number of tokens, or two.
@@ -249,31 +205,43 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
               .mistakes = {{all, gathered}, {all + sums, gathered}}});
 }
 
-void cost(CaseRunner& runner) {
-  for (const int ranks : {2, 4}) {
-    judge(runner, contract,
-          usual(runner, ranks, [](Problem& p) { p.tokens.assign(p.tokens.size(), 64); }),
-          check_cost);
-  }
-  judge(runner, contract, usual(runner, 1), check_cost, {Situation::price_at_the_extremes});
-}
-
 }  // namespace
 
 Exam exam() {
   return {
-      {"alpha where all experts are chosen alike, and E times that where one has all tokens",
-       known_values},
-      {"on 1 to 8 and 13 ranks, shares are summed over all ranks before the product", all_ranks},
-      {"ranks with other numbers of tokens, and with none; in a subgroup, twice", unequal},
-      {"probabilities of any type are added up in float64", dtypes},
-      {"NaN, infinity and zeros show in the loss", odd_values},
-      {"what does not fit is refused before anything is sent", refused},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract, usual(runner, 3), 8); },
-       {},
-       Asks::cost},
-      {"2·E + 1 numbers are reduced, in one collective or two", cost, {}, Asks::cost},
+      {"alpha where all experts are chosen alike, and E times that where one has all tokens",  // On
+                                                                                               // one
+                                                                                               // rank:
+                                                                                               // what
+                                                                                               // ranks
+                                                                                               // do
+                                                                                               // wrong
+                                                                                               // together
+                                                                                               // shows
+                                                                                               // in
+                                                                                               // the
+                                                                                               // next
+                                                                                               // check.
+       checks.each(1, &Problem::kind, {Tokens::alike, Tokens::to_one},
+                   with(&Problem::tokens, {8}))},
+      {"on 1 to 8 and 13 ranks, shares are summed over all ranks before the product",
+       in_turn(checks.on({3}, one_a_rank), checks.every_size())},
+      {"ranks with other numbers of tokens, and with none; in a subgroup, twice",
+       in_turn(unequal, checks.twice_in_a_subgroup(one_expert))},
+      {"probabilities of any type are added up in float64",
+       checks.types({DType::float32, DType::bfloat16, DType::float16}, 2,
+                    with(&Problem::tokens, {301, 40}))},
+      {"NaN, infinity and zeros show in the loss", checks.odd_values(2)},
+      {"what does not fit is refused before anything is sent",
+       checks.each(
+           2, &Problem::misfit,
+           {Misfit::choice_missing, Misfit::flat, Misfit::expert_below, Misfit::expert_behind})},
+      checks.lost_peers(3, 8),
+      of_cost(
+          "2·E + 1 numbers are reduced, in one collective or two",
+          in_turn(checks.on(
+                      {2, 4}, [](Problem& p) { p.tokens.assign(p.tokens.size(), 64); }, check_cost),
+                  checks.price({1}, check_cost))),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/exam/wrong_ending.hpp"
@@ -154,19 +154,15 @@ void ask_of(const Problem& p, std::uint64_t salt, int rank, const RingCase&, Sit
 }
 
 std::vector<Problem> smaller(const Problem& p) {
-  std::vector<Problem> offered;
-  if (p.misfit != Misfit::nothing || p.hands_over) return offered;
-  const std::int64_t least = p.cut == Cut::zigzag ? 2 : 1;
-  for (int ranks = 1; ranks < p.ranks(); ++ranks)
-    offered.emplace_back(p).members = whole_world(ranks);
-  if (p.calls > 1) offered.emplace_back(p).calls = 1;
-  if (p.batch > 1) offered.emplace_back(p).batch = 1;
-  if (p.heads > 1) offered.emplace_back(p).heads = 1;
-  if (p.head_size > 1) offered.emplace_back(p).head_size = 1;
-  for (const std::int64_t tokens : {least * p.ranks(), p.tokens / 2, p.tokens - 1}) {
-    if (tokens < p.tokens && tokens >= least * p.ranks()) offered.emplace_back(p).tokens = tokens;
-  }
-  return offered;
+  if (p.misfit != Misfit::nothing || p.hands_over) return {};
+  const auto fewer_tokens = [](const Problem& one, std::vector<Problem>& offered) {
+    const std::int64_t least = (one.cut == Cut::zigzag ? 2 : 1) * std::int64_t{one.ranks()};
+    for (const std::int64_t tokens : {least, one.tokens / 2, one.tokens - 1}) {
+      if (tokens < one.tokens && tokens >= least) offered.emplace_back(one).tokens = tokens;
+    }
+  };
+  return smaller_by(fewer_ranks, down_to(&Problem::calls, 1), down_to(&Problem::batch, 1),
+                    down_to(&Problem::heads, 1), down_to(&Problem::head_size, 1), fewer_tokens)(p);
 }
 
 // Slices differ in length; a room as long as the rank's own is told by its elements.
@@ -183,35 +179,23 @@ void explain(Failure& found, const Problem& p, const MomentService&) {
                        std::move(found));
 }
 
-Contract contract_of(CaseRunner& runner, decltype(Contract::compare) compared = compare) {
-  return {.case_of = case_of,
-          .compare = std::move(compared),
-          .ask_of = ask_of,
-          .smaller = smaller,
-          .services =
-              [&runner](const Problem& p, std::uint64_t) {
-                MomentService::ReadMemory take_peak;
-                if (p.hands_over) {
-                  take_peak = [&runner](int rank) { return runner.take_peak_bytes(rank); };
-                }
-                return std::tuple(MomentService(p.members, 1, {}, take_peak));
-              },
-          .explain = explain};
-}
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = ask_of,
+    .smaller = smaller,
+    .services =
+        [](CaseRunner& runner, const Problem& p, std::uint64_t) {
+          using Measures = MomentService::Measures;
+          return std::tuple(MomentService(runner, p.members, 1,
+                                          p.hands_over ? Measures::most : Measures::nothing));
+        },
+    .explain = explain};
 
-Problem usual(CaseRunner& runner, int ranks) {
-  Problem p{.members = whole_world(ranks)};
-  p.tokens = 2 * ranks;
-  if (ranks > 6) p.batch = 1;
-  p.schedule_seed = runner.draw();
-  return p;
-}
-
-void judge_usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change) {
-  Problem p = usual(runner, ranks);
-  change(p);
-  judge(runner, contract_of(runner), p);
-}
+const RanksChecks checks(contract, [](Problem& p) {
+  p.tokens = std::int64_t{2} * p.ranks();
+  if (p.ranks() > 6) p.batch = 1;
+});
 
 void any_slices(CaseRunner& runner) {
   for (const auto& [cut, tokens, ranks] : {std::tuple{Cut::equal, 7, 3},
@@ -224,7 +208,7 @@ void any_slices(CaseRunner& runner) {
                                            {Cut::zigzag, 8, 4},
                                            {Cut::zigzag, 29, 5},
                                            {Cut::zigzag, 3, 1}}) {
-    judge_usual(runner, ranks, [&](Problem& p) {
+    checks.ask(runner, ranks, [&](Problem& p) {
       p.cut = cut;
       p.tokens = tokens;
     });
@@ -234,7 +218,7 @@ void any_slices(CaseRunner& runner) {
 void any_size(CaseRunner& runner) {
   for (const auto& [batch, tokens, heads, size] :
        {std::tuple{1, 3, 1, 1}, {1, 70, 1, 8}, {4, 6, 3, 2}, {2, 5, 5, 7}}) {
-    judge_usual(runner, 3, [&](Problem& p) {
+    checks.ask(runner, 3, [&](Problem& p) {
       p.batch = batch;
       p.tokens = tokens;
       p.heads = heads;
@@ -247,7 +231,7 @@ void any_size(CaseRunner& runner) {
 void large_scores(CaseRunner& runner) {
   for (const DType dtype : {DType::float64, DType::float32}) {
     for (const Cut cut : {Cut::equal, Cut::zigzag}) {
-      judge_usual(runner, 3, [&](Problem& p) {
+      checks.ask(runner, 3, [&](Problem& p) {
         p.dtype = dtype;
         p.cut = cut;
         p.reach = 58;
@@ -257,22 +241,11 @@ void large_scores(CaseRunner& runner) {
   }
 }
 
-void several_calls(CaseRunner& runner) {
-  judge_usual(runner, 3, [](Problem& p) { p.calls = 3; });
-  Problem p = usual(runner, 3);
-  p.members = {8, {6, 1, 4}};
-  p.calls = 2;
-  play_twice(runner, contract_of(runner), p);
-  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-    judge_usual(runner, 3, [&](Problem& q) { q.dtype = dtype; });
-  }
-}
-
 void odd_values(CaseRunner& runner) {
   for (const Odd odd : every_odd) {
     for (const auto where : {Problem::Where::values, Problem::Where::queries}) {
       if (odd == Odd::infinity && where == Problem::Where::queries) continue;
-      judge_usual(runner, 3, [&](Problem& p) {
+      checks.ask(runner, 3, [&](Problem& p) {
         p.odd = odd;
         p.odd_in = where;
         p.tokens = 9;
@@ -281,35 +254,17 @@ void odd_values(CaseRunner& runner) {
   }
 }
 
-void refused(CaseRunner& runner) {
-  for (const Misfit misfit :
-       {Misfit::fewer_positions, Misfit::other_positions, Misfit::narrow_values, Misfit::heads,
-        Misfit::other_batch, Misfit::no_token}) {
-    judge_usual(runner, 3, [&](Problem& p) { p.misfit = misfit; });
-  }
-}
-
 void messages(CaseRunner& runner) {
   for (const auto& [ranks, tokens] : {std::pair{2, 4}, {3, 7}, {4, 4}, {8, 19}, {1, 5}, {13, 13}}) {
-    Problem p = usual(runner, ranks);
-    p.tokens = tokens;
-    Situations asked;
-    if (ranks == 1) asked = {Situation::price_at_the_extremes};
-    judge(runner, contract_of(runner), p, check_messages, asked);
+    checks.price({ranks}, check_messages, with(&Problem::tokens, tokens))(runner);
   }
 }
 
 // Large tensors of few numbers: with all blocks, a rank would hold 6 MB of keys and values. The
 // other cut is asked with a quarter of it, so that only its account of tensors can tell.
 void memory(CaseRunner& runner) {
-  const auto compared = [](CaseRunner& here, const Played& played, const Problem& p,
-                           std::uint64_t salt, const std::vector<Reports>& of_ranks,
-                           const MomentService& moments) {
-    compare(here, played, p, salt, of_ranks, moments);
-    check_memory(here, played, p, moments);
-  };
   for (const auto& [cut, filler] : {std::pair{Cut::zigzag, 1024}, {Cut::equal, 256}}) {
-    Problem p = usual(runner, 6);
+    Problem p = checks.usual(runner, 6);
     p.cut = cut;
     p.batch = 1;
     p.tokens = 48;
@@ -317,7 +272,7 @@ void memory(CaseRunner& runner) {
     p.head_size = 2;
     p.filler = filler;
     p.hands_over = true;
-    judge(runner, contract_of(runner, compared), p);
+    checks.then(check_memory).ask(runner, p);
   }
 }
 
@@ -330,12 +285,12 @@ void overlap(CaseRunner& runner) {
                                            {Cut::equal, 4, 128},
                                            {Cut::equal, 2, 48},
                                            {Cut::turned, 4, 96}}) {
-    Problem p = usual(runner, ranks);
+    Problem p = checks.usual(runner, ranks);
     p.cut = cut;
     p.batch = 1;
     p.tokens = tokens;
     p.head_size = 4;
-    judge(runner, contract_of(runner), p, check_time);
+    checks.ask(runner, p, check_time);
   }
 }
 
@@ -344,22 +299,22 @@ void overlap(CaseRunner& runner) {
 Exam exam() {
   return {
       {"on 1 to 8 and 13 ranks, each rank has its part of one device's attention",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       }},
+       checks.every_size()},
       {"slices of any lengths and anywhere in the sample, and zigzag", any_slices},
       {"any number of samples, tokens and heads of any size", any_size},
       {"scores of ±10,000", large_scores},
-      {"several calls, in a subgroup, twice; and smaller types", several_calls},
+      {"several calls, in a subgroup, twice; and smaller types",
+       in_turn(checks.on({3}, with(&Problem::calls, 3)),
+               checks.twice_in_a_subgroup(with(&Problem::calls, 2)), checks.any_type().run)},
       {"NaN and infinity reach the queries that see them, and no others", odd_values},
-      {"shapes, heads and positions that do not fit are refused before anything is sent", refused},
-      {"when a neighbour is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 4)); },
-       {},
-       Asks::cost},
-      {"N-1 messages of one block each, to the right neighbour", messages, {}, Asks::cost},
-      {"a rank holds two blocks of keys and values at a time", memory, {}, Asks::cost},
-      {"the next block travels while this one is computed with", overlap, {}, Asks::cost},
+      {"shapes, heads and positions that do not fit are refused before anything is sent",
+       checks.each(3, &Problem::misfit,
+                   {Misfit::fewer_positions, Misfit::other_positions, Misfit::narrow_values,
+                    Misfit::heads, Misfit::other_batch, Misfit::no_token})},
+      of_cost("when a neighbour is lost, a rank throws CommError", checks.lose_peers(4)),
+      of_cost("N-1 messages of one block each, to the right neighbour", messages),
+      of_cost("a rank holds two blocks of keys and values at a time", memory),
+      of_cost("the next block travels while this one is computed with", overlap),
   };
 }
 

@@ -7,14 +7,10 @@
 namespace lockstep::grader::ulysses_attention {
 namespace {
 
-std::vector<Problem> smaller(const Problem& p) {
-  if (p.walk == LayerWalk::refused) return {};
-  std::vector<Problem> offered = smaller_layers(p, p.heads);
-  if (p.batch > 1) offered.emplace_back(p).batch = 1;
-  if (p.head_size > 1) offered.emplace_back(p).head_size = 1;
+// No more heads than ranks, and a token less.
+void fewer_heads(const Problem& p, std::vector<Problem>& offered) {
   if (p.heads > p.ranks()) offered.emplace_back(p).heads = p.ranks();
   if (p.tokens > p.ranks()) offered.emplace_back(p).tokens = p.tokens - 1;
-  return offered;
 }
 
 // The error names the numbers of heads below and above that the ranks divide.
@@ -35,8 +31,10 @@ void check_nearest(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-LayerContract<Problem> contract_of(CaseRunner& runner) {
-  auto contract = layer_contract<Problem>(runner, layer_of, smaller);
+LayerContract<Problem> contract() {
+  auto contract = layer_contract<Problem>(
+      layer_of, smaller_layer_by(&Problem::heads, down_to(&Problem::batch, 1),
+                                 down_to(&Problem::head_size, 1), fewer_heads));
   contract.compare = [compared = contract.compare](
                          CaseRunner& at, const Played& played, const Problem& p, std::uint64_t salt,
                          const LayerReports& reports, const LayerService& seen) {
@@ -46,27 +44,18 @@ LayerContract<Problem> contract_of(CaseRunner& runner) {
   return contract;
 }
 
-Problem usual(CaseRunner& runner, int ranks) {
-  Problem p;
-  p.members = whole_world(ranks);
-  p.heads = ranks <= 4 ? 2 * ranks : ranks;
-  p.head_size = ranks <= 6 ? 3 : 2;
-  p.tokens = 2 * ranks;
-  if (ranks > 6) p.batch = 1;
-  p.schedule_seed = runner.draw();
-  return p;
-}
-
-void judge_usual(CaseRunner& runner, int ranks, const std::function<void(Problem&)>& change) {
-  Problem p = usual(runner, ranks);
-  change(p);
-  judge(runner, contract_of(runner), p);
-}
+const RanksChecks checks(contract(), [](Problem& p) {
+  const int n = p.ranks();
+  p.heads = n <= 4 ? 2 * n : n;
+  p.head_size = n <= 6 ? 3 : 2;
+  p.tokens = std::int64_t{2} * n;
+  if (n > 6) p.batch = 1;
+});
 
 void any_size(CaseRunner& runner) {
   for (const auto& [batch, tokens, heads, size] :
        {std::tuple{1, 3, 3, 1}, {1, 8, 6, 1}, {3, 7, 3, 5}, {2, 4, 9, 2}, {4, 11, 3, 2}}) {
-    judge_usual(runner, 3, [&](Problem& p) {
+    checks.ask(runner, 3, [&](Problem& p) {
       p.batch = batch;
       p.tokens = tokens;
       p.heads = heads;
@@ -76,28 +65,12 @@ void any_size(CaseRunner& runner) {
 }
 
 void other_walks(CaseRunner& runner) {
-  judge_usual(runner, 3, [](Problem& p) { p.back = {2, 0, 1}; });
-  judge_usual(runner, 3, [](Problem& p) {
+  checks.ask(runner, 3, with(&Problem::back, {2, 0, 1}));
+  checks.ask(runner, 3, [](Problem& p) {
     p.walk = LayerWalk::in_halves;
     p.back = {0, 1};
   });
-  judge_usual(runner, 2, [](Problem& p) { p.walk = LayerWalk::inference; });
-  judge_usual(runner, 3, [](Problem& p) { p.dtype = DType::float32; });
-  Problem p = usual(runner, 3);
-  p.members = {8, {6, 1, 4}};
-  play_twice(runner, contract_of(runner), p);
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Odd odd : every_odd) {
-    for (const auto where : {LayerProblem::Where::input, LayerProblem::Where::gradient}) {
-      judge_usual(runner, 2, [&](Problem& p) {
-        p.odd = odd;
-        p.odd_in = where;
-        p.tokens = 5;
-      });
-    }
-  }
+  checks.ask(runner, 2, with(&Problem::walk, LayerWalk::inference));
 }
 
 void refused(CaseRunner& runner) {
@@ -107,7 +80,7 @@ void refused(CaseRunner& runner) {
                                                      {Misfit::few, 4, 4, 3},
                                                      {Misfit::slice, 2, 4, 6},
                                                      {Misfit::columns, 2, 4, 6}}) {
-    judge_usual(runner, ranks, [&](Problem& p) {
+    checks.ask(runner, ranks, [&](Problem& p) {
       p.walk = LayerWalk::refused;
       p.misfit = misfit;
       p.heads = heads;
@@ -141,42 +114,26 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   check_layer_price(runner, played, p, price);
 }
 
-void cost(CaseRunner& runner) {
-  const auto judge_cost = [&](int ranks, LayerWalk walk, const Situations& asked) {
-    Problem p = usual(runner, ranks);
-    p.walk = walk;
-    judge(runner, contract_of(runner), p, check_cost, asked);
-  };
-  for (const int ranks : {2, 4}) {
-    judge_cost(ranks, LayerWalk::inference, {});
-    judge_cost(ranks, LayerWalk::whole, {});
-  }
-  judge_cost(1, LayerWalk::whole, {Situation::price_at_the_extremes});
+Question price(const std::vector<int>& counts, LayerWalk walk) {
+  return checks.price(counts, check_cost, with(&Problem::walk, walk));
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"on 1 to 8 and 13 ranks, output and gradient are those of one device",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) judge(runner, contract_of(runner), usual(runner, n));
-       },
-       std::vector<std::size_t>{}},
+      by_itself("on 1 to 8 and 13 ranks, output and gradient are those of one device",
+                checks.every_size()),
       {"any number of samples, heads and tokens, which the ranks need not divide", any_size},
       {"several passes in flight, two halves, inference, float32; in a subgroup, "
        "twice",
-       other_walks},
-      {"NaN, infinity and zeros go where attention takes them", odd_values},
+       in_turn(other_walks, checks.types({DType::float32}), checks.twice_in_a_subgroup())},
+      {"NaN, infinity and zeros go where attention takes them",
+       checks.odd_values(2, with(&Problem::tokens, 5))},
       {"heads, lengths and shapes that do not fit are refused before anything is sent", refused},
-      {"when a peer is lost, a rank throws CommError",
-       [](CaseRunner& runner) { judge_lost_peers(runner, contract_of(runner), usual(runner, 3)); },
-       {},
-       Asks::cost},
-      {"to heads and back: of four tensors, a rank keeps 1/N and sends the rest once",
-       cost,
-       {},
-       Asks::cost},
+      checks.lost_peers(3),
+      of_cost("to heads and back: of four tensors, a rank keeps 1/N and sends the rest once",
+              in_turn(price({2, 4}, LayerWalk::inference), price({2, 4, 1}, LayerWalk::whole))),
   };
 }
 
