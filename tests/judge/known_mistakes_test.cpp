@@ -118,3 +118,11 @@ TEST_CASE("known mistakes: evidence of what costs too much has the same words, t
   CHECK(same_evidence(waste("8 bytes"), waste("8 bytes")));
   CHECK_FALSE(same_evidence(waste("8 bytes"), waste("9 bytes")));
 }
+
+TEST_CASE("known mistakes: evidence of a part that reports nothing has the same words") {
+  const auto act = [](const std::string& seen) {
+    return of_results({Bytes{}}, {.message = "parameters", .seen = seen});
+  };
+  CHECK(same_evidence(act("0.5"), act("0.5")));
+  CHECK_FALSE(same_evidence(act("0.5"), act("0.25")));
+}

@@ -1,6 +1,6 @@
 // The exam of tensor_fusion: lists at the edges of the rule, and random lists, whose plans the
-// judge works out with a flag for each gradient. A wrong plan is told by the usual way to misread
-// the contract, or by the first group that differs.
+// judge works out with a flag for each gradient. A wrong plan is told by the first group that
+// differs.
 #include <algorithm>
 #include <limits>
 
@@ -8,7 +8,6 @@
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/08_horovod/tensor_fusion/case.hpp"
-#include "grader/parts/08_horovod/tensor_fusion/misreadings.hpp"
 
 namespace lockstep::grader::tensor_fusion {
 namespace {
@@ -62,8 +61,8 @@ std::string text_of_question(const FusionQuestion& question) {
 }
 
 // Every gradient in exactly one group, and no group without any.
-std::optional<Failure> broken(std::span<const FusionQuestion> asked, const FusionPlan& seen) {
-  std::vector<int> times(asked.back().in_order.size());
+std::optional<Failure> broken(const FusionQuestion& question, const FusionPlan& seen) {
+  std::vector<int> times(question.in_order.size());
   for (std::size_t g = 0; g < seen.groups.size(); ++g) {
     if (seen.groups[g].empty()) {
       return because({"empty_group",
@@ -86,10 +85,7 @@ std::optional<Failure> broken(std::span<const FusionQuestion> asked, const Fusio
     Cause cause{"twice",
                 "a gradient that was passed over is still waiting; one that joined is not"};
     if (times[i] == 0) {
-      cause = misreading_of(asked, seen)
-                  .value_or(Cause{"lost",
-                                  "it would never be reduced; what was passed over is grouped "
-                                  "next"});
+      cause = {"lost", "it would never be reduced; what was passed over is grouped next"};
     }
     return because(
         cause, {.message = text("gradient ", i,
@@ -146,14 +142,13 @@ std::string sums_at_difference(const FusionQuestion& question, const FusionPlan&
 std::optional<Failure> wrong_plan(std::span<const FusionQuestion> asked, const FusionPlan& seen) {
   const FusionPlan right = right_plan(asked.back());
   if (seen == right) return std::nullopt;
-  std::optional<Failure> failure = broken(asked, seen);
+  std::optional<Failure> failure = broken(asked.back(), seen);
   if (!failure) {
-    const auto cause = misreading_of(asked, seen);
     const std::string sums = sums_at_difference(asked.back(), seen, right);
     const Cause unknown{"other_plan", sums.empty()
                                           ? "follow the list by hand, one gradient at a time"
                                           : text("follow the list by hand: ", sums)};
-    failure = because(cause.value_or(unknown), Failure{.message = difference_of(seen, right)});
+    failure = because(unknown, Failure{.message = difference_of(seen, right)});
   }
   failure->expected = shown_plan(right);
   failure->seen = shown_plan(seen);
