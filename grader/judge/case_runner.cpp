@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -79,6 +80,37 @@ class MeetingPlace {
 
  private:
   std::string path_;
+};
+
+// A service of which each rank's questions are noted, behind the rank's result: what a rank tells a
+// service is as much evidence as what it returns.
+class NotedService final : public sim::Service {
+ public:
+  NotedService(sim::Service& inner, std::vector<Bytes>& asked) : inner_(inner), asked_(asked) {}
+  std::string_view name() const override { return inner_.name(); }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override {
+    auto answer = inner_.serve(who, request, now);
+    if (answer) note(who, request);
+    return answer;
+  }
+  double deadline_s(const sim::Request& request, double asked_s) const override {
+    return inner_.deadline_s(request, asked_s);
+  }
+  Answer expire(const sim::Actor& who, const sim::Request& request, double now) override {
+    note(who, request);
+    return inner_.expire(who, request, now);
+  }
+
+ private:
+  void note(const sim::Actor& who, const sim::Request& request) {
+    const std::span<const std::byte> words = request.data.bytes;
+    Bytes& asked = asked_.at(static_cast<std::size_t>(who.rank));
+    asked.insert(asked.end(), words.begin(), words.end());
+  }
+
+  sim::Service& inner_;
+  std::vector<Bytes>& asked_;
 };
 
 constexpr std::string_view lead = "likely cause: ";
@@ -296,6 +328,11 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   world.seed = setup.schedule_seed;
   world.limits = setup.limits;
   world.services = setup.services;
+  std::vector<Bytes> asked(setup.inputs.size());
+  std::deque<NotedService> noted;
+  for (sim::Service*& service : world.services) {
+    if (aside_) service = &noted.emplace_back(*service, asked);
+  }
   world.faults = setup.faults;
   if (!aside_)
     world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
@@ -303,7 +340,10 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   last_ = {at, setup.description, {}, {}, {}};
   sim::CaseResult result = run_players(core, setup.inputs);
   reading_ = true;
-  if (aside_) kept_results_ = result.results;
+  if (aside_) {
+    kept_results_ = result.results;
+    kept_results_.insert(kept_results_.end(), asked.begin(), asked.end());
+  }
   Played played{at, setup.description,
                 std::make_shared<Results>(std::move(result.results), std::move(result.killed)),
                 core.counters(), std::move(result.output)};

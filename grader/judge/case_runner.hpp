@@ -76,7 +76,9 @@ struct Played {
 // What a case that failed says of a part: all that the judge saw of it.
 struct Evidence {
   Failure failure;
-  std::vector<Bytes> results;  // of every rank; empty after a crash, a deadlock, …
+  // Of every rank what it returned (nothing after a crash, a deadlock, …), then of every rank what
+  // it told the case's services.
+  std::vector<Bytes> results;
 };
 
 class CaseRunner {

@@ -61,13 +61,7 @@ class MasterOf {
     master_.grad = from_values(gradient, {std::ssize(gradient)}, DType::float32, device_);
     optimizer_->step();
   }
-  void round_to(DType dtype) { master_.value.copy_(master_.value.to(dtype).to(DType::float32)); }
   std::vector<double> values() const { return as_doubles(DType::float32, copy_of(master_.value)); }
-  std::vector<double> state() const {
-    std::vector<Bytes> all;
-    for (const optim::StateTensor& one : optimizer_->state()) all.push_back(copy_of(one.value));
-    return as_doubles(DType::float32, all);
-  }
 
  private:
   CpuDevice device_;
@@ -75,36 +69,21 @@ class MasterOf {
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
-// The mean gradient of the model as backward scaled it, by range; of Variant::own_gradient, each
-// range is its rank's own.
-std::vector<double> mean_of(const std::vector<std::vector<double>>& of_ranks, const MixedProblem& p,
-                            Variant variant) {
+// The mean gradient of the model as backward scaled it.
+std::vector<double> mean_of(const std::vector<std::vector<double>>& of_ranks) {
   std::vector<double> mean(of_ranks.front().size());
   for (std::size_t e = 0; e < mean.size(); ++e) {
-    const auto owner = e / static_cast<std::size_t>(p.range);
-    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
-      if (variant == Variant::own_gradient && rank != owner) continue;
-      mean[e] += of_ranks[rank][e];
-    }
-    if (variant != Variant::own_gradient && variant != Variant::summed) mean[e] /= p.ranks();
-    if (variant == Variant::divided_twice) mean[e] /= p.ranks();
+    for (const auto& gradient : of_ranks) mean[e] += gradient[e];
+    mean[e] /= static_cast<double>(of_ranks.size());
   }
   return mean;
 }
 
-// By which a rank multiplies its range of the mean gradient.
-double factor_of(const std::vector<double>& mean, const MixedProblem& p, int rank, double scale,
-                 Variant variant) {
-  const double unscale = variant == Variant::not_unscaled     ? 1
-                         : variant == Variant::unscaled_twice ? 1 / scale / scale
-                         : variant == Variant::scaled_again   ? scale
-                                                              : 1 / scale;
-  if (p.max_norm <= 0 || variant == Variant::not_clipped) return unscale;
-  const auto& counted = variant == Variant::own_norm ? range_of(mean, p, rank) : mean;
-  const double norm =
-      std::sqrt(squares_of(counted)) * (variant == Variant::clipped_scaled ? 1 : 1 / scale);
-  const double clip = p.max_norm / (norm + 1e-6);
-  return variant == Variant::always_clipped || clip < 1 ? unscale * clip : unscale;
+// By which each rank multiplies its range of the mean gradient.
+double factor_of(const std::vector<double>& mean, const MixedProblem& p, double scale) {
+  if (p.max_norm <= 0) return 1 / scale;
+  const double norm = std::sqrt(squares_of(mean)) / scale;
+  return std::min(1.0, p.max_norm / (norm + 1e-6)) / scale;
 }
 
 // A step in 16 bits is off by some 2^-8 of each update, a master by half of its last place.
@@ -152,7 +131,7 @@ std::vector<double> gradient_of(const MixedProblem& p, std::uint64_t salt, int r
   return rounded(p.dtype, values);
 }
 
-std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt, Variant variant) {
+std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt) {
   const auto ranks = static_cast<std::size_t>(p.ranks());
   const auto first = first_masters(p, salt);
   std::vector<std::unique_ptr<MasterOf>> masters;
@@ -171,20 +150,17 @@ std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt, Varia
     for (int rank = 0; rank < p.ranks(); ++rank) {
       of_ranks.push_back(gradient_of(p, salt, rank, step, scale));
     }
-    const auto mean = mean_of(of_ranks, p, variant);
-    now.end = is_finite(mean_of(of_ranks, p, Variant::right)) ? StepEnd::taken : StepEnd::skipped;
+    const auto mean = mean_of(of_ranks);
+    now.end = is_finite(mean) ? StepEnd::taken : StepEnd::skipped;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const auto before = masters[rank]->values();
-      if (now.end == StepEnd::taken && variant != Variant::unmoved) {
+      if (now.end == StepEnd::taken) {
         auto gradient = range_of(mean, p, static_cast<int>(rank));
-        const double factor = factor_of(mean, p, static_cast<int>(rank), scale, variant);
+        const double factor = factor_of(mean, p, scale);
         for (double& value : gradient) value *= factor;
-        if (variant == Variant::from_halves) masters[rank]->round_to(p.dtype);
         masters[rank]->update(gradient);
-        if (variant == Variant::half_masters) masters[rank]->round_to(p.dtype);
       }
       now.masters.push_back(masters[rank]->values());
-      now.state.push_back(masters[rank]->state());
       for (std::size_t e = 0; e < before.size(); ++e) {
         moved[rank][e] += std::fabs(now.masters.back()[e] - before[e]);
       }
@@ -208,7 +184,7 @@ double first_norm(const MixedProblem& p, std::uint64_t salt) {
   for (int rank = 0; rank < p.ranks(); ++rank) {
     of_ranks.push_back(gradient_of(p, salt, rank, 0, p.scale));
   }
-  return std::sqrt(squares_of(mean_of(of_ranks, p, Variant::right))) / p.scale;
+  return std::sqrt(squares_of(mean_of(of_ranks))) / p.scale;
 }
 
 MixedCase case_of(const MixedProblem& p, std::uint64_t salt, int rank) {

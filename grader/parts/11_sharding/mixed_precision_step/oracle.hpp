@@ -1,5 +1,4 @@
-// Computes what the masters should be after each step, and what they are if the step has one of the
-// usual mistakes; and gives the ranks their gradients.
+// Computes what the masters should be after each step, and gives the ranks their gradients.
 #pragma once
 
 #include <map>
@@ -47,38 +46,19 @@ struct MixedProblem {
   std::string description() const;
 };
 
-enum class Variant : std::uint8_t {
-  right,
-  own_gradient,  // not averaged
-  summed,        // not divided by N
-  divided_twice,
-  not_unscaled,  // the scale is still in it
-  unscaled_twice,
-  scaled_again,    // multiplied by the scale
-  clipped_scaled,  // by the norm of the scaled gradient
-  own_norm,        // clipped by the norm of the own range
-  not_clipped,     // max_norm is not looked at
-  always_clipped,  // scaled up to max_norm, too
-  half_masters,    // rounded to 16 bits after each update
-  from_halves,     // rounded before it
-  unmoved,         // no update at all
-};
-
 // A step as it is right: before it, all ranks have the scale `during`.
 struct RightStep {
   zero::StepEnd end = zero::StepEnd::taken;
   double during = 0, scale = 0;
   std::int64_t good_steps = 0;
   std::vector<std::vector<double>> masters, tolerance;  // by rank of the group
-  // The optimizer's tensors on each rank as float32, a count of updates among them.
-  std::vector<std::vector<double>> state;
 };
 
 std::vector<double> first_masters(const MixedProblem& p, std::uint64_t salt);  // [N·S]
 // The gradients that backward leaves on a rank, in 16 bits, with the loss multiplied by `scale`.
 std::vector<double> gradient_of(const MixedProblem& p, std::uint64_t salt, int rank,
                                 std::size_t step, double scale);
-std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt, Variant variant);
+std::vector<RightStep> steps_of(const MixedProblem& p, std::uint64_t salt);
 MixedCase case_of(const MixedProblem& p, std::uint64_t salt, int rank);
 
 // The norm of the first step's mean gradient.

@@ -17,28 +17,20 @@ using Problem = OffloadProblem;
 // which have 1 MB each in the cases that are measured. Masters alone have 2 MB, and moments 4 MB.
 constexpr std::int64_t others_bytes = std::int64_t{5} << 18;
 
-enum class Counts : std::uint8_t { own_updates, steps, one, one_more, gradients };
-enum class Masters : std::uint8_t { full, halves, zeros };
-// The gradient that a bucket is updated with, if it came again; last_each: the last one, for each.
-enum class Takes : std::uint8_t { last, first, last_each };
-enum class Decay : std::uint8_t { as_given, none, other_form };
-
 // A bucket on one device that keeps everything.
 class RightBucket {
  public:
-  RightBucket(DType dtype, const Bytes& parameters, Masters masters)
+  RightBucket(DType dtype, const Bytes& parameters)
       : dtype_(dtype), values_(as_doubles(dtype, parameters)) {
     const auto count = std::ssize(values_);
     master_ = from_values(values_, {count}, DType::float32, device_);
-    if (masters == Masters::zeros) master_.fill_(0);
     first_ = zeros({count}, DType::float32, device_);
     second_ = zeros({count}, DType::float32, device_);
   }
-  void update(const Bytes& gradient, const AdamRule& rule, std::int64_t updates, Masters masters) {
+  void update(const Bytes& gradient, const AdamRule& rule, std::int64_t updates) {
     const auto values = as_doubles(dtype_, gradient);
     const Tensor grad = from_values(values, {std::ssize(values)}, DType::float32, device_);
     ops::adam_update_(master_, grad, first_, second_, rule, updates);
-    if (masters == Masters::halves) master_.copy_(master_.to(dtype_).to(DType::float32));
     values_ = as_doubles(dtype_, copy_of(master_.to(dtype_)));
   }
   const std::vector<double>& values() const { return values_; }
@@ -52,38 +44,21 @@ class RightBucket {
 
 // The parameters after each step, by bucket.
 using Right = std::vector<std::vector<std::vector<double>>>;
-Right train(const Problem& p, std::uint64_t salt, Counts counts, Masters masters,
-            Takes takes = Takes::last, Decay decay = Decay::as_given) {
+Right train(const Problem& p, std::uint64_t salt) {
   const OffloadCase c = case_of(p, salt);
   std::vector<std::unique_ptr<RightBucket>> buckets;
   for (const Bytes& parameters : c.parameters) {
-    buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters, masters));
+    buckets.push_back(std::make_unique<RightBucket>(p.dtype, parameters));
   }
-  AdamRule rule = c.rule();
-  if (decay == Decay::none) rule.weight_decay = 0;
-  if (decay == Decay::other_form) rule.decay_form = DecayForm::decoupled;
   std::vector<std::int64_t> updates(buckets.size());
   Right right;
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
     const auto& gradients = p.steps[step];
     for (std::size_t event = 0; event < gradients.size(); ++event) {
       const std::uint32_t bucket = gradients[event];
-      const auto begin = gradients.begin(), here = begin + static_cast<std::ptrdiff_t>(event);
-      const bool again = std::find(here + 1, gradients.end(), bucket) != gradients.end();
-      if (!again || counts == Counts::gradients) ++updates[bucket];
-      if (again) continue;
-      const auto last = [&] { return gradient_of(p, salt, step, event); };
-      for (auto more = std::count(begin, here, bucket); takes == Takes::last_each && more > 0;
-           --more) {
-        buckets[bucket]->update(last(), rule, updates[bucket]++, masters);
-      }
-      const std::int64_t counted = counts == Counts::one        ? 1
-                                   : counts == Counts::steps    ? std::int64_t(step) + 1
-                                   : counts == Counts::one_more ? updates[bucket] + 1
-                                                                : updates[bucket];
-      const auto taken = takes == Takes::first ? std::find(begin, here, bucket) : here;
-      buckets[bucket]->update(gradient_of(p, salt, step, static_cast<std::size_t>(taken - begin)),
-                              rule, counted, masters);
+      const auto here = gradients.begin() + static_cast<std::ptrdiff_t>(event);
+      if (std::find(here + 1, gradients.end(), bucket) != gradients.end()) continue;  // again
+      buckets[bucket]->update(gradient_of(p, salt, step, event), c.rule(), ++updates[bucket]);
     }
     auto& after = right.emplace_back();
     for (const auto& bucket : buckets) after.push_back(bucket->values());
@@ -138,36 +113,9 @@ class Judgement {
 Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vector<double>& seen,
                           const std::vector<double>& before) const {
   const StepNotes& notes = host_.in_step(step);
-  // A mistake has to explain every step: a small update often leaves 16 bits as they are.
-  const auto is = [&](Counts counts, Masters masters, Takes takes = Takes::last,
-                      Decay decay = Decay::as_given) {
-    const Right other = train(p_, salt_, counts, masters, takes, decay);
-    for (std::size_t k = 0; k < other.size(); ++k) {
-      const auto told = as_doubles(p_.dtype, host_.after(k)[bucket]);
-      if (first_difference(told, other[k][bucket], tolerance_of(p_.dtype, other[k][bucket]))) {
-        return false;
-      }
-    }
-    return true;
-  };
   if (!came(step, bucket)) {
     return {"updated_without_gradient",
             "its gradient did not come in this step, so neither values nor state may change"};
-  }
-  if (is(Counts::own_updates, Masters::full, Takes::first)) {
-    return {"first_gradient",
-            "this is the update by the gradient that came first. It came again before step(), "
-            "since the caller gave a step up, and the last one counts"};
-  }
-  if (is(Counts::gradients, Masters::full)) {
-    return {"updates_not_counted",
-            "an update was counted for each gradient that came, for those of a step that was given "
-            "up, too; count where the update begins"};
-  }
-  if (is(Counts::own_updates, Masters::full, Takes::last_each)) {
-    return {"updated_twice",
-            "the bucket had an update for each gradient that came; one that comes again before "
-            "step() takes the place of the one before"};
   }
   if (std::ranges::count(notes.stale, bucket) > 0) {
     return {"stale_gradient",
@@ -183,43 +131,13 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
             "the values are those from before the step: the masters have to come up, and step() "
             "returns when they are there"};
   }
-  if (is(Counts::own_updates, Masters::zeros)) {
-    return {"masters_not_sent",
-            "the masters began as zeros, as allocate() makes them: copy the parameters down into "
-            "them when the optimizer is made"};
-  }
-  if (is(Counts::one, Masters::full)) {
-    return {"updates_not_counted",
-            "Adam's corrections were those of a first update in every step; count the updates of "
-            "each bucket"};
-  }
-  if (is(Counts::steps, Masters::full)) {
-    return {"steps_counted",
-            "the number of updates grew in every step, in those without a gradient of this bucket, "
-            "too; count the bucket's own updates"};
-  }
-  if (is(Counts::one_more, Masters::full)) {
-    return {"one_update_too_many",
-            "the number of updates is one too large: the first update of a bucket has number 1"};
-  }
-  const auto decays = [&](Decay decay) {
-    return p_.weight_decay != 0 && is(Counts::own_updates, Masters::full, Takes::last, decay);
-  };
-  if (decays(Decay::none)) return {"no_decay", "weight decay is missing"};
-  if (decays(Decay::other_form)) {
-    return {"other_decay", "weight decay is decoupled, and the rule that was given couples it"};
-  }
-  if (is(Counts::own_updates, Masters::halves)) {
-    return {"half_masters",
-            "the master was made from the 16-bit parameters again, which loses small updates"};
-  }
   return {
       "other_parameters",
       "each master is updated once, by its own bucket's gradient and moments, and rounded once"};
 }
 
 void Judgement::check_values() const {
-  const Right right = train(p_, salt_, Counts::own_updates, Masters::full);
+  const Right right = train(p_, salt_);
   for (std::size_t step = 0; step < right.size(); ++step) {
     const StepNotes& notes = host_.in_step(step);
     if (notes.early_updates > 0) {

@@ -5,12 +5,52 @@
 
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/11_sharding/zero_2_gradients/mistakes.hpp"
+#include "grader/judge/wrong_terms.hpp"
 
 namespace lockstep::grader::zero_2_gradients {
 namespace {
 
 using Kind = DrivenEvent::Kind;
+using Numbers = std::vector<double>;
+using Right = std::vector<std::vector<DrivenGradient>>;  // by pass and parameter
+
+// The numbers of a bucket's parameters, one after the other.
+Numbers of_bucket(const Problem& p, std::size_t bucket, const auto& numbers_of) {
+  Numbers all;
+  for (const std::size_t i : p.plan.buckets[bucket]) {
+    const Numbers one = numbers_of(i);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+bool is_kept(const Problem& p, std::size_t pass) {
+  return pass > 0 && p.script.passes[pass].before == DrivenPass::Before::kept;
+}
+
+// Lists what the sum of a bucket after a pass is made of, and what zero_grad has taken out.
+std::vector<Term> terms_of(const Problem& p, std::size_t bucket, const Right& right,
+                           std::size_t pass) {
+  std::vector<Term> all;
+  bool counts = true;  // since zero_grad
+  for (std::size_t at = pass + 1; at-- > 0;) {
+    const auto add = [&](const std::string& name, double weight, int rank, auto part) {
+      all.push_back({text(name, p.script.passes.size() > 1 ? text(" of pass ", at + 1) : "",
+                          " of rank ", rank),
+                     weight, of_bucket(p, bucket, [&](std::size_t i) {
+                       return (right[at][i].*part)[static_cast<std::size_t>(rank)];
+                     })});
+    };
+    for (int rank = 0; rank < p.ranks(); ++rank) {
+      add("the new gradient", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::made);
+      if (!is_kept(p, at)) {
+        add("the grad from before", counts ? 1.0 / p.ranks() : 0, rank, &DrivenGradient::before);
+      }
+    }
+    counts = counts && is_kept(p, at);
+  }
+  return all;
+}
 
 // In float32 and wider sums, halves add up without a rounding worth speaking of. One rank has no
 // other rounding: its share is 1.
@@ -22,7 +62,7 @@ Numbers tolerance_of(const Problem& p, const DrivenGradient& right) {
 }
 
 void check_left(CaseRunner& runner, const Played& played, const Problem& p, int rank,
-                std::size_t pass, std::size_t started, const Zero2Sums& after) {
+                std::size_t pass, const Zero2Sums& after) {
   const std::string where = text("rank ", rank, ", pass ", pass + 1);
   if (after.sums.size() != p.plan.buckets.size() || after.dtypes.size() != after.sums.size()) {
     throw MalformedMessage("not a sum a bucket");
@@ -33,7 +73,7 @@ void check_left(CaseRunner& runner, const Played& played, const Problem& p, int 
         "once a gradient is in its bucket's flat tensor, start makes the grad undefined"};
     runner.fail(
         played,
-        because(cause_of_rest(pass, started).value_or(kept),
+        because(kept,
                 {.message = text("after pass ", pass + 1, ", ",
                                  counted(static_cast<std::int64_t>(after.grads_left), "parameter"),
                                  " of rank ", rank,
@@ -215,16 +255,13 @@ std::string Problem::description() const {
 void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                 const Reports& reports, const ScriptService& events) {
   events.require_all();
-  const std::vector<DrivenReport> none;
-  const DrivenRun run{p.script, p.members, salt, events, none};
   const auto right = right_gradients(p.script, salt, p.ranks());
   for (const Zero2Report& report : reports) {
     if (report.after.size() != right.size()) throw MalformedMessage("not a report a pass");
   }
   for (std::size_t pass = 0; pass < right.size(); ++pass) {
-    const std::size_t started = collectives_of_pass(played, run, pass).size();
     for (int rank = 0; rank < p.ranks(); ++rank) {
-      check_left(runner, played, p, rank, pass, started,
+      check_left(runner, played, p, rank, pass,
                  reports[static_cast<std::size_t>(rank)].after[pass]);
     }
     for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
@@ -239,8 +276,6 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
            .whole = of_bucket(p, b, [&](std::size_t i) { return right[pass][i].values; }),
            .tolerance =
                of_bucket(p, b, [&](std::size_t i) { return tolerance_of(p, right[pass][i]); }),
-           .mistakes = [&, b,
-                        pass](int rank) { return mistakes_of(p, b, rank, right, pass, started); },
            .terms = [&, b, pass] { return terms_of(p, b, right, pass); },
            .otherwise = {"other_values",
                          "no usual mistake gives it: look at what is in the bucket when it "
