@@ -18,147 +18,24 @@ struct Problem : LinearProblem {
   }
 };
 
-// The usual mistakes.
-enum class Slip : std::uint8_t {
-  none,
-  own_gradient,   // dx of this rank's columns
-  mean_gradient,  // dx averaged
-  summed_twice,   // dx summed, and the sum once more
-  no_bias,
-  bias_of_first,     // every rank adds rank 0's
-  gradient_summed,   // the gradient of a whole output, over the ranks
-  first_columns,     // every rank takes rank 0's columns of it
-  blocks,            // a whole output as the ranks' blocks, one after the other
-  weights_summed,    // dW and db are summed over the ranks
-  weights_averaged,  // or averaged
-};
-
-class Linear {
- public:
-  Linear(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
-
-  // The wholes as `rank` sees its part of them.
-  LayerNumbers compute(Slip slip, int rank) const {
-    LayerNumbers all;
-    const DenseSizes s = p_.sizes();
-    const auto fill = static_cast<double>(p_.fill);
-    const Numbers& weight = layer_.values.front();
-    Numbers to_weight, to_bias;
-    for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
-      const Numbers& x = layer_.inputs[pass];
-      Numbers y = dense_output(s, x, weight, fill);
-      if (p_.biased && slip != Slip::no_bias) add_to_rows(y, bias(slip));
-      if (slip == Slip::blocks) y = as_blocks(y);
-      all.outputs.push_back(std::move(y));
-      const Numbers dy = gradient(layer_.output_gradients[pass], slip);
-      all.input_gradients.push_back(to_input(dy, slip, rank));
-      add_numbers(to_weight, dense_to_weight(s, dy, x));
-      add_numbers(to_bias, added_rows(s.outputs, dy));
-    }
-    all.parameter_gradients.push_back(over_ranks(to_weight, slip));
-    if (p_.biased) all.parameter_gradients.push_back(over_ranks(to_bias, slip));
-    return all;
+// What one device computes.
+LayerNumbers computed(const Problem& p, const Layer& layer) {
+  LayerNumbers all;
+  const DenseSizes s = p.sizes();
+  const auto fill = static_cast<double>(p.fill);
+  const Numbers& weight = layer.values.front();
+  Numbers to_weight, to_bias;
+  for (std::size_t pass = 0; pass < p.passes(); ++pass) {
+    const Numbers &x = layer.inputs[pass], &dy = layer.output_gradients[pass];
+    Numbers y = dense_output(s, x, weight, fill);
+    if (p.biased) add_to_rows(y, layer.values.back());
+    all.outputs.push_back(std::move(y));
+    all.input_gradients.push_back(dense_to_input(s, dy, weight, fill));
+    add_numbers(to_weight, dense_to_weight(s, dy, x));
+    add_numbers(to_bias, added_rows(s.outputs, dy));
   }
-
- private:
-  std::int64_t columns() const { return p_.outputs / p_.ranks(); }
-  Numbers bias(Slip slip) const {
-    Numbers all = layer_.values.back();
-    if (slip != Slip::bias_of_first) return all;
-    for (std::size_t e = 0; e < all.size(); ++e) {
-      all[e] = all[e % static_cast<std::size_t>(columns())];
-    }
-    return all;
-  }
-  // [ranks, rows, columns] for [rows, ranks · columns].
-  Numbers as_blocks(const Numbers& y) const {
-    Numbers all;
-    for (int rank = 0; rank < p_.ranks(); ++rank) {
-      for (std::int64_t row = 0; row < p_.sizes().rows; ++row) {
-        for (std::int64_t c = 0; c < columns(); ++c) {
-          all.push_back(y[static_cast<std::size_t>(row * p_.outputs + rank * columns() + c)]);
-        }
-      }
-    }
-    return all;
-  }
-  Numbers gradient(const Numbers& dy, Slip slip) const {
-    if (slip == Slip::gradient_summed) return scaled_numbers(dy, p_.ranks());
-    if (slip != Slip::first_columns) return dy;
-    Numbers all = dy;
-    for (std::size_t e = 0; e < all.size(); ++e) {
-      const auto at = static_cast<std::int64_t>(e), column = at % p_.outputs;
-      all[e] = dy[static_cast<std::size_t>(at - column + column % columns())];
-    }
-    return all;
-  }
-  Numbers to_input(const Numbers& dy, Slip slip, int rank) const {
-    const auto fill = static_cast<double>(p_.fill);
-    Numbers of_rank = dy;
-    for (std::size_t e = 0; slip == Slip::own_gradient && e < dy.size(); ++e) {
-      const std::int64_t column = static_cast<std::int64_t>(e) % p_.outputs;
-      if (column / columns() != rank) of_rank[e] = 0;
-    }
-    const Numbers dx = dense_to_input(p_.sizes(), of_rank, layer_.values.front(), fill);
-    if (slip == Slip::mean_gradient) return scaled_numbers(dx, 1.0 / p_.ranks());
-    return slip == Slip::summed_twice ? scaled_numbers(dx, p_.ranks()) : dx;
-  }
-  // Each rank's rows of a parameter's gradient are what the rows of all ranks add up to.
-  Numbers over_ranks(const Numbers& right, Slip slip) const {
-    if (slip != Slip::weights_summed && slip != Slip::weights_averaged) return right;
-    const std::size_t share = right.size() / static_cast<std::size_t>(p_.ranks());
-    Numbers sum(share), all;
-    for (std::size_t e = 0; e < right.size(); ++e) sum[e % share] += right[e];
-    if (slip == Slip::weights_averaged) sum = scaled_numbers(sum, 1.0 / p_.ranks());
-    for (int rank = 0; rank < p_.ranks(); ++rank) all.insert(all.end(), sum.begin(), sum.end());
-    return all;
-  }
-
-  const Problem& p_;
-  const Layer& layer_;
-};
-
-std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
-  const std::string n = text(p.ranks());
-  const std::vector<std::pair<Slip, Cause>> told{
-      {Slip::own_gradient,
-       {"not_summed",
-        "this is the part of it that comes through this rank's columns. Every rank used x, so "
-        "the parts of all ranks are summed"}},
-      {Slip::mean_gradient,
-       {"averaged", "the ranks' parts are averaged; they are parts of one gradient, so sum them"}},
-      {Slip::summed_twice,
-       {"summed_twice", text("it is ", n, " times too large: it is summed over the ranks twice")}},
-      {Slip::no_bias, {"no_bias", "the bias is missing"}},
-      {Slip::bias_of_first, {"other_bias", "rank 0's elements of the bias are added"}},
-      {Slip::gradient_summed,
-       {"gradient_summed", text("everything is ", n,
-                                " times too large: the gradient of the whole output is summed "
-                                "over the ranks. All of them are given the same one, and a rank "
-                                "takes its columns of it")}},
-      {Slip::first_columns,
-       {"first_columns",
-        "rank 0's columns of the output's gradient were taken; take those from r·M/t on"}},
-      {Slip::blocks,
-       {"blocks",
-        "the ranks' outputs lie one behind the other, as an all-gather leaves them; in a row of y, "
-        "the columns of rank 0 come first, then those of rank 1"}},
-      {Slip::weights_summed,
-       {"weights_summed",
-        "the gradient of this rank's rows is summed over the ranks, whose rows are others"}},
-      {Slip::weights_averaged,
-       {"weights_averaged",
-        "the gradient of this rank's rows is averaged over the ranks, as of replicas; here, "
-        "their rows are others"}},
-  };
-  std::vector<Mistake<LayerNumbers>> all;
-  for (const auto& [slip, cause] : told) {
-    // By dx alone, these two cannot be told apart; the one that a gather invites comes first.
-    const bool of_share = slip == Slip::gradient_summed && !p.whole;
-    const bool of_whole = slip == Slip::summed_twice && p.whole;
-    if (of_share || of_whole) continue;
-    all.push_back({cause, Linear(p, layer).compute(slip, rank)});
-  }
+  all.parameter_gradients.push_back(to_weight);
+  if (p.biased) all.parameter_gradients.push_back(to_bias);
   return all;
 }
 
@@ -179,8 +56,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = {p.whole ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
-  layer.right = Linear(p, layer).compute(Slip::none, 0);
-  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  layer.right = computed(p, layer);
   return layer;
 }
 
