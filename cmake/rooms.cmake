@@ -30,7 +30,7 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 860"
     "grader/parts/07_ddp 5260" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
     "grader/parts/10_compression 2465" "grader/parts/11_sharding 8175"
-    "grader/parts/12_tensor_parallel 3277"
+    "grader/parts/12_tensor_parallel 3209"
     "grader/parts/13_pipeline_parallel 2735" "grader/parts/14_expert_parallel 2338" "grader/parts/15_sequence_parallel 2170" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2710")
 
 function(lockstep_floor_of room result)
