@@ -8,20 +8,11 @@ namespace {
 
 std::size_t index(AttentionWeight of) { return static_cast<std::size_t>(of); }
 
-struct Ways {
-  bool sums_terms = true, sums_to_x = true;
-  double bias_times = 1;
-  double back_times = 1;   // of the output's gradient
-  double to_x_times = 1;   // of x's gradient
-  std::int64_t heads = 0;  // that are sought in the rank's columns; 0: its own
-};
-
 class Ranks {
  public:
   Ranks(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
 
-  // Wholes as `rank` has its pieces of them.
-  LayerNumbers compute(const Ways& ways, int rank) const {
+  LayerNumbers compute() const {
     LayerNumbers all;
     all.parameter_gradients.resize(layer_.parameters.size());
     for (std::size_t i = 0; i < layer_.parameters.size(); ++i) {
@@ -32,15 +23,15 @@ class Ranks {
       Numbers y(dy.size()), dx(x.size());
       for (int from = 0; from < p_.ranks(); ++from) {
         Numbers term, to_x;
-        go_through(ways, from, x, scaled_numbers(dy, ways.back_times), term, to_x, all);
-        if (ways.sums_terms || from == rank) add_numbers(y, term);
-        if (ways.sums_to_x || from == rank) add_numbers(dx, to_x);
+        go_through(from, x, dy, term, to_x, all);
+        add_numbers(y, term);
+        add_numbers(dx, to_x);
       }
-      add_to_rows(y, layer_.values[index(AttentionWeight::proj_bias)], ways.bias_times);
+      add_to_rows(y, layer_.values[index(AttentionWeight::proj_bias)]);
       add_numbers(all.parameter_gradients[index(AttentionWeight::proj_bias)],
-                  added_rows(p_.width(), scaled_numbers(dy, ways.back_times)));
+                  added_rows(p_.width(), dy));
       all.outputs.push_back(y);
-      all.input_gradients.push_back(scaled_numbers(dx, ways.to_x_times));
+      all.input_gradients.push_back(dx);
     }
     return all;
   }
@@ -56,11 +47,11 @@ class Ranks {
     }
   }
   // The term of the output that `rank` makes, and back.
-  void go_through(const Ways& ways, int rank, const Numbers& x, const Numbers& dy, Numbers& term,
-                  Numbers& to_x, LayerNumbers& all) const {
+  void go_through(int rank, const Numbers& x, const Numbers& dy, Numbers& term, Numbers& to_x,
+                  LayerNumbers& all) const {
     const std::int64_t own = p_.width() / p_.ranks();
     const DenseSizes in{p_.rows(), p_.width(), 3 * own}, out{p_.rows(), own, p_.width()};
-    const std::int64_t heads = ways.heads > 0 ? ways.heads : p_.heads / p_.ranks();
+    const std::int64_t heads = p_.heads / p_.ranks();
     const DenseAttention attention({p_.batch, p_.tokens, heads, own / heads});
     const Numbers weight = value(AttentionWeight::qkv_weight, rank),
                   back = value(AttentionWeight::proj_weight, rank);
@@ -78,46 +69,6 @@ class Ranks {
   const Problem& p_;
   const Layer& layer_;
 };
-
-std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
-  std::vector<Mistake<LayerNumbers>> all;
-  const double n = p.ranks();
-  const auto add = [&](const std::string& name, const std::string& sentence, const Ways& ways) {
-    all.push_back({{name, sentence}, Ranks(p, layer).compute(ways, rank)});
-  };
-  add("terms_not_summed",
-      "this is the term of the rank's own heads; the projection back is row-parallel, and its "
-      "terms are summed over the ranks",
-      {.sums_terms = false});
-  add("input_not_summed",
-      "this is what the rank's own heads have from x; the gradients of all ranks are summed",
-      {.sums_to_x = false});
-  add("bias_times_ranks",
-      "the bias of the projection back is in every rank's term; add it once, after the sum",
-      {.bias_times = n});
-  add("no_bias", "the bias of the projection back is missing", {.bias_times = 0});
-  add("summed_again",
-      "the gradient of the output is summed over the ranks, but every rank has all of it already",
-      {.back_times = n});
-  add("entered_twice",
-      "the gradient of x is summed over the ranks twice: column_parallel_linear passes x through f "
-      "already, so what enters it is x itself",
-      {.to_x_times = n});
-  add("averaged", "the gradient of x is averaged; the ranks' gradients are shares, and summed",
-      {.to_x_times = 1 / n});
-  const std::int64_t columns = p.width() / p.ranks(), own = p.heads / p.ranks();
-  for (std::int64_t heads = 1; heads <= columns; ++heads) {
-    if (columns % heads != 0 || heads == own) continue;
-    const bool of_all = heads == p.heads;
-    add(of_all ? "heads_of_all" : "other_heads",
-        of_all ? std::string("the rank's columns are divided among the heads of all ranks; it has "
-                             "whole heads, heads / t of them")
-               : text("the rank's columns are taken for ", counted(heads, "head"),
-                      ", and it has heads / t = ", own),
-        {.heads = heads});
-  }
-  return all;
-}
 
 // The rows of queries, keys and values that a rank has, `columns` numbers each.
 LayerPart cut_by_heads(const std::string& name, const Problem& p, std::int64_t columns) {
@@ -170,8 +121,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
     for (Numbers& one : layer.values) one = scaled_numbers(one, 0.125);
   }
   if (p.misfit != Misfit::nothing) return layer;
-  layer.right = Ranks(p, layer).compute({}, 0);
-  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  layer.right = Ranks(p, layer).compute();
   return layer;
 }
 

@@ -1,5 +1,4 @@
-// Attention as its ranks compute it, in plain loops of double, rightly or with one of the usual
-// mistakes.
+// Attention as its ranks compute it, in plain loops of double.
 #pragma once
 
 #include <cstdint>

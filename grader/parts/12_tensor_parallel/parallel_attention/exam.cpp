@@ -38,34 +38,17 @@ std::string text_of(const RowRange& range) {
   return text("[", range.first, ", ", range.first + range.count, ")");
 }
 
-Cause cause_of_rows(const RowsQuestion& q, const RowsAnswer& seen) {
-  const std::int64_t own = q.width / q.ranks;
-  const auto is = [&](std::int64_t queries, std::int64_t keys, std::int64_t values) {
-    return seen.queries == RowRange{queries, own} && seen.keys == RowRange{keys, own} &&
-           seen.values == RowRange{values, own};
-  };
-  if (const std::int64_t first = 3 * q.rank * own; is(first, first + own, first + 2 * own)) {
-    return {"thirds_of_a_share",
-            "the 3·C rows are cut into t ranges, and each of these in three. Rank 0 then has "
-            "queries for its keys; the matrix holds all queries, then all keys, then all values"};
-  }
-  if (is(0, q.width, 2 * q.width)) {
-    return {"rows_of_rank_0", "these are the rows of rank 0; rank r begins r·C/t behind it"};
-  }
-  if (seen.queries.count == q.width / q.heads && seen.queries.count != own) {
-    return {"one_head", "a rank has heads / t heads, and their rows stand together"};
-  }
-  return {"other_rows",
-          "rank r has heads r·H/t to (r+1)·H/t, which are C/t rows of queries, and as many of keys "
-          "and of values behind C and 2·C"};
-}
-
 // The error names the numbers of heads below and above that the ranks divide.
 bool names_nearest(const RowsQuestion& q, const std::string& what) {
   const std::int64_t below = q.heads / q.ranks * q.ranks;
   return what.find(text(below + q.ranks)) != std::string::npos &&
          (below == 0 || what.find(text(below)) != std::string::npos);
 }
+
+const Cause wrong_rows{
+    "other_rows",
+    "rank r has heads r·H/t to (r+1)·H/t, which are C/t rows of queries, and as many of keys "
+    "and of values behind C and 2·C"};
 
 void check_rows(CaseRunner& runner, const Played& played, const RowsQuestion& q,
                 const RowsAnswer& seen) {
@@ -81,7 +64,7 @@ void check_rows(CaseRunner& runner, const Played& played, const RowsQuestion& q,
   const char* const names[] = {"queries", "keys", "values"};
   for (std::size_t k = 0; k < 3; ++k) {
     if (given[k] == right[k]) continue;
-    runner.fail(played, because(cause_of_rows(q, seen),
+    runner.fail(played, because(wrong_rows,
                                 {.message = text("the rows of the ", names[k], " are ",
                                                  text_of(given[k]), " where ", text_of(right[k]),
                                                  " is right, for ", text_of(q)),

@@ -24,38 +24,26 @@ struct Problem : LinearProblem {
   }
 };
 
-// The usual mistakes.
-enum class Slip : std::uint8_t {
-  none,
-  own_term,  // y of this rank's columns
-  mean_of_terms,
-  bias_each_time,  // N times
-  no_bias,
-  gradient_summed,  // that of y, over the ranks
-  input_summed,     // the ranks' dx
-  weights_summed,   // the ranks' dW
-  bias_summed,      // db, N times
-  bias_averaged,
-};
-
+// What one device computes.
 class Linear {
  public:
   Linear(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
 
-  // The wholes as `rank` sees its part of them.
-  LayerNumbers compute(Slip slip, int rank) const {
+  LayerNumbers compute() const {
     LayerNumbers all;
     all.parameter_gradients.resize(layer_.parameters.size());
+    const std::size_t place = p_.is_pair() ? 2 : 0;
+    const Numbers& weight = layer_.values[place];
+    const auto fill = static_cast<double>(p_.fill);
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
-      const Numbers& x = layer_.inputs[pass];
+      const Numbers &x = layer_.inputs[pass], &dy = layer_.output_gradients[pass];
       const Numbers between = p_.is_pair() ? first_output(x) : x;
-      all.outputs.push_back(output(between, slip, rank));
-      Numbers dy = layer_.output_gradients[pass];
-      if (slip == Slip::gradient_summed) dy = scaled_numbers(dy, p_.ranks());
-      Numbers dx = dense_to_input(p_.sizes(), dy, weight(), static_cast<double>(p_.fill));
-      if (slip == Slip::input_summed) dx = summed_columns(dx, p_.sizes().rows);
-      add_numbers(all.parameter_gradients[place_of_weight()], to_weight(dy, between, slip));
-      if (p_.biased) add_numbers(all.parameter_gradients.back(), to_bias(dy, slip));
+      Numbers y = dense_output(p_.sizes(), between, weight, fill);
+      if (p_.biased) add_to_rows(y, layer_.values.back());
+      all.outputs.push_back(std::move(y));
+      Numbers dx = dense_to_input(p_.sizes(), dy, weight, fill);
+      add_numbers(all.parameter_gradients[place], dense_to_weight(p_.sizes(), dy, between));
+      if (p_.biased) add_numbers(all.parameter_gradients.back(), added_rows(p_.outputs, dy));
       if (p_.is_pair()) {
         // The slope of relu.
         for (std::size_t e = 0; e < dx.size(); ++e) dx[e] = between[e] > 0 ? dx[e] : 0;
@@ -69,93 +57,16 @@ class Linear {
   }
 
  private:
-  std::size_t place_of_weight() const { return p_.is_pair() ? 2 : 0; }
-  const Numbers& weight() const { return layer_.values[place_of_weight()]; }
-  std::int64_t columns() const { return p_.inputs / p_.ranks(); }
-
   Numbers first_output(const Numbers& x) const {
     Numbers y = dense_output(p_.first(), x, layer_.values[0]);
     add_to_rows(y, layer_.values[1]);
     for (double& value : y) value = value > 0 ? value : 0;
     return y;
   }
-  Numbers output(const Numbers& x, Slip slip, int rank) const {
-    Numbers mine = x;
-    for (std::size_t e = 0; slip == Slip::own_term && e < mine.size(); ++e) {
-      if (static_cast<std::int64_t>(e) % p_.inputs / columns() != rank) mine[e] = 0;
-    }
-    Numbers y = dense_output(p_.sizes(), mine, weight(), static_cast<double>(p_.fill));
-    if (slip == Slip::mean_of_terms) y = scaled_numbers(y, 1.0 / p_.ranks());
-    if (!p_.biased || slip == Slip::no_bias) return y;
-    add_to_rows(y, layer_.values.back(), slip == Slip::bias_each_time ? p_.ranks() : 1);
-    return y;
-  }
-  // Each rank's columns are what the columns of all ranks add up to.
-  Numbers summed_columns(const Numbers& matrix, std::int64_t rows) const {
-    Numbers all = matrix;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t c = 0; c < p_.inputs; ++c) {
-        double sum = 0;
-        for (int rank = 0; rank < p_.ranks(); ++rank) {
-          sum +=
-              matrix[static_cast<std::size_t>(row * p_.inputs + rank * columns() + c % columns())];
-        }
-        all[static_cast<std::size_t>(row * p_.inputs + c)] = sum;
-      }
-    }
-    return all;
-  }
-  Numbers to_weight(const Numbers& dy, const Numbers& x, Slip slip) const {
-    const Numbers dw = dense_to_weight(p_.sizes(), dy, x);
-    return slip == Slip::weights_summed ? summed_columns(dw, p_.outputs) : dw;
-  }
-  Numbers to_bias(const Numbers& dy, Slip slip) const {
-    const Numbers db = added_rows(p_.outputs, dy);
-    if (slip == Slip::bias_summed) return scaled_numbers(db, p_.ranks());
-    return slip == Slip::bias_averaged ? scaled_numbers(db, 1.0 / p_.ranks()) : db;
-  }
 
   const Problem& p_;
   const Layer& layer_;
 };
-
-std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
-  const std::string n = text(p.ranks());
-  const std::vector<std::pair<Slip, Cause>> told{
-      {Slip::own_term,
-       {"not_summed",
-        "this is the term of this rank's columns; y is the sum of the terms of all ranks"}},
-      {Slip::mean_of_terms,
-       {"averaged", "the ranks' terms are averaged; they are terms of one sum"}},
-      {Slip::bias_each_time,
-       {"bias_each_time", text("the bias is in it ", n,
-                               " times: every rank has the whole bias and adds it before the "
-                               "sum. Add it once, behind the all-reduce")}},
-      {Slip::no_bias, {"no_bias", "the bias is missing"}},
-      {Slip::gradient_summed,
-       {"gradient_summed", text("everything is ", n,
-                                " times too large: the gradient of y is summed over the ranks, "
-                                "which all have the same one already")}},
-      {Slip::input_summed,
-       {"input_summed",
-        "the gradients of all ranks' columns of x are added up; each rank keeps that of its own"}},
-      {Slip::weights_summed,
-       {"weights_summed",
-        "the gradients of all ranks' columns of the weight are added up; each rank keeps that of "
-        "its own"}},
-      {Slip::bias_summed,
-       {"bias_summed", text("it is ", n,
-                            " times too large: every rank has the whole gradient of "
-                            "the bias, so do not sum it over the ranks")}},
-      {Slip::bias_averaged,
-       {"bias_averaged", text("it is divided by ", n, ", though every rank has the whole of it")}},
-  };
-  std::vector<Mistake<LayerNumbers>> all;
-  for (const auto& [slip, cause] : told) {
-    all.push_back({cause, Linear(p, layer).compute(slip, rank)});
-  }
-  return all;
-}
 
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
@@ -178,8 +89,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
-  layer.right = Linear(p, layer).compute(Slip::none, 0);
-  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  layer.right = Linear(p, layer).compute();
   return layer;
 }
 
