@@ -170,7 +170,7 @@ class RanksChecks {
     ask(runner, usual(runner, ranks, change), cost, asked);
   }
 
-  Question on(std::vector<int> counts, Change change = {}, Cost cost = {}) const {
+  Question on(const std::vector<int>& counts, Change change = {}, Cost cost = {}) const {
     return [=, self = *this](CaseRunner& runner) {
       for (const int ranks : counts) self.ask(runner, ranks, change, cost);
     };
@@ -190,7 +190,7 @@ class RanksChecks {
       }
     };
   }
-  Question types(std::vector<DType> dtypes, int ranks = 3, Change change = {}) const {
+  Question types(const std::vector<DType>& dtypes, int ranks = 3, Change change = {}) const {
     return [=, self = *this](CaseRunner& runner) {
       for (const DType dtype : dtypes) {
         Problem p = self.usual(runner, ranks, change);
@@ -252,7 +252,7 @@ class RanksChecks {
         Problem p = usual(runner, ranks, change);
         set(p, kind);
         ask(runner, p);
-        if constexpr (requires { p.odd_in = Problem::Where::gradient; }) {
+        if constexpr (requires { p.odd_in == Problem::Where::gradient; }) {
           p.odd_in = Problem::Where::gradient;
           ask(runner, p);
         }

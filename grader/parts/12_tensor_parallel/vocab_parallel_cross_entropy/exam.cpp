@@ -52,7 +52,7 @@ const Contract contract{
 const RanksChecks checks(contract);
 
 void as_many_rows_as_ranks(Problem& p) {
-  p.vocabulary = 3 * p.ranks();
+  p.vocabulary = std::int64_t{3} * p.ranks();
   p.shapes = {{p.ranks() + 2}};
 }
 

@@ -48,7 +48,7 @@ LayerContract<Problem> contract() {
 const RanksChecks checks(contract(), [](Problem& p) {
   const int n = p.ranks();
   p.tokens.assign(static_cast<std::size_t>(n), n > 4 ? 3 : 5);
-  p.experts = n > 4 ? n : 2 * n;
+  p.experts = n > 4 ? n : std::int64_t{2} * n;
   if (n > 6) p.width = 1;
 });
 
@@ -131,8 +131,8 @@ Question price(const std::vector<int>& counts, LayerWalk walk) {
   return checks.price(counts, check_cost, [=](Problem& p) {
     p.walk = walk;
     p.choices = Choices::even;
-    p.experts = 3 * p.ranks();
-    p.tokens.assign(p.tokens.size(), 6 * p.ranks());
+    p.experts = std::int64_t{3} * p.ranks();
+    p.tokens.assign(p.tokens.size(), std::int64_t{6} * p.ranks());
   });
 }
 
