@@ -1,4 +1,4 @@
-// What the build writes for the known mistakes of a part (grader/course/mistakes_unit.hpp):
+// Writes, for the build, the known mistakes of a part (grader/course/mistakes_unit.hpp):
 //
 //   mistakes-unit unit REFERENCE MUTANTS UNIT LIST         the unit's source, and its list
 //   mistakes-unit table COURSE PART REFERENCE.o UNIT.o LIST TABLE   the part's functions

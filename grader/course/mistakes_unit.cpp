@@ -22,10 +22,10 @@ void add_lines(const std::string& more, std::string& includes) {
 constexpr const char* head = R"(#include <cstdlib>
 
 extern "C" {
-unsigned long lockstep_mistake = 0;
-__attribute__((constructor)) void lockstep_choose_mistake(int words, char** word) {
-  if (words > 1) lockstep_mistake = std::strtoul(word[1], nullptr, 10);
-}
+  unsigned long lockstep_mistake = 0;
+  __attribute__((constructor)) void lockstep_choose_mistake(int words, char** word) {
+    if (words > 1) lockstep_mistake = std::strtoul(word[1], nullptr, 10);
+  }
 }
 #if defined(__x86_64__)
 #define JUMP(name, table)                                                          \

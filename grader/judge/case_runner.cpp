@@ -15,6 +15,7 @@
 #include "engine/base/temporary_folder.hpp"
 #include "grader/judge/adapters_lines.hpp"
 #include "grader/judge/engine_errors.hpp"
+#include "grader/judge/noted_service.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -80,37 +81,6 @@ class MeetingPlace {
 
  private:
   std::string path_;
-};
-
-// A service of which each rank's questions are noted, behind the rank's result: what a rank tells a
-// service is as much evidence as what it returns.
-class NotedService final : public sim::Service {
- public:
-  NotedService(sim::Service& inner, std::vector<Bytes>& asked) : inner_(inner), asked_(asked) {}
-  std::string_view name() const override { return inner_.name(); }
-  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
-                              double now) override {
-    auto answer = inner_.serve(who, request, now);
-    if (answer) note(who, request);
-    return answer;
-  }
-  double deadline_s(const sim::Request& request, double asked_s) const override {
-    return inner_.deadline_s(request, asked_s);
-  }
-  Answer expire(const sim::Actor& who, const sim::Request& request, double now) override {
-    note(who, request);
-    return inner_.expire(who, request, now);
-  }
-
- private:
-  void note(const sim::Actor& who, const sim::Request& request) {
-    const std::span<const std::byte> words = request.data.bytes;
-    Bytes& asked = asked_.at(static_cast<std::size_t>(who.rank));
-    asked.insert(asked.end(), words.begin(), words.end());
-  }
-
-  sim::Service& inner_;
-  std::vector<Bytes>& asked_;
 };
 
 constexpr std::string_view lead = "likely cause: ";

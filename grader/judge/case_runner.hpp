@@ -73,11 +73,11 @@ struct Played {
   std::vector<std::string> output;
 };
 
-// What a case that failed says of a part: all that the judge saw of it.
+// A failed case, as the judge saw it.
 struct Evidence {
   Failure failure;
-  // Of every rank what it returned (nothing after a crash, a deadlock, …), then of every rank what
-  // it told the case's services.
+  // Each rank's result (nothing after a crash, a deadlock, …), and behind those, what each rank
+  // told the case's services.
   std::vector<Bytes> results;
 };
 
@@ -138,8 +138,8 @@ class CaseRunner {
   // matrix it is not tried once the values are wrong: nobody reads why more checks fail.
   bool passes_alone(const Place& start, const std::function<void()>& judge);
 
-  // What the one case that the options choose says of the player: `run` is its check, and begins at
-  // `place`. nullopt when it passes. Nothing is tried besides it.
+  // Plays only the case that the options choose, of the check `run`, which begins at `place`.
+  // nullopt when it passes.
   std::optional<Evidence> evidence_of(const Place& place,
                                       const std::function<void(CaseRunner&)>& run);
 

@@ -12,8 +12,8 @@
 namespace lockstep::grader {
 namespace {
 
-// Of the causes that a check finds, those that no mutant tells better: what was kept from an
-// earlier call, for example, is seen in two cases and not in one.
+// These causes no mutant tells better: a value that was kept from an earlier call is seen in two
+// cases and not in one.
 constexpr std::array<std::string_view, 3> told_already{"stale", "stub", "unreadable_result"};
 
 // Numbers at `a` and `b` of which one can be the other, added in another order.
@@ -58,7 +58,7 @@ bool same_but_for_last_digits(const Bytes& a, const Bytes& b) {
   return true;
 }
 
-// What a player without a result, or one whose result is right, is known by.
+// Where there is no result, or it is right, the judge's words are all that tells mistakes apart.
 bool same_words(const Failure& one, const Failure& other) {
   const auto without_cause = [](const Failure& failure) {
     return failure.message.substr(0, failure.message.find("; likely cause: "));

@@ -18,7 +18,7 @@ struct Problem : LinearProblem {
   }
 };
 
-// What one device computes.
+// Computes on one device.
 LayerNumbers computed(const Problem& p, const Layer& layer) {
   LayerNumbers all;
   const DenseSizes s = p.sizes();

@@ -24,7 +24,7 @@ struct Problem : LinearProblem {
   }
 };
 
-// What one device computes.
+// Computes on one device.
 class Linear {
  public:
   Linear(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
