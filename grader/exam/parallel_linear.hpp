@@ -54,7 +54,7 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
     return {"NaN and infinity show in what they go into, and nowhere else", Base::odd_values()};
   }
   // Further passes are the exam's own.
-  Check several_passes(Question further) const {
+  Check several_passes(const Question& further) const {
     return {
         "several passes in flight, in any order; backward in two halves; an x that is a constant",
         [further, self = *this](CaseRunner& runner) {
@@ -73,7 +73,7 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
         }};
   }
   // Further shapes are the exam's own.
-  Check any_shape(Question further) const {
+  Check any_shape(const Question& further) const {
     return {"x of one to three dimensions, without rows, without a bias",
             [further, self = *this](CaseRunner& runner) {
               for (const Axes& lead : {Axes{}, {0}, {1}, {2, 3}}) {

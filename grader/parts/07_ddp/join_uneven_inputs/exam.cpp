@@ -279,7 +279,7 @@ const RanksChecks checks(contract, [](Problem& p) {
   p.epochs = {p.ranks() <= 4 ? rising(p.ranks()) : mixed(p.ranks())};
 });
 
-std::function<void(Problem&)> with(std::vector<Steps> epochs,
+std::function<void(Problem&)> with(const std::vector<Steps>& epochs,
                                    JoinDivide divide = JoinDivide::initial) {
   return [=](Problem& p) { p.epochs = epochs, p.divide = divide; };
 }

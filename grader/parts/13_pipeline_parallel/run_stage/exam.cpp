@@ -212,7 +212,6 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
 }
 
 void memory(CaseRunner& runner) {
-  const auto with_memory = checks.then(check_memory);
   for (const auto& [schedule, stages, chunks, micro_batches] :
        {std::tuple{Schedule::one_f_one_b, 2, 1, 48}, std::tuple{Schedule::one_f_one_b, 4, 1, 24},
         std::tuple{Schedule::interleaved, 2, 2, 24}, std::tuple{Schedule::interleaved, 1, 3, 24},
@@ -222,7 +221,7 @@ void memory(CaseRunner& runner) {
     p.rows.assign(static_cast<std::size_t>(micro_batches), 3);
     p.measured = true;
     p.filler = 1024;
-    with_memory.ask(runner, p);
+    checks.then(check_memory).ask(runner, p);
   }
 }
 

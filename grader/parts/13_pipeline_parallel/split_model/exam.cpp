@@ -272,7 +272,8 @@ const RanksChecks on_three(contract, [](CaseRunner& runner, int) {
 });
 
 using Maps = std::vector<std::vector<int>>;
-Question maps(int devices, Maps each, decltype(checks)::Cost cost = {}, Situations asked = {}) {
+Question maps(int devices, const Maps& each, const decltype(checks)::Cost& cost = {},
+              const Situations& asked = {}) {
   return [=](CaseRunner& runner) {
     for (const auto& map : each) checks.ask(runner, problem_of(runner, devices, map), cost, asked);
   };
