@@ -34,7 +34,8 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
 }
 
 const Cause other_codes{"other_codes",
-                        "codes, scales or parts are taken from the wrong place; a chunk counts "
+                        "codes are not rounded to the nearest multiple of their scale, or codes, "
+                        "scales or parts are taken from the wrong place; a chunk counts "
                         "from the beginning of its "
                         "part"};
 
