@@ -113,7 +113,8 @@ std::optional<Cause> known_cause(const std::string& exercise,
                                  const std::vector<std::string>& player,
                                  const JudgeOptions& options, const Check& check,
                                  const CaseRunner::Place& began_at, const Failure& failure) {
-  if (options.mistakes.empty() || !failure.alone) return std::nullopt;
+  // A hang would cost its seconds once more.
+  if (options.mistakes.empty() || !failure.alone || !worth_variants(failure)) return std::nullopt;
   if (std::ranges::find(told_already, failure.cause) != told_already.end()) return std::nullopt;
   const auto of = [&](const std::vector<std::string>& program, const CaseAddress& at) {
     return evidence_of(exercise, program, options, check, began_at, at);
