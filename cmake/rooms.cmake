@@ -25,10 +25,10 @@ set(LOCKSTEP_LINES_MAX
     "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7325" "engine/apps 7880"
     "grader/course 7360" "grader/play 2870" "grader/judge 3215" "grader/exam 10645" "grader/sandbox 2100"
     "grader/lab 4750" "grader/memory 415" "grader/dev 3275" "grader/further 2750" "grader/impostors 1520" "grader/export 1350" "grader/batch 6610" "grader/pack 1300" "grader/tool 220"
-    "grader/parts/01_why_distribute 1500" "grader/parts/02_processes_and_ranks 3700"
+    "grader/parts/01_why_distribute 1390" "grader/parts/02_processes_and_ranks 3475"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1600"
-    "grader/parts/05_data_parallel 4300" "grader/parts/06_all_reduce 860"
-    "grader/parts/07_ddp 5260" "grader/parts/08_horovod 3500" "grader/parts/09_asynchronous 2200"
+    "grader/parts/05_data_parallel 3983" "grader/parts/06_all_reduce 860"
+    "grader/parts/07_ddp 5260" "grader/parts/08_horovod 2969" "grader/parts/09_asynchronous 1785"
     "grader/parts/10_compression 3100" "grader/parts/11_sharding 8175"
     "grader/parts/12_tensor_parallel 3700"
     "grader/parts/13_pipeline_parallel 2735" "grader/parts/14_expert_parallel 2480" "grader/parts/15_sequence_parallel 2270" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2710")
