@@ -18,8 +18,6 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Variant = LoopVariant;
-using Mean = LoopMean;
 using Trained = LoopTrained;
 
 class BatchService final : public TypedService<LoaderCall> {
@@ -50,87 +48,33 @@ class BatchService final : public TypedService<LoaderCall> {
   std::vector<SampleValues> batches_;
 };
 
-bool equal(const Problem& p, std::span<const double> seen, std::span<const double> expected) {
-  return !first_difference(seen, expected, training_tolerance(p.dtype, expected));
-}
-
 struct Play {
   const Problem& problem;
   std::uint64_t salt;
 
-  Trained trained(Variant variant, Mean mean) const { return train(problem, salt, variant, mean); }
+  Trained trained() const { return train(problem, salt); }
 };
 
 Cause cause_of_parameters(const Play& play, std::span<const double> seen,
                           std::span<const double> right, std::size_t at) {
-  const auto is = [&](Variant variant) {
-    return equal(play.problem, seen, play.trained(variant, Mean::over_samples).parameters);
-  };
   if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
   if (auto digits = digits_only(seen, right)) return *std::move(digits);
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number", "this value is not finite; the training diverged"};
   }
-  if (is(Variant::unmoved)) {
+  if (std::ranges::equal(seen, beginning_of(play.problem))) {
     return {"unmoved",
             "no parameter moved: no step was taken, or no step found a gradient (zero_grad between "
             "backward and step removes it)"};
-  }
-  if (is(Variant::no_zero)) {
-    return {"not_zeroed",
-            "backward adds to existing gradients, and those of the earlier batches were still "
-            "there: zero the gradients for every batch"};
-  }
-  if (is(Variant::step_before_backward)) {
-    return {"step_before_backward",
-            "the optimizer stepped before backward, so it used the previous batch's gradient"};
-  }
-  if (is(Variant::step_once_an_epoch)) {
-    return {"step_once_an_epoch", "there was one update per epoch; every batch needs its own"};
-  }
-  if (is(Variant::last_batch_left_out)) {
-    return {"last_batch_left_out", "the last batch of each epoch was read but not trained on"};
-  }
-  if (is(Variant::steps_twice)) {
-    return {"steps_twice", "the optimizer stepped twice for each batch"};
-  }
-  if (is(Variant::even_batches_only) || is(Variant::odd_batches_only)) {
-    return {"every_second_batch",
-            "every second batch was read but not trained on: each call of next() takes a batch. "
-            "Call next() once, in the loop's condition, and keep the batch it returns"};
   }
   return {"other_parameters",
           "zero, forward, loss, backward and step ran in another order, or the update is not the "
           "optimizer's"};
 }
 
-Cause cause_of_losses(const Play& play, std::span<const double> seen, std::span<const double> right,
-                      std::size_t at) {
-  const auto is = [&](Mean mean) {
-    return equal(play.problem, seen, play.trained(Variant::right, mean).losses);
-  };
+Cause cause_of_losses(std::span<const double> seen, std::span<const double> right, std::size_t at) {
   if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
   if (auto digits = digits_only(seen, right)) return *std::move(digits);
-  if (is(Mean::over_batches)) {
-    return {"mean_of_means",
-            "this is the mean of the batch means, which gives the short last batch the weight of a "
-            "full one; weight each batch by its samples"};
-  }
-  if (is(Mean::last_batch)) return {"last_batch", "this is the loss of the last batch alone"};
-  if (is(Mean::first_batch)) return {"first_batch", "this is the loss of the first batch alone"};
-  if (is(Mean::sum_of_batches)) {
-    return {"sum_of_batches",
-            "this is the sum of the batch losses; the contract asks for their mean"};
-  }
-  if (is(Mean::over_all_epochs)) {
-    return {"over_all_epochs",
-            "the sums carried over from the previous epoch; each epoch starts its own"};
-  }
-  if (is(Mean::after_the_update)) {
-    return {"after_the_update",
-            "this is the loss after the update; the contract asks for the loss that backward "
-            "started from"};
-  }
   return {"other_losses", "this is not the mean over exactly the epoch's samples"};
 }
 
@@ -157,7 +101,7 @@ Failure other_epochs(const Play& play, const BatchService& service, int epoch) {
                                     ", or start() was not called again; `epochs` alone sets the "
                                     "number of epochs")};
   if (epoch >= 2) {
-    const auto losses = play.trained(Variant::right, Mean::over_samples).losses;
+    const auto losses = play.trained().losses;
     if (losses[at - 1] > losses[at - 2]) {
       cause = {"stopped_at_a_rise",
                text("the loop ended after epoch ", epoch - 1,
@@ -207,7 +151,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   const Play play{p, salt};
   if (auto failure = reading_failure(play, service)) runner.fail(played, std::move(*failure));
 
-  const Trained right = play.trained(Variant::right, Mean::over_samples);
+  const Trained right = play.trained();
   const std::vector<double>& losses = reports.front().losses;
   const auto parameters = as_doubles(p.dtype, reports.front().parameters);
   if (const auto at = first_difference(parameters, right.parameters,
@@ -235,7 +179,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     const std::string expected = number_at(right.losses, *at, p.dtype),
                       seen = number_at(losses, *at, p.dtype);
     runner.fail(played,
-                because(cause_of_losses(play, losses, right.losses, *at),
+                because(cause_of_losses(losses, right.losses, *at),
                         {.message = text("the parameters are right, but the loss of epoch ", *at,
                                          " is ", seen, " where ", expected, " was expected"),
                          .expected = expected,
@@ -246,7 +190,7 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 
 // True if the loss of an epoch rises before the last one.
 bool rises(const Play& play) {
-  const auto losses = play.trained(Variant::right, Mean::over_samples).losses;
+  const auto losses = play.trained().losses;
   for (std::size_t epoch = 1; epoch + 1 < losses.size(); ++epoch) {
     if (losses[epoch] > losses[epoch - 1]) return true;
   }

@@ -9,27 +9,11 @@ namespace lockstep::grader::single_device_loop {
 namespace {
 
 using Problem = LoopProblem;
-using Variant = LoopVariant;
-using Mean = LoopMean;
 using Trained = LoopTrained;
 
-struct Sums {
-  double losses = 0, weights = 0;
-};
-
-void add_batch(Sums& sums, Mean mean, double loss, double size) {
-  const bool first = sums.weights == 0;
-  if (mean == Mean::last_batch) sums = {};
-  if (mean == Mean::first_batch && !first) return;
-  const bool by_samples =
-      mean == Mean::over_samples || mean == Mean::over_all_epochs || mean == Mean::after_the_update;
-  const double weight = by_samples ? size : 1;
-  sums.losses += loss * weight;
-  sums.weights = mean == Mean::sum_of_batches ? 1 : sums.weights + weight;
-}
-
-bool every_second(Variant variant) {
-  return variant == Variant::even_batches_only || variant == Variant::odd_batches_only;
+std::unique_ptr<nn::Module> model_of(const Problem& p, Device& device) {
+  const std::vector<std::int64_t> widths{width, 8, classes};
+  return nn::make_mlp(widths, p.dtype, device, p.model_seed);
 }
 
 }  // namespace
@@ -61,51 +45,35 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
   return batches;
 }
 
-Trained train(const Problem& p, std::uint64_t salt, Variant variant, Mean mean) {
+Trained train(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
-  const std::vector<std::int64_t> widths{width, 8, classes};
-  const auto model = nn::make_mlp(widths, p.dtype, device, p.model_seed);
+  const auto model = model_of(p, device);
   const auto optimizer = make_optimizer(*model, p.optimizer);
-  const auto loss_of = [&](Tape& tape, const data::Batch& batch) {
-    const Value logits = model->forward(tape, tape.constant(batch.inputs));
-    return autograd::cross_entropy(tape, logits, batch.labels);
-  };
   Trained trained;
-  Sums sums;
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
-    if (mean != Mean::over_all_epochs) sums = {};
-    auto batches = batches_of(p, salt, epoch);
-    if (variant == Variant::last_batch_left_out) batches.pop_back();
-    for (std::size_t k = 0; k < batches.size(); ++k) {
-      if (k % 2 == (variant == Variant::even_batches_only ? 1U : 0U) && every_second(variant))
-        continue;
-      const auto size = static_cast<std::int64_t>(batches[k].labels.size());
+    double losses = 0, samples = 0;
+    for (const SampleValues& values : batches_of(p, salt, epoch)) {
+      const auto size = std::ssize(values.labels);
       const data::Batch batch =
-          make_batch(batches[k].inputs, batches[k].labels, width, 0, size, p.dtype, device);
-      const bool collects =
-          variant == Variant::no_zero || (variant == Variant::step_once_an_epoch && k > 0);
-      if (variant == Variant::step_before_backward) optimizer->step();
-      if (!collects) optimizer->zero_grad();
+          make_batch(values.inputs, values.labels, width, 0, size, p.dtype, device);
+      optimizer->zero_grad();
       Tape tape(GradMode::record);
-      const Value loss = loss_of(tape, batch);
-      double number = loss.tensor.item();
+      const Value logits = model->forward(tape, tape.constant(batch.inputs));
+      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
       tape.backward(loss);
-      const bool steps = variant == Variant::right || variant == Variant::no_zero ||
-                         variant == Variant::last_batch_left_out || every_second(variant) ||
-                         variant == Variant::steps_twice ||
-                         (variant == Variant::step_once_an_epoch && k + 1 == batches.size());
-      if (steps) optimizer->step();
-      if (variant == Variant::steps_twice) optimizer->step();
-      if (mean == Mean::after_the_update) {
-        Tape again(GradMode::inference);
-        number = loss_of(again, batch).tensor.item();
-      }
-      add_batch(sums, mean, number, static_cast<double>(size));
+      optimizer->step();
+      losses += loss.tensor.item() * static_cast<double>(size);
+      samples += static_cast<double>(size);
     }
-    trained.losses.push_back(sums.losses / sums.weights);
+    trained.losses.push_back(losses / samples);
   }
   trained.parameters = as_doubles(p.dtype, values_of(*model));
   return trained;
+}
+
+std::vector<double> beginning_of(const Problem& p) {
+  CpuDevice device;
+  return as_doubles(p.dtype, values_of(*model_of(p, device)));
 }
 
 }  // namespace lockstep::grader::single_device_loop

@@ -1,5 +1,4 @@
-// Computes what one device ends with and returns, for the right loop and for loops with one of the
-// usual mistakes.
+// Computes what one device ends with and returns.
 #pragma once
 
 #include <string>
@@ -30,35 +29,14 @@ struct LoopProblem {
 // The epoch's batches. Every epoch has its own order; a batch is never seen before it is served.
 std::vector<SampleValues> batches_of(const LoopProblem& problem, std::uint64_t salt, int epoch);
 
-// How this loop usually goes wrong in what it does to the parameters …
-enum class LoopVariant : std::uint8_t {
-  right,
-  no_zero,
-  step_before_backward,
-  step_once_an_epoch,
-  last_batch_left_out,
-  even_batches_only,
-  odd_batches_only,
-  steps_twice,
-  unmoved
-};
-// … and in the loss it returns for an epoch.
-enum class LoopMean : std::uint8_t {
-  over_samples,
-  over_batches,
-  last_batch,
-  first_batch,
-  sum_of_batches,
-  over_all_epochs,
-  after_the_update
-};
-
 struct LoopTrained {
   std::vector<double> parameters;  // flat
   std::vector<double> losses;      // of the epochs
 };
 
-LoopTrained train(const LoopProblem& problem, std::uint64_t salt, LoopVariant variant,
-                  LoopMean mean);
+LoopTrained train(const LoopProblem& problem, std::uint64_t salt);
+
+// The parameters before the first step.
+std::vector<double> beginning_of(const LoopProblem& problem);
 
 }  // namespace lockstep::grader::single_device_loop

@@ -53,14 +53,6 @@ std::string text_of(const Plan& plan) {
   return plan ? text("members ", listed(plan->members), ", rank ", plan->rank) : "no group";
 }
 
-// The members in the order of a number that some misunderstanding sorts by.
-template <typename Number>
-std::vector<int> ordered_by(std::vector<int> members, const Number& number) {
-  std::ranges::sort(members);
-  std::ranges::stable_sort(members, {}, number);
-  return members;
-}
-
 // "members [2, 0, 1], rank 1"; of two long lists, the first place at which they differ.
 std::string text_of(const Plan& plan, const Plan& beside) {
   const std::string whole = text_of(plan);
@@ -70,57 +62,8 @@ std::string text_of(const Plan& plan, const Plan& beside) {
               plan->members.size(), " members");
 }
 
-// True if neighbours are in the wrong order, and each such pair in that of a key's cut difference.
-bool far_apart(const Named& named, const std::vector<int>& members) {
-  bool found = false;
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    const auto key = [&](std::size_t at) {
-      return std::int64_t{named[static_cast<std::size_t>(members[at])].key};
-    };
-    const std::int64_t apart = key(i) - key(i - 1);
-    if (apart > 0 || (apart == 0 && members[i - 1] < members[i])) continue;
-    const auto cut = static_cast<std::int32_t>(static_cast<std::uint32_t>(apart));
-    if (cut < 0 || apart == cut) return false;
-    found = true;
-  }
-  return found;
-}
-
-Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
-  const auto key = [&](int r) { return std::int64_t{named[static_cast<std::size_t>(r)].key}; };
-  const auto sorted_by = [&](const auto& number) {
-    return seen.members == ordered_by(right.members, number);
-  };
-  if (sorted_by([&](int r) { return static_cast<float>(key(r)); })) {
-    return {"rounded_keys",
-            "keys are compared as float, which has 24 bits: large ones that differ are equal "
-            "there, and then the smaller rank comes first; compare them as int"};
-  }
-  if (sorted_by([](int r) { return r; })) {
-    return {"by_rank_only", "the members are ordered by rank; order them by key first"};
-  }
-  if (sorted_by([&](int r) { return -key(r); })) {
-    return {"largest_first", "the members are ordered from the largest key to the smallest"};
-  }
-  if (sorted_by([&](int r) { return std::pair(key(r), -r); })) {
-    return {"ties_reversed", "order members with equal keys by rank"};
-  }
-  if (sorted_by([&](int r) { return std::abs(key(r)); }) ||
-      sorted_by([&](int r) { return static_cast<unsigned>(key(r)); })) {
-    return {"negative_keys", "a negative key is smaller than 0 and comes first"};
-  }
-  if (far_apart(named, seen.members)) {
-    return {"difference_overflows",
-            "keys were compared by the sign of their difference, which does not fit into an int "
-            "where they are far apart; compare them with <"};
-  }
-  std::vector<int> caller_first = right.members;
-  const auto caller = std::ranges::find(caller_first, rank);
-  std::rotate(caller_first.begin(), caller, caller + 1);
-  if (seen.members == caller_first) {
-    return {"caller_first",
-            "every member must compute the same order; the calling rank does not come first"};
-  }
+Cause cause_of_order(const Named& named, const GroupPlan& seen) {
+  const auto key = [&](int r) { return named[static_cast<std::size_t>(r)].key; };
   if (std::ranges::is_sorted(seen.members, {}, key)) {
     const auto swapped = std::ranges::adjacent_find(
         seen.members, [&](int a, int b) { return key(a) == key(b) && a > b; });
@@ -131,8 +74,7 @@ Cause cause_of_order(const Named& named, int rank, const GroupPlan& seen, const 
   return {"other_order", "members are ordered by key, and by rank if their keys are equal"};
 }
 
-Cause cause_of_members(const Named& named, int rank, const GroupPlan& seen,
-                       const GroupPlan& right) {
+Cause cause_of_members(const Named& named, const GroupPlan& seen, const GroupPlan& right) {
   const int size = static_cast<int>(named.size());
   const int color = named[static_cast<std::size_t>(right.members.front())].color;
   const std::set<int> in(seen.members.begin(), seen.members.end());
@@ -153,31 +95,17 @@ Cause cause_of_members(const Named& named, int rank, const GroupPlan& seen,
     }
   }
   if (in.size() < seen.members.size()) return {"twice", "a rank is listed twice"};
-  return cause_of_order(named, rank, seen, right);
+  return cause_of_order(named, seen);
 }
 
-Cause cause_of_rank(const Named& named, int rank, const GroupPlan& seen, const GroupPlan& right) {
-  const auto by_rank = ordered_by(right.members, [](int r) { return r; });
-  if (seen.rank == rank) {
-    return {"old_rank", "this is the rank in the old group; ranks in the new group count from 0"};
-  }
-  if (std::cmp_equal(seen.rank, std::ranges::find(by_rank, rank) - by_rank.begin())) {
-    return {"rank_without_key", "this counts the members with smaller ranks and ignores the keys"};
-  }
-  if (seen.rank == named[static_cast<std::size_t>(rank)].key) {
-    return {"key_for_rank", "this is the key; keys order the members but do not number them"};
-  }
-  return {"other_rank", "plan.rank is this rank's place among the members, counted from 0"};
-}
-
-Cause likely_cause(const Named& named, int rank, const Plan& seen, const Plan& right) {
+Cause likely_cause(const Named& named, const Plan& seen, const Plan& right) {
   if (!right) {
     return {"group_of_no_color",
             "no_color is not a color: ranks that pass it are in no group, not in one together"};
   }
   if (!seen) return {"no_group", "this rank passed a color, so it is in a group, even if alone"};
-  if (seen->members != right->members) return cause_of_members(named, rank, *seen, *right);
-  return cause_of_rank(named, rank, *seen, *right);
+  if (seen->members != right->members) return cause_of_members(named, *seen, *right);
+  return {"other_rank", "plan.rank is this rank's place among the members, counted from 0"};
 }
 
 std::optional<Failure> wrong(const Named& named, int rank, const Plan& seen) {
@@ -185,7 +113,7 @@ std::optional<Failure> wrong(const Named& named, int rank, const Plan& seen) {
   if (seen == right) return std::nullopt;
   const std::string where = text("rank ", rank, " of ", text_of(named));
   const std::string shown = text_of(seen, right), expected = text_of(right, seen);
-  return because(likely_cause(named, rank, seen, right),
+  return because(likely_cause(named, seen, right),
                  {.message = text(where, " gets ", shown, " where ", expected, " was expected"),
                   .expected = expected,
                   .seen = shown,

@@ -1,5 +1,5 @@
-// Computes what the replicas of one training should read, log and end with, and what they do if the
-// loop has one of the usual mistakes. One device plays all ranks.
+// Computes what the replicas of one training should read, log and end with. One device plays all
+// ranks.
 #pragma once
 
 #include <span>
@@ -8,7 +8,6 @@
 
 #include "grader/exam/dataset_service.hpp"
 #include "grader/exam/members.hpp"
-#include "grader/judge/causes.hpp"
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 
 namespace lockstep::grader::training_loop {
@@ -45,29 +44,6 @@ struct DrawnLoop {
   std::vector<std::vector<std::int64_t>> reads_of(int rank) const;
 };
 
-enum class LoopWay : std::uint8_t {
-  right,
-  last_rank_counts,  // the replicas begin as the last rank's
-  rate_left_alone,
-  rate_of_epoch,
-  rate_anew_each_epoch,
-  rate_one_late,
-  rate_one_early,    // set after the step
-  counted_from_one,  // schedule and occasion
-  counted_anew,      // the same two, in every epoch
-  not_clipped,
-  not_averaged,
-  prepared_for_evaluation,
-  one_randomness,  // all ranks draw alike
-  same_every_step,
-  numbered_in_blocks,  // sample i of rank r is r·B + i
-  numbered_alike,      // sample i of rank r is r + i
-  rank_in_the_seed,
-  seed_cut,  // to 32 bits
-};
-// All ways but the right one, in the order in which they are to be suspected.
-const std::vector<Mistake<LoopWay>>& loop_mistakes();
-
 struct LoopTrained {
   std::vector<double> numbers;                 // parameters and buffers, flat, of rank 0
   std::vector<double> losses;                  // mean over the ranks, by step
@@ -79,6 +55,6 @@ std::vector<double> beginning_of(const DrawnLoop& drawn);
 // Mean loss of each epoch, from the losses of its steps.
 std::vector<double> epoch_losses(const LoopProblem& problem, std::span<const double> of_steps);
 
-LoopTrained train_on_one_device(const DrawnLoop& drawn, LoopWay way);
+LoopTrained train_on_one_device(const DrawnLoop& drawn);
 
 }  // namespace lockstep::grader::training_loop

@@ -44,8 +44,7 @@ Cause cause_of_stop(const DrawnLoop& drawn, int rank, std::size_t samples) {
   const std::size_t share =
       joined(drawn.reads_of(rank)).size() / static_cast<std::size_t>(drawn.problem.epochs);
   const std::size_t epochs = samples / share;
-  const auto losses =
-      epoch_losses(drawn.problem, train_on_one_device(drawn, LoopWay::right).losses);
+  const auto losses = epoch_losses(drawn.problem, train_on_one_device(drawn).losses);
   if (samples % share == 0 && epochs >= 2 && losses[epochs - 1] > losses[epochs - 2]) {
     return {"stopped_at_a_rise",
             text("reading stopped after epoch ", epochs - 1,
