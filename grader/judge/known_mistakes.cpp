@@ -58,7 +58,7 @@ bool same_but_for_last_digits(const Bytes& a, const Bytes& b) {
   return true;
 }
 
-// Where there is no result, or it is right, the judge's words are all that tells mistakes apart.
+// The judge's words tell mistakes apart where there is no result, or it is right.
 bool same_words(const Failure& one, const Failure& other) {
   const auto without_cause = [](const Failure& failure) {
     return failure.message.substr(0, failure.message.find("; likely cause: "));

@@ -158,7 +158,7 @@ TEST_CASE("hint: every cause that exams share has a hint of its own") {
     INFO(cause.name);
     CHECK(common.hint_for(std::string(cause.name)) != nullptr);
   }
-  for (const char* cause : {"not_refused", "rank_twice", "scaled", "order_of_last_rank"}) {
+  for (const char* cause : {"not_refused", "rank_twice", "scaled"}) {
     INFO(cause);
     CHECK_THAT(next_hint(Task{}, common, ring(), failed_with(cause)).words,
                contains("## Hint: ") && !contains("a wrong result"));
