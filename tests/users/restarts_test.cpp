@@ -109,7 +109,7 @@ TEST_CASE("restarts: what is refused is refused once, with code 2") {
            restarted("",
                      "--optimizer $([ $TORCHELASTIC_RESTART_COUNT = 0 ] && echo sgd || echo adam)"),
        "is the state of \"sgd\", but this run has \"adam\""},
-      {"rm -rf run\n" + restarted("rm -r run; cp -r kept run;", ""),
+      {"rm -rf run\n" + restarted("rm -rf run; cp -r kept run;", ""),
        "step_000002 is not known to be of this run"}};
   for (const Refusal& one : all) {
     const auto ran = place.shell(one.lines);
