@@ -126,3 +126,17 @@ TEST_CASE("known mistakes: evidence of a part that reports nothing has the same 
   CHECK(same_evidence(act("0.5"), act("0.5")));
   CHECK_FALSE(same_evidence(act("0.5"), act("0.25")));
 }
+
+TEST_CASE("known mistakes: nothing is played again for a hang, a stub or what is kept") {
+  JudgeOptions options;
+  options.mistakes = "/no/such/program";
+  const auto cause = [&](Failure failure) {
+    failure.at = {1, {}};
+    return known_cause("made_up", {"/no/such/player"}, options, every_number, {}, failure);
+  };
+  CHECK_FALSE(cause({.verdict = Verdict::time}));
+  CHECK_FALSE(cause({.verdict = Verdict::unsolved}));
+  CHECK_FALSE(cause({.cause = "stale"}));
+  CHECK_FALSE(cause({.alone = false}));
+  CHECK_THROWS_AS(cause({.cause = "other"}), Error);
+}
