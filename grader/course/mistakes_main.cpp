@@ -3,7 +3,7 @@
 //   mistakes-unit unit REFERENCE MUTANTS UNIT LIST         the unit's source, and its list
 //   mistakes-unit table COURSE PART REFERENCE.o UNIT.o LIST TABLE   the part's functions
 //
-// What stays the same is not written, so that it is not compiled again.
+// A file that stays the same is not written, so that it is not compiled again.
 #include <filesystem>
 #include <iostream>
 

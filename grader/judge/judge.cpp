@@ -180,11 +180,11 @@ class Judgement {
     line.situations = runner_.take_situations();
     if (failure) {
       uncounted_.push_back({i, began_at});
-      const bool is_read =
-          holds(report_.verdict);  // what fails after another check is shown below it
-      const auto known =
-          is_read ? known_cause(exercise_, {player_}, options_, checks_[i], began_at, *failure)
-                  : std::nullopt;
+      // A student reads the first failure; the mistake behind it is what is worth a search.
+      std::optional<Cause> known;
+      if (holds(report_.verdict)) {
+        known = known_cause(exercise_, {player_}, options_, checks_[i], began_at, *failure);
+      }
       if (known) failure = because_instead(*known, std::move(*failure));
       return note(*failure, line);
     }
