@@ -107,11 +107,14 @@ std::vector<const Way*> ways_of(const Arguments& arguments, std::span<const Way>
 const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways) {
   const Way* by_default = nullptr;
   for (const Slot slot : {Slot::execution, Slot::reduction}) {
+    const Way* chosen = nullptr;
     for (const Way& way : ways) {
       if (way.slot != slot) continue;
-      if (way.chosen(arguments)) return way;
+      // The last one: --no-overlap also says how a way that is declared later goes about it.
+      if (way.chosen(arguments)) chosen = &way;
       if (way.option.empty()) by_default = &way;
     }
+    if (chosen != nullptr) return *chosen;
   }
   LOCKSTEP_CHECK(by_default != nullptr, "no way to train is chosen, and none is the default; ",
                  "declare one whose option is empty");
