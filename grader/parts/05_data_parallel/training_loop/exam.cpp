@@ -382,7 +382,7 @@ Exam exam() {
          judge_lost_peers(runner, contract, p, 23);
        },
        {},
-       Asks::cost},  // among real processes no rank is killed
+       Asks::faults},  // among real processes no rank is killed
       {"float32 parameters train the same way",
        [](CaseRunner& runner) {
          play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});

@@ -350,7 +350,7 @@ Exam exam() {
                     {{{"ts"}, 1}, {{"ts"}, 2}}, 10);
        },
        {},
-       Asks::cost},
+       Asks::faults},
   };
 }
 
