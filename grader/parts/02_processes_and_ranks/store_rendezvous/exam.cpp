@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "engine/base/random.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/rules.hpp"
 
 namespace lockstep::grader::store_rendezvous {
@@ -73,7 +73,7 @@ void any_order(CaseRunner& runner) {
   for (const int size : rank_counts) {
     for (const double apart_s : {0.0, 0.5}) {
       Plan plan{.size = size};
-      for (const std::int64_t place : random_permutation(size, runner.draw())) {
+      for (const std::int64_t place : keyed_order(size, runner.draw())) {
         plan.after_s.push_back(apart_s * static_cast<double>(place));
       }
       Ranks ranks = ranks_of(size);
@@ -122,7 +122,7 @@ void another_attempt(CaseRunner& runner) {
       std::string description = text(size, " ranks, attempts");
       for (const int attempt : attempts) {
         Plan plan{.attempt = attempt, .size = now};
-        for (const std::int64_t place : random_permutation(now, runner.draw())) {
+        for (const std::int64_t place : keyed_order(now, runner.draw())) {
           plan.after_s.push_back(2.0 * static_cast<double>(place));
         }
         add_meeting(runner, ranks, plan);

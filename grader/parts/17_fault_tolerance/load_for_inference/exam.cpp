@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
-#include "engine/base/random.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "grader/exam/storage_service.hpp"
 #include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
 namespace lockstep::grader::load_for_inference {
@@ -141,7 +141,7 @@ void fill(nn::Module& model, std::uint64_t seed, Device& device) {
   std::uint64_t at = 0;
   for (const NamedTensor& one : checkpoint::tensors_of(model)) {
     std::vector<double> values(static_cast<std::size_t>(one.value.numel()));
-    for (double& value : values) value = random_uniform(seed, at++) - 0.5;
+    for (double& value : values) value = keyed_uniform(seed, at++) - 0.5;
     one.value.copy_(from_values(values, one.value.shape(), one.value.dtype(), device));
   }
 }
