@@ -149,6 +149,10 @@ std::int64_t ranks_asked_for(const Arguments& arguments, std::span<const Way> wa
     const std::int64_t asked = way.ranks(arguments);
     ranks = asked > most ? most + 1 : std::min(ranks * asked, most + 1);
   }
+  if (arguments.declared("dp") && arguments.given("dp")) {
+    const std::int64_t replicas = arguments.integer("dp", 1);
+    ranks = replicas > most ? most + 1 : std::min(ranks * replicas, most + 1);
+  }
   return ranks;
 }
 

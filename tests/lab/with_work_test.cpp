@@ -85,6 +85,8 @@ TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usu
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "called");
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused("gpipe"));
   CHECK(words_of_part("gpipe_schedule", {}) == "add --pp and --schedule gpipe to call it");
+  CHECK(words_of_part("split_model", {"--pp", "2", "--schedule", "naive"}) == "called");
+  CHECK(words_of_part("split_model", {"--pp", "2"}) == unused("naive"));
   CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "called");
   CHECK(words_of_part("partition_layers", {}) == "add --pp to call it");
   // The plain step would be asked for by an option that a pipeline refuses.
@@ -379,6 +381,8 @@ TEST_CASE("train, sim, run: a program itself leaves other parts to ./lab, in one
         "lab train: --break" + takes + "train --break no_average\n");
   CHECK(said({LOCKSTEP_SIM, "--with=work", "ring_all_reduce"}) ==
         "lab sim: --with" + takes + "sim --with work\n");
+  CHECK(said({LOCKSTEP_GENERATE, "--with=work"}) ==
+        "lab generate: --with" + takes + "generate --with work\n");
   CHECK(said({LOCKSTEP_RUN, "--with=work", "--", "true"}) ==
         "lab run: --with" + takes + "run --with work\n");
 }

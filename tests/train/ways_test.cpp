@@ -164,6 +164,9 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
   CHECK(refusal({"--pp", "2", "--dp", "2", "--schedule", "gpipe", "--zero", "1"}) == "");
+  CHECK(refusal({"--pp", "2", "--schedule", "naive"}) == "");
+  CHECK(refusal({"--pp", "2", "--schedule", "naive", "--micro-batches", "2"}) ==
+        "--micro-batches is 1 with --schedule naive; leave one of them out");
 }
 
 // Each sharding, with each thing that may go with it, beside stages: the optimizer's state alone is
@@ -281,6 +284,9 @@ TEST_CASE("ways: axes combine with each other, and multiply the ranks that share
   CHECK(ranks({"--ep", "2", "--cp", "3", "--tp", "2"}) == 12);
   CHECK(ranks({"--ep", "2", "--pp", "3", "--dp", "2"}) == 12);
   CHECK(ranks({"--ep", "2", "--ranks", "8"}) == 8);
+  CHECK(ranks({"--dp", "3"}) == 3);
+  CHECK(ranks({"--tp", "2", "--dp", "3"}) == 6);
+  CHECK(ranks({"--dp", "9999999999"}) == apps::ranks_max + 1);
   CHECK(ranks({"--ep", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
   CHECK(train::ways_of(parsed(words_of({"--ep", "2", "--cp", "1"}), ways), ways).size() == 2);
   CHECK_THROWS_WITH(ranks({"--ep", "0"}), contains("--ep must be at least 1"));

@@ -261,7 +261,8 @@ void check_lost(CaseRunner& runner, const Played& played, const View& view) {
 
 // A name, a number, an IPv6 number: each with a port of its own.
 Endpoint drawn_address(std::uint64_t salt, std::size_t meeting, int rank) {
-  const std::uint64_t bits = keyed_bits(keyed_bits(salt, meeting), static_cast<std::uint64_t>(rank));
+  const std::uint64_t bits =
+      keyed_bits(keyed_bits(salt, meeting), static_cast<std::uint64_t>(rank));
   const auto number = static_cast<unsigned>(bits >> 40);
   Endpoint address{text("node-", number), static_cast<int>(1024 + bits % 60000)};
   if (bits % 3 == 1) address.host = text("10.0.", number % 200, ".", number % 251);
