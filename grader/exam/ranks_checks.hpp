@@ -182,6 +182,15 @@ class RanksChecks {
   Question every_size(Change change = {}) const {
     return on({std::begin(rank_counts), std::end(rank_counts)}, std::move(change));
   }
+  // Problems that the exam lists.
+  Question these(const std::vector<Problem>& problems, Cost cost = {}) const {
+    return [=, self = *this](CaseRunner& runner) {
+      for (Problem p : problems) {
+        p.schedule_seed = runner.draw();
+        self.ask(runner, p, cost);
+      }
+    };
+  }
   // Each value of a field, one after the other.
   template <typename Owner, typename Value>
   Question each(int ranks, Value Owner::*field, std::type_identity_t<std::vector<Value>> values,
@@ -215,6 +224,12 @@ class RanksChecks {
   Question in_a_subgroup(Change change = {}) const {
     return [=, self = *this](CaseRunner& runner) {
       self.ask(runner, self.of_subgroup(runner, change));
+    };
+  }
+  // The second call of two finds what the first one left.
+  Question twice(int ranks, Change change = {}) const {
+    return [=, self = *this](CaseRunner& runner) {
+      play_twice(runner, self.contract_, self.usual(runner, ranks, change));
     };
   }
   Question twice_in_a_subgroup(Change change = {}) const {
