@@ -96,6 +96,7 @@ void read_all(int from, Clock::time_point start, const CommandLimits& limits, Pa
   char buffer[16384];
   std::string line;
   double told = 0;
+  std::size_t read = 0;
   for (;;) {
     const double now = seconds_since(start);
     double left = patience.left(now);
@@ -116,9 +117,12 @@ void read_all(int from, Clock::time_point start, const CommandLimits& limits, Pa
     const ssize_t got = ::read(from, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
+    read += static_cast<std::size_t>(got);
     const std::size_t room =
         limits.output_bytes - std::min(limits.output_bytes, result.output.size());
     result.output.append(buffer, std::min(room, static_cast<std::size_t>(got)));
+    result.flooded = read > limits.flood_bytes;
+    if (result.flooded) return;
     if (!listener.heard) continue;
     line.append(buffer, static_cast<std::size_t>(got));
     for (std::size_t end; (end = line.find('\n')) != std::string::npos;) {
@@ -153,7 +157,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   }
   CommandResult result;
   read_all(ends[0], start, limits, Patience(child, limits), {heard, waits}, result);
-  if (result.timed_out || result.stopped) ::kill(-child, SIGKILL);
+  if (result.timed_out || result.stopped || result.flooded) ::kill(-child, SIGKILL);
   ::close(ends[0]);
   int status = 0;
   rusage used{};

@@ -1,6 +1,7 @@
 // Runs another program (a compiler, nm) without a shell, with a deadline and a cap on its output.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -14,6 +15,7 @@ struct CommandLimits {
   // anywhere, and this is the processor time that they may use in all.
   double work_s = 0;
   std::size_t output_bytes = 256 << 10;  // more is read and thrown away
+  std::size_t flood_bytes = SIZE_MAX;    // a command that writes more is ended
   // The limits of each of its processes; 0: no limit.
   std::size_t memory_bytes = 0;  // address space
   std::size_t cpu_s = 0;         // processor time
@@ -25,6 +27,7 @@ struct CommandResult {
   int exit_code = 0;       // 128 + signal when a signal ended it
   bool timed_out = false;  // killed at a limit of time, with everything it had started
   bool stopped = false;    // killed likewise, because limits.stop had something to read
+  bool flooded = false;    // killed likewise, because it wrote more than limits.flood_bytes
   std::string output;      // stdout and stderr together
   double seconds = 0;      // wall time
   double processor_s = 0;  // of all its processes that were waited for

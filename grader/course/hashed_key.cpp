@@ -1,6 +1,7 @@
 // How the key of a quiz loses its answers.
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -28,7 +29,7 @@ enum class OpenedBy : unsigned char { any_answer, answer_with_unit };
 
 class Hashing {
  public:
-  explicit Hashing(const json& key) : key_(key) {
+  Hashing(const json& key, int rounds) : key_(key), rounds_(rounds) {
     hashed_ = {{"id", key_text(key, "id")}, {"type", key_text(key, "type")}, {"salt", salt_}};
     for (const char* open : {"steps", "unit", "counts", "otherwise", "measured_at"}) {
       if (key.contains(open)) hashed_[open] = key.at(open);
@@ -75,7 +76,7 @@ class Hashing {
   }
 
   // An entry for each cell that touches what is close to `value`, and as many that nothing opens as
-  // make it three: how many cells a range touches would tell a little of where it lies.
+  // make it six: how many cells a range touches would tell a little of where it lies.
   void add_near(double value, const std::string& reason,
                 OpenedBy opened_by = OpenedBy::any_answer) {
     constexpr double slack = 1e-13;
@@ -85,13 +86,13 @@ class Hashing {
     std::set<std::string> cells{cell_of(value, step)};
     const double low = std::max(size - width, absolute_tolerance) * (1 - slack);
     const double high = (size + width) * (1 + slack);
-    for (int i = 0; size > 0 && i <= 4; ++i) {  // a range is less than three cells wide
-      cells.insert(cell_of(std::copysign(low * std::pow(high / low, i / 4.0), value), step));
+    for (int i = 0; size > 0 && i <= 16; ++i) {  // a range is less than six cells wide
+      cells.insert(cell_of(std::copysign(low * std::pow(high / low, i / 16.0), value), step));
     }
     for (const std::string& cell : cells) {
-      add_value(entry(cell, with_range({value, width}, reason), slower_rounds), opened_by);
+      add_value(entry(cell, with_range({value, width}, reason), rounds_), opened_by);
     }
-    constexpr std::size_t entries = 3;
+    constexpr std::size_t entries = 6;
     for (std::size_t i = cells.size(); i < entries; ++i) {
       add_value(entry(fresh_salt(), with_range({}, reason)), opened_by);
     }
@@ -103,7 +104,10 @@ class Hashing {
 
   void number() {
     const double right = key_number(key_, "value"), scale = scale_of(key_);
-    hashed_["step"] = step_for(tolerance_of(key_));
+    std::random_device system;
+    const double finer = std::uniform_real_distribution(1.0, 4.0)(system);
+    hashed_["step"] = step_for(tolerance_of(key_)) / finer;
+    hashed_["rounds"] = rounds_;
     add_near(right * scale, "");
     if (in_bytes(key_)) add_near(right, wrong_unit(), OpenedBy::answer_with_unit);
     for (const json& mistake : key_.value("mistake", json::array())) {
@@ -133,25 +137,31 @@ class Hashing {
     }
     if (points.empty()) throw BrokenKey("its formulas have no value where their variables lie");
     hashed_["points"] = points;
+    hashed_["rounds"] = rounds_;
     for (const auto& [written, reason] : all) {
-      hashed_["formulas"].push_back(entry(digits(written, points), reason, slower_rounds));
+      hashed_["formulas"].push_back(entry(digits(written, points), reason, rounds_));
     }
   }
 
   const json& key_;
+  const int rounds_;
   std::string salt_ = fresh_salt();
   json hashed_;
 };
 
 }  // namespace
 
-std::string hashed_key(const std::filesystem::path& key) {
+std::string hashed_key(const std::filesystem::path& key, int rounds) {
   json hashed{{"note", hashes_can_be_guessed}, {"question", json::array()}};
   const json answered = quiz_rules(key);
   try {
+    std::vector<std::future<json>> questions;  // side by side: a hash is slow on purpose
     for (const json& question : key_entry(answered, "question")) {
-      hashed["question"].push_back(Hashing(question).question());
+      questions.push_back(std::async(std::launch::async, [&question, rounds] {
+        return Hashing(question, rounds).question();
+      }));
     }
+    for (std::future<json>& one : questions) hashed["question"].push_back(one.get());
   } catch (const BrokenKey& error) {
     throw Error(text("the key of a quiz is broken (", key.string(), "): ", error.what()));
   }

@@ -35,9 +35,22 @@ std::string bytes_in(const std::string& digits) {
   return out;
 }
 
+// Words of any length as equally many bytes: their length, the words, and zeros.
+std::string padded(const std::string& words) {
+  constexpr std::size_t bytes = 256;
+  std::string all = text(words.size(), " ", words);
+  all.resize((all.size() / bytes + 1) * bytes);
+  return all;
+}
+
+std::string unpadded(const std::string& all) {
+  std::size_t behind = 0;
+  const std::size_t length = std::stoul(all, &behind);
+  return all.substr(behind + 1, length);
+}
+
 // Hides words and reads them again.
 std::string covered(std::string words, const std::string& secret) {
-  if (words.empty()) return words;
   const std::string cover = slow_hash(secret, "reason", words.size(), 1);
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = static_cast<char>(words[i] ^ cover[i]);
@@ -52,6 +65,8 @@ HiddenReason entry_of(const json& entry) {
 Opener opener(const json& key, const std::string& answer, int rounds = slow_rounds) {
   return {answer, key_text(key, "salt"), rounds};
 }
+
+int rounds_of(const json& key) { return static_cast<int>(key_number(key, "rounds")); }
 
 Reason judged(const std::string& reason) { return reason.empty() ? Reason() : Reason(reason); }
 
@@ -87,7 +102,7 @@ class NumberOpener {
  public:
   NumberOpener(const json& key, double value)
       : value_(value),
-        opener_(opener(key, cell_of(value, key_number(key, "step")), slower_rounds)) {}
+        opener_(opener(key, cell_of(value, key_number(key, "step")), rounds_of(key))) {}
   std::optional<std::string> read(const json& entry) const {
     const auto both = opener_.read(entry_of(entry));
     if (!both) return std::nullopt;
@@ -121,7 +136,7 @@ Reason hashed_formula(const json& key, const std::string& answer, const QuizRule
   const Said said = said_by(answer, key, points, reader);
   if (said.problem) return said.problem;
   const Reason measured = differs_from_measured(key, said, rules);
-  const Opener digits = opener(key, digits_of(said.at_drawn), slower_rounds);
+  const Opener digits = opener(key, digits_of(said.at_drawn), rounds_of(key));
   for (const json& entry : key_entry(key, "formulas")) {
     const auto reason = digits.read(entry_of(entry));
     if (!reason) continue;
@@ -191,7 +206,8 @@ std::string digits_of(const std::vector<double>& values) {
 HiddenReason hide(const std::string& answer, const std::string& reason, const std::string& salt,
                   int rounds) {
   const std::string both = slow_hash(answer, salt, 2 * half, rounds);
-  return {hexadecimal(both.substr(0, half)), hexadecimal(covered(reason, both.substr(half)))};
+  return {hexadecimal(both.substr(0, half)),
+          hexadecimal(covered(padded(reason), both.substr(half)))};
 }
 
 Opener::Opener(const std::string& answer, const std::string& salt, int rounds) {
@@ -202,7 +218,7 @@ Opener::Opener(const std::string& answer, const std::string& salt, int rounds) {
 
 std::optional<std::string> Opener::read(const HiddenReason& reason) const {
   if (reason.tag != tag_) return std::nullopt;
-  return covered(bytes_in(reason.hidden), secret_);
+  return unpadded(covered(bytes_in(reason.hidden), secret_));
 }
 
 Reason judge_hashed(const json& key, const std::string& answer, const QuizRules& rules,

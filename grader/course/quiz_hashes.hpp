@@ -4,16 +4,17 @@
 // What is hashed:
 //   choice   the letter
 //   order    each pair of steps that is in the wrong order, "ba"
-//   number   the cell that the number lies in, of a grid that only depends on the tolerance. Each
-//            cell that the rule's range touches has an entry, which hides the range itself, so that
-//            the tolerance holds exactly. Three entries a range, some of them empty: their number
-//            says nothing either
+//   number   the cell that the number lies in, of a grid whose step is drawn: up to four times
+//            finer than the tolerance, so that it tells little of that. Each cell that the rule's
+//            range touches has an entry, which hides the range itself, so that the tolerance holds
+//            exactly. Six entries a range, some of them empty: their number says nothing either
 //   formula  the values at twelve points, to ten digits, all at once; any way to write the right
 //            formula has them. The points are chosen so that rounding changes no digit
 //
-// Whoever has the key can try answers as quickly as the hash is computed, a few milliseconds each:
-// all letters of a choice and all pairs of an order at once, a number by trying those that the
-// question suggests. It keeps answers from being read, not from being guessed.
+// All hidden reasons have the same length. Whoever has the key can try answers as quickly as the
+// hash is computed: all letters of a choice and all pairs of an order at once, at a few
+// milliseconds each; a number by trying those that the question suggests, at half a second each
+// (slower_rounds). It keeps answers from being read, not from being guessed.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +31,9 @@ namespace lockstep::grader {
 extern const char* const hashes_can_be_guessed;
 
 // The key as JSON; every call draws new salts.
+//   rounds  of the hash of a number or a formula
 //   Throws  Error when the key is not usable
-std::string hashed_key(const std::filesystem::path& key);
+std::string hashed_key(const std::filesystem::path& key, int rounds);
 
 // As the rules of quiz_rules.hpp, by a question of such a key.
 Reason judge_hashed(const nlohmann::json& key, const std::string& answer, const QuizRules& rules,
@@ -42,7 +44,7 @@ Reason judge_hashed(const nlohmann::json& key, const std::string& answer, const 
 // Which cell of a grid a number lies in: cells are `step` wide in the logarithm, and one of them
 // begins at 1.
 std::string cell_of(double value, double step);
-double step_for(double tolerance);  // as wide as what it takes for right, at least 2e-9
+double step_for(double tolerance);  // the widest: as what it takes for right, at least 2e-9
 
 // The numbers within `width` of `value`, as an entry hides them in front of its reason: always the
 // same number of bytes.

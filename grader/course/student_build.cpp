@@ -23,8 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 // A compiler needs a quarter of this; a file that never ends must not take the machine with it. On
 // a busy machine, 20 s of processor time take longer.
-constexpr CommandLimits build_limits{
-    .deadline_s = 60, .work_s = 60, .memory_bytes = std::size_t{2} << 30, .cpu_s = 20};
+constexpr CommandLimits build_limits{.deadline_s = 60,
+                                     .work_s = 60,
+                                     .flood_bytes = 16 << 20,
+                                     .memory_bytes = std::size_t{2} << 30,
+                                     .cpu_s = 20};
 constexpr std::size_t players_kept = 40;
 
 // Everything the player is a function of: the source and its name (it is in every diagnosis), the
@@ -50,14 +53,17 @@ void check_defines_symbols(const Exercise& exercise, const std::string& shown,
                            const BuildTool& tool, StudentBuild& build) {
   const CommandResult nm =
       tool({"nm", "-C", "--defined-only", build.object.string()}, {build.object});
-  if (nm.exit_code != 0) {
+  const bool cut = nm.flooded || nm.output.size() >= nm.limits.output_bytes;
+  if (nm.exit_code != 0 && !cut) {
     build.cause = "unreadable_object";
     build.message = "nm cannot read what the compiler made of " + shown;
     build.compiler = shortened(nm.output);
     build.blame = Blame::unclear;
   } else if (const auto why = missing_symbol(nm.output, exercise.symbols, shown, exercise.header)) {
-    build.cause = "missing_symbol";
-    build.message = *why;
+    build.cause = cut ? "unreadable_object" : "missing_symbol";
+    build.message = cut ? text("the names of what ", shown, " defines take more than ",
+                               nm.limits.output_bytes >> 10, " KiB, and so they are not looked at")
+                        : *why;
   }
 }
 
@@ -102,7 +108,11 @@ bool used_up_its_time(const CommandResult& result) {
 
 // Explains why a compiler failed, and whose doing it is.
 void explain(const CommandResult& result, const std::string& shown, StudentBuild& build) {
-  if (used_up_its_time(result)) {
+  if (result.flooded) {
+    build.cause = "compile_time";
+    build.message = text("compiling ", shown, " printed more than ",
+                         result.limits.flood_bytes >> 20, " MiB of warnings and errors");
+  } else if (used_up_its_time(result)) {
     build.cause = "compile_time";
     build.message = text("compiling ", shown, " used up the ", result.limits.cpu_s,
                          " s of processor time that it may have");

@@ -93,7 +93,7 @@ std::set<std::string> targets_of_edition(const Lab& lab) {
   return targets;
 }
 
-void write_student_edition(const Lab& lab, const fs::path& folder) {
+void write_student_edition(const Lab& lab, const fs::path& folder, int rounds) {
   for (const fs::path& file : listed_files(lab.places.root, list_of_files(lab))) {
     fs::create_directories((folder / file).parent_path());
     fs::copy_file(lab.places.root / file, folder / file);
@@ -110,7 +110,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
     } else {
       const Places there{folder, folder / "build" / "release"};
       write_text(there.stub(exercise), pristine(lab.places, exercise));
-      write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise)));
+      write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise), rounds));
     }
   }
   for (const Broken& broken : broken_parts(lab.places.root, lab.course)) {

@@ -29,3 +29,13 @@ TEST_CASE("a command: one that works without end is ended by what it has used") 
   CHECK(spins.timed_out);
   CHECK(spins.processor_s > 0.55);
 }
+
+TEST_CASE("a command: one that writes without end is ended by what it has written") {
+  const auto flood =
+      run_command({"yes"}, "/", {.deadline_s = 100, .output_bytes = 10, .flood_bytes = 1 << 20});
+  CHECK(flood.flooded);
+  CHECK_FALSE(flood.timed_out);
+  CHECK(flood.exit_code != 0);
+  CHECK(flood.output.size() == 10);
+  CHECK_FALSE(run_command({"echo", "y"}, "/", {.flood_bytes = 2}).flooded);
+}

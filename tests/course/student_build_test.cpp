@@ -114,6 +114,14 @@ TEST_CASE("a student's file: a part that is not in it is named before linking") 
   CHECK_THAT(near.message, test::contains("it defines lockstep::toy(long) instead"));
 }
 
+TEST_CASE("a student's file: names that take too much room are told as that, and not as missing") {
+  std::string source;
+  for (int i = 0; i < 3000; ++i) source += text("void ", std::string(100, 'a'), i, "() {}\n");
+  const StudentBuild build = Toy().build(source + right);
+  CHECK(build.cause == "unreadable_object");
+  CHECK_THAT(build.message, test::contains("take more than 256 KiB"));
+}
+
 TEST_CASE("a student's file: what cannot be linked is told as that") {
   const StudentBuild build = Toy().build(
       "int elsewhere();\nnamespace lockstep { int toy(int) { return elsewhere(); } }\n");

@@ -26,9 +26,9 @@ class Edition {
  public:
   Edition() {
     const fs::path packed = scratch_.path() / "student.tar.gz";
-    const CommandResult made =
-        run_command({LOCKSTEP_GRADE, "pack", "student", "--out", packed.string()}, LOCKSTEP_ROOT,
-                    lockstep::test::patient);
+    const CommandResult made = run_command(
+        {LOCKSTEP_GRADE, "pack", "student", "--rounds", "1000", "--out", packed.string()},
+        LOCKSTEP_ROOT, lockstep::test::patient);
     if (made.exit_code != 0) throw std::runtime_error(made.output);
     said_ = made.output;
     packed_bytes_ = fs::file_size(packed);

@@ -79,6 +79,7 @@ class HostService final : public TypedService<HostCall> {
 
   std::optional<Answer> answer(const sim::Actor& who, HostCall call, double now) override;
   HostAnswer start(const HostCall& call, double now);
+  void count_bytes(std::int64_t bytes);  // that it is to keep
   std::uint64_t copy_down(const HostCall& call, double now);
   std::uint64_t copy_up(const HostCall& call, double now);
   std::uint64_t update(const HostCall& call, double now);
@@ -101,7 +102,7 @@ class HostService final : public TypedService<HostCall> {
   std::vector<Arrival> under_way_;
   std::vector<Ticket> tickets_;
   double down_free_s_ = 0, up_free_s_ = 0, processor_free_s_ = 0;
-  std::int64_t ready_bytes_ = 0, most_bytes_ = 0;
+  std::int64_t ready_bytes_ = 0, most_bytes_ = 0, bytes_ = 0;
   std::size_t step_ = 0, event_ = 0;  // the next one
   bool in_step_ = false;
   // The bytes of the gradient that was given last, until a copy of them has begun.
