@@ -2,8 +2,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
-#include "grader/judge/compare.hpp"
-#include "grader/play/training.hpp"
+#include "grader/exam/one_device.hpp"
 
 namespace lockstep::grader::data_parallel_step {
 namespace {
@@ -54,41 +53,22 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
 }
 
 Trained train(const Problem& p, std::uint64_t salt, std::int64_t taken) {
-  CpuDevice device;
   std::vector<StepCase> cases;
   for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
-  const auto model = nn::make_mlp(cases[0].widths, p.dtype, device, model_seed_of(salt));
-  const auto optimizer = make_optimizer(*model, p.optimizer);
-  const auto parameters = model->parameters();
+  OneDevice one(cases[0].widths, p.dtype, model_seed_of(salt), p.optimizer);
   Trained trained;
   trained.losses.resize(cases.size());
-
   for (std::int64_t step = 0; step < taken; ++step) {
-    std::vector<Tensor> sums(parameters.size());
+    one.optimizer().zero_grad();
     for (std::size_t rank = 0; rank < cases.size(); ++rank) {
-      optimizer->zero_grad();
       const auto batch = make_batch(cases[rank].inputs, cases[rank].labels, width, step * p.batch,
-                                    p.batch, p.dtype, device);
-      Tape tape(GradMode::record);
-      const Value logits = model->forward(tape, tape.constant(batch.inputs));
-      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
-      trained.losses[rank].push_back(loss.tensor.item());
-      tape.backward(loss);
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor share = parameters[i]->grad.clone();
-        share.scale_(1.0 / p.ranks());
-        if (sums[i].defined()) {
-          sums[i].reduce_(share, ReduceOp::sum);
-        } else {
-          sums[i] = share;
-        }
-      }
+                                    p.batch, p.dtype, one.device());
+      trained.losses[rank].push_back(one.add(batch, 1.0 / p.ranks()));
     }
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
-    optimizer->step();
+    if (p.clip_norm > 0) optim::clip_grad_norm(one.model().parameters(), p.clip_norm);
+    one.optimizer().step();
   }
-  trained.parameters = as_doubles(p.dtype, values_of(*model));
+  trained.parameters = one.parameters(p.dtype);
   return trained;
 }
 

@@ -1,0 +1,57 @@
+// One device that trains as the ranks of a case should have done together: it is given the batches
+// of all, each with its share of the mean.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "grader/judge/compare.hpp"
+#include "grader/play/training.hpp"
+
+namespace lockstep::grader {
+
+class OneDevice {
+ public:
+  using MakeModel = std::function<std::unique_ptr<nn::Module>(Device&)>;
+  using MakeOptimizer = std::function<std::unique_ptr<optim::Optimizer>(nn::Module&)>;
+  using Forward = std::function<Value(Tape&, const Value& inputs)>;
+
+  OneDevice(const MakeModel& model, const MakeOptimizer& optimizer)
+      : model_(model(device_)), optimizer_(optimizer(*model_)) {}
+  // A small network, as a StepCase describes it.
+  OneDevice(const std::vector<std::int64_t>& widths, DType dtype, std::uint64_t seed,
+            const MakeOptimizer& optimizer)
+      : OneDevice([&](Device& device) { return nn::make_mlp(widths, dtype, device, seed); },
+                  optimizer) {}
+  OneDevice(const std::vector<std::int64_t>& widths, DType dtype, std::uint64_t seed,
+            OptimizerKind kind)
+      : OneDevice(widths, dtype, seed,
+                  [kind](nn::Module& model) { return make_optimizer(model, kind); }) {}
+
+  // The mean loss of a batch. `share` times its gradients are added to those that are there; with a
+  // share of 0, the batch is looked at and nothing is learnt of it.
+  double add(const data::Batch& batch, double share) {
+    return add(batch, share,
+               [&](Tape& tape, const Value& inputs) { return model_->forward(tape, inputs); });
+  }
+  double add(const data::Batch& batch, double share, const Forward& forward) {
+    Tape tape(GradMode::record);
+    const Value logits = forward(tape, tape.constant(batch.inputs));
+    const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
+    if (share != 0) tape.backward(autograd::scale(tape, loss, share));
+    return loss.tensor.item();
+  }
+
+  Device& device() { return device_; }
+  nn::Module& model() { return *model_; }
+  optim::Optimizer& optimizer() { return *optimizer_; }
+  std::vector<double> parameters(DType dtype) { return as_doubles(dtype, values_of(*model_)); }
+
+ private:
+  CpuDevice device_;
+  std::unique_ptr<nn::Module> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+}  // namespace lockstep::grader
