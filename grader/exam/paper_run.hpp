@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/saved_state.hpp"
 
 namespace lockstep::grader {
@@ -26,7 +26,7 @@ class StepService final : public TypedService<StepCall> {
 
   explicit StepService(std::uint64_t salt) : salt_(salt) {}
   std::uint64_t number(std::int64_t step) const {
-    return random_bits(salt_, static_cast<std::uint64_t>(step));
+    return keyed_bits(salt_, static_cast<std::uint64_t>(step));
   }
   // Called with the number of steps that were asked for before, while the rank stands still.
   void watch(std::function<void(std::size_t before)> watcher) { watcher_ = std::move(watcher); }

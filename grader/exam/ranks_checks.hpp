@@ -94,6 +94,10 @@ Question in_turn(Questions... questions) {
 inline Check of_cost(std::string name, Question run) {
   return {std::move(name), std::move(run), {}, Asks::cost};
 }
+// A check of what ranks do when another one is lost.
+inline Check of_fault(std::string name, Question run) {
+  return {std::move(name), std::move(run), {}, Asks::faults};
+}
 // A check that says something, whatever came before it.
 inline Check by_itself(std::string name, Question run) {
   return {std::move(name), std::move(run), std::vector<std::size_t>{}};
@@ -250,8 +254,8 @@ class RanksChecks {
     };
   }
   Check lost_peers(int ranks, int cases = 14, Change change = {}) const {
-    return of_cost("when a peer is lost, a rank throws CommError",
-                   lose_peers(ranks, cases, std::move(change)));
+    return of_fault("when a peer is lost, a rank throws CommError",
+                    lose_peers(ranks, cases, std::move(change)));
   }
 
  private:

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "engine/base/ranks.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {
@@ -182,7 +182,8 @@ void check_lost(CaseRunner& runner, const Played& played, const View& view) {
 
 // A name, a number, an IPv6 number: each with a port of its own.
 Endpoint drawn_address(std::uint64_t salt, std::size_t meeting, int rank) {
-  const std::uint64_t bits = random_bits(salt + meeting, static_cast<std::uint64_t>(rank));
+  const std::uint64_t bits =
+      keyed_bits(keyed_bits(salt, meeting), static_cast<std::uint64_t>(rank));
   const auto number = static_cast<unsigned>(bits >> 40);
   Endpoint address{text("node-", number), static_cast<int>(1024 + bits % 60000)};
   if (bits % 3 == 1) address.host = text("10.0.", number % 200, ".", number % 251);
@@ -219,7 +220,7 @@ MeetingCase MeetingProblem::case_of(std::uint64_t salt, int rank) const {
                                                    .timeout_s = plan.timeout_s});
     m.comes = rank < size && std::ranges::find(plan.missing, rank) == plan.missing.end();
     if (rank >= size) continue;
-    const auto places = random_permutation(size, salt + 100 + i);
+    const auto places = keyed_order(size, keyed_bits(salt, 100 + i));
     m.after_s = plan.apart_s * static_cast<double>(places[static_cast<std::size_t>(rank)]);
     if (const auto late = plan.late.find(rank); late != plan.late.end()) m.after_s = late->second;
   }

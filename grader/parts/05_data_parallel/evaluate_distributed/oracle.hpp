@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/dataset_service.hpp"
 #include "grader/exam/members.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
@@ -36,7 +36,7 @@ struct EvaluationNumbers {
 
 // Of each evaluation's model.
 inline std::uint64_t model_seed(std::uint64_t salt, std::size_t evaluation) {
-  return random_bits(salt + 7, evaluation) >> 32;
+  return keyed_bits(salt + 7, evaluation) >> 32;
 }
 
 EvaluationNumbers right_numbers(const EvaluationProblem& p, const HiddenSamples& samples,

@@ -358,13 +358,13 @@ Exam exam() {
       {"a subgroup trains like a world of its own", checks.twice_in_a_subgroup()},
       {"NaN and infinity in a sample show in every replica and in the log; zeros are samples, too",
        checks.odd_values(3, with(&Problem::epochs, 1))},
-      of_cost("when a peer is lost, a rank throws CommError, also at the end",
-              checks.lose_peers(3, 23,
-                                [](Problem& p) {
-                                  p.samples = 6;
-                                  p.batch = 2;
-                                  p.epochs = 1;
-                                })),  // among real processes no rank is killed
+      of_fault("when a peer is lost, a rank throws CommError, also at the end",
+               checks.lose_peers(3, 23,
+                                 [](Problem& p) {
+                                   p.samples = 6;
+                                   p.batch = 2;
+                                   p.epochs = 1;
+                                 })),  // among real processes no rank is killed
       {"float32 parameters train the same way", checks.types({DType::float32})},
   };
 }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
 namespace {
@@ -17,15 +17,14 @@ using Tries = TrainingStep::Tries;
 constexpr int first_of_all = 32;
 
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, int pass) {
-  return random_bits(salt, 64 * step + static_cast<std::uint64_t>(pass));
+  return keyed_bits(salt, 64 * step + static_cast<std::uint64_t>(pass));
 }
 
 std::vector<std::int64_t> order_of(const Training& training, std::uint64_t salt, std::size_t step,
                                    int rank) {
   const auto count = std::ssize(training.sizes);
   if (training.order == Training::Order::of_each_rank) {
-    return random_permutation(count,
-                              random_bits(salt, 1'000 + step) + static_cast<std::uint64_t>(rank));
+    return keyed_order(count, keyed_bits(salt, 1'000 + step) + static_cast<std::uint64_t>(rank));
   }
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.rbegin(), order.rend(), std::int64_t{0});
@@ -87,7 +86,7 @@ class Writer {
   void put(OptimizerEvent event) {
     const auto place = static_cast<std::uint64_t>(rank_) * 4096 + events_.size();
     const double takes_s = event.kind == Kind::gradient
-                               ? training_.gap_s * (0.5 + random_uniform(salt_ ^ 0x4072, place))
+                               ? training_.gap_s * (0.5 + keyed_uniform(salt_ ^ 0x4072, place))
                                : 0;
     events_.push_back({std::move(event), takes_s, step_, pass_});
   }
@@ -201,17 +200,15 @@ StepGradient right_gradient(const Training& training, std::uint64_t salt, std::s
   const TrainingStep& step = training.steps[s];
   const Start start = start_of(training, salt, s, i, ranks, before);
   StepGradient right;
-  right.start.assign(static_cast<std::size_t>(ranks), start.values);
-  right.summed = right.start;
-  right.first.assign(right.start.size(), std::vector<double>(start.values.size()));
-  right.last = right.first;
+  right.summed.assign(static_cast<std::size_t>(ranks), start.values);
+  const double factor = training.weight(ranks) * (step.is_clipped() ? clipped_by : 1);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (int pass = 0; pass < step.passes && makes_gradient(step, i, rank); ++pass) {
-      right.last[r] = drawn_gradient(training.plan(), salt_of(salt, s, pass), rank, i,
-                                     training.size_of_gradients);
-      if (pass == 0) right.first[r] = right.last[r];
-      for (std::size_t e = 0; e < start.values.size(); ++e) right.summed[r][e] += right.last[r][e];
+      auto made = drawn_gradient(training.plan(), salt_of(salt, s, pass), rank, i,
+                                 training.size_of_gradients);
+      for (std::size_t e = 0; e < made.size(); ++e) right.summed[r][e] += made[e];
+      right.terms.push_back({text("pass ", pass + 1, " of rank ", rank), factor, std::move(made)});
     }
   }
   if (step.ends == Ends::under_guard) {  // nothing is reduced
@@ -219,7 +216,10 @@ StepGradient right_gradient(const Training& training, std::uint64_t salt, std::s
     right.tolerance = start.tolerance;
     return right;
   }
-  const double factor = training.weight(ranks) * (step.is_clipped() ? clipped_by : 1);
+  right.terms.push_back({"the grad from before", factor * ranks, start.values});
+  if (before != nullptr && step.begins != Begins::as_left) {
+    right.terms.push_back({"that of the step before", 0, before->values});
+  }
   Start reduced{std::vector<double>(start.values.size()), std::vector<double>(start.values.size())};
   add_reduced(reduced, right.summed, factor,
               (ranks + step.passes + 4) * epsilon_of(training.dtype));

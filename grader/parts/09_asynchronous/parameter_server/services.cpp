@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "engine/parallel/async_sgd/bounded_staleness.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::parameter_server {
 namespace {
@@ -17,7 +17,7 @@ using async_sgd::unbounded;
 Values drawn_values(std::uint64_t salt, std::uint64_t from, std::int64_t count) {
   Values values;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto bits = random_bits(salt, (from << 12) + static_cast<std::uint64_t>(i));
+    const auto bits = keyed_bits(salt, (from << 12) + static_cast<std::uint64_t>(i));
     const double size = static_cast<double>(1 + bits % 60) / 7;
     values.push_back(bits & (1 << 20) ? size : -size);
   }

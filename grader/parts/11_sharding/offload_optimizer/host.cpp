@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::offload_optimizer {
 namespace {
@@ -24,8 +24,8 @@ Bytes bytes_in(DType dtype, const std::vector<float>& values) {
 
 // Some 1e-4 where a parameter is near 1: lost in 16 bits, and not in a master.
 double number_of_gradient(std::uint64_t salt, std::size_t element) {
-  const double sign = random_bits(salt + 5, element) % 2 == 0 ? 1 : -1;
-  return sign * (0.5 + random_uniform(salt, element));
+  const double sign = keyed_bits(salt + 5, element) % 2 == 0 ? 1 : -1;
+  return sign * (0.5 + keyed_uniform(salt, element));
 }
 
 // So many numbers of a large tensor are drawn; they come again and again.
@@ -43,7 +43,7 @@ Bytes in_turns(DType dtype, const std::vector<double>& drawn, std::int64_t size)
 
 //   time  how often the bucket's gradient came in this step before
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket, std::size_t time) {
-  return random_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
+  return keyed_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ std::string OffloadProblem::description() const {
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
   std::vector<double> values(drawn_of(p.sizes.at(bucket)));
-  const std::uint64_t own = random_bits(salt + 2, bucket);
-  for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + random_uniform(own, e);
+  const std::uint64_t own = keyed_bits(salt + 2, bucket);
+  for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + keyed_uniform(own, e);
   return in_turns(p.dtype, values, p.sizes[bucket]);
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
-#include "engine/base/random.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
 #include "grader/exam/services_checks.hpp"
 #include "grader/exam/storage_service.hpp"
 #include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
 namespace lockstep::grader::load_for_inference {
@@ -149,7 +149,7 @@ void fill(nn::Module& model, std::uint64_t seed, Device& device) {
   std::uint64_t at = 0;
   for (const NamedTensor& one : checkpoint::tensors_of(model)) {
     std::vector<double> values(static_cast<std::size_t>(one.value.numel()));
-    for (double& value : values) value = random_uniform(seed, at++) - 0.5;
+    for (double& value : values) value = keyed_uniform(seed, at++) - 0.5;
     one.value.copy_(from_values(values, one.value.shape(), one.value.dtype(), device));
   }
 }
@@ -157,7 +157,7 @@ void fill(nn::Module& model, std::uint64_t seed, Device& device) {
 InferenceCase case_of(const Problem& p, std::uint64_t salt, int) {
   InferenceCase c{folder, nn::metadata_of(asked_spec(p)), {}};
   for (std::uint64_t i = 0; i < 6; ++i) {
-    c.tokens.push_back(static_cast<std::int64_t>(random_bits(salt + 1, i) % vocabulary));
+    c.tokens.push_back(static_cast<std::int64_t>(keyed_bits(salt + 1, i) % vocabulary));
   }
   return c;
 }

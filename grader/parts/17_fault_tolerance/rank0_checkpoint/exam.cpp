@@ -255,7 +255,7 @@ Exam exam() {
                     {{{"ts"}, 1}, {{"ts"}, 2}, {{"ts", "l"}, 0}}, 15);
        },
        {},
-       Asks::cost},
+       Asks::faults},
   };
 }
 

@@ -327,7 +327,7 @@ Exam exam() {
          lose_peers(runner, run_of(runner), problem({}, 3, 1), {{{"ts"}, 1}, {{"ts"}, 2}}, 10);
        },
        {},
-       Asks::cost},
+       Asks::faults},
   };
 }
 
