@@ -7,9 +7,28 @@
 #include <vector>
 
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader {
+
+// Draws samples of a rank from clouds that are shifted by rank and sample, so that every gradient
+// differs, and adds them to its own.
+inline void draw_samples(std::uint64_t salt, int rank, std::int64_t count, std::int64_t width,
+                         std::int64_t classes, std::vector<double>& inputs,
+                         std::vector<std::int64_t>& labels) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
+    const auto label =
+        static_cast<std::int64_t>(keyed_bits(salt + 17, at) % static_cast<std::uint64_t>(classes));
+    labels.push_back(label);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const auto place = at * static_cast<std::uint64_t>(width) + static_cast<std::uint64_t>(j);
+      inputs.push_back(2 * keyed_uniform(salt + 29, place) - 1 + 0.4 * rank +
+                       0.1 * static_cast<double>(i % 7) + (j == label ? 1.5 : 0.0));
+    }
+  }
+}
 
 class OneDevice {
  public:

@@ -34,20 +34,7 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   c.model_seed = model_seed_of(salt);
   c.widths = {width, 8, classes};
   c.batch = p.batch;
-  const auto samples = static_cast<std::size_t>(steps * p.batch);
-  for (std::size_t i = 0; i < samples; ++i) {
-    const auto label = static_cast<std::int64_t>(
-        keyed_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
-    c.labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise =
-          keyed_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
-                                       static_cast<std::uint64_t>(j));
-      // Ranks draw from shifted clouds, so their gradients really differ.
-      c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
-                         (j == label ? 1.5 : 0.0));
-    }
-  }
+  draw_samples(salt, rank, steps * p.batch, width, classes, c.inputs, c.labels);
   if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }

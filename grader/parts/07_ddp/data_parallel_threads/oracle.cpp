@@ -38,17 +38,7 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   q.batches = std::move(batches);
   std::int64_t samples = 0;
   for (const std::int64_t batch : q.batches) samples += batch;
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const auto at = static_cast<std::uint64_t>(i);
-    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, at) % classes);
-    q.labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = keyed_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
-      // Later samples lie elsewhere, so that every chunk has another gradient.
-      q.inputs.push_back(2 * noise - 1 + 0.3 * static_cast<double>(i % 5) +
-                         (j == label ? 1.5 : 0.0));
-    }
-  }
+  draw_samples(salt, 0, samples, width, classes, q.inputs, q.labels);
   return q;
 }
 

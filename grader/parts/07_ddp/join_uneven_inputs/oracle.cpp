@@ -53,17 +53,7 @@ JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
     c.rounds.push_back(p.most(epoch) + 1);
     samples += c.steps.back() * p.micro_batches * batch;
   }
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
-    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, at) % classes);
-    c.labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = keyed_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
-      // Ranks draw from shifted clouds, and so do samples of a rank: every gradient differs.
-      c.inputs.push_back(2 * noise - 1 + 0.4 * rank + 0.1 * static_cast<double>(i % 7) +
-                         (j == label ? 1.5 : 0.0));
-    }
-  }
+  draw_samples(salt, rank, samples, width, classes, c.inputs, c.labels);
   if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }
