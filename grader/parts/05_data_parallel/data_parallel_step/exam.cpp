@@ -143,7 +143,8 @@ const RanksContract<Problem, StepCase, StepReport> contract{
     .compare = compare,
     .ask_of = [](const Problem&, std::uint64_t, int, const StepCase& c,
                  Situations& asked) { grader::ask_of(c, asked); },
-    .unchanged = compare_kept};
+    .unchanged = compare_kept,
+    .smaller = smaller_by(fewer_ranks, down_to(&Problem::batch, 1))};
 
 void check_meetings(CaseRunner& runner, const Played& played) {
   constexpr std::int64_t parameters = 4;
