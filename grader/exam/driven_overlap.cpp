@@ -77,29 +77,42 @@ void check_collectives(CaseRunner& runner, const Played& played, const DrivenRun
                                       "each bucket is reduced once, and nothing else is"},
                         failure));
   }
-  runner.note_par("bytes", busiest_rank_bytes(played.counters),
-                  static_cast<double>(run.script.passes.size()) *
-                      ring_bytes(run.script.plan().bytes(), run.ranks()),
-                  played);
 }
 
-void check_waiting(CaseRunner& runner, const Played& played, const DrivenRun& run) {
+double entered_s(const CollectiveRecord& record, int rank) {
+  return record.entered_s[static_cast<std::size_t>(rank)];
+}
+
+void check_waiting(CaseRunner& runner, const Played& played, const DrivenRun& run,
+                   InFlight in_flight) {
   const std::size_t passes = run.script.passes.size();
   for (std::size_t p = 0; p < passes; ++p) {
+    const auto collectives = collectives_of_pass(played, run, p);
     for (int rank = 0; rank < run.ranks(); ++rank) {
       for (const Note& note : run.events.notes(rank)) {
         if (note.scripted.pass != p || note.scripted.event.kind != Kind::ready) continue;
         const double back_s = next_asked_s(run, rank, note);
-        if (back_s <= note.given_s + instant_s) continue;
+        double may_s = note.given_s;
+        for (std::size_t b = 1; in_flight == InFlight::one && b < collectives.size(); ++b) {
+          const double began_s = entered_s(*collectives[b], rank);
+          const bool here = began_s >= note.given_s && began_s <= back_s;
+          if (here) may_s = std::max(may_s, collectives[b - 1]->done_s);
+        }
+        if (back_s <= may_s + instant_s) continue;
         Failure failure =
             late("waits_in_the_hook",
                  text("the gradients are right, but", in_pass(run, p), " rank ", rank, " waits ",
-                      microseconds(back_s - note.given_s), " in on_gradient_ready of parameter ",
+                      microseconds(back_s - may_s), " in on_gradient_ready of parameter ",
                       note.scripted.event.parameter, ", while backward stands still"),
-                 note.given_s, back_s);
+                 may_s, back_s);
         failure.where = text("rank ", rank, ", parameter ", note.scripted.event.parameter);
         runner.fail(played, because({"waits_in_the_hook",
-                                     "start the reduction, keep its Work, and wait in finalize"},
+                                     in_flight == InFlight::one
+                                         ? "the hook waits for the bucket that it started. Keep "
+                                           "its Work, and wait when the next bucket starts, or in "
+                                           "finalize"
+                                         : "start the reduction, keep its Work, and wait in "
+                                           "finalize"},
                                     failure));
       }
     }
@@ -107,14 +120,31 @@ void check_waiting(CaseRunner& runner, const Played& played, const DrivenRun& ru
 }
 
 void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run,
-                  const std::vector<AwaitedCollective>& awaited) {
+                  const std::vector<AwaitedCollective>& awaited, InFlight in_flight) {
   for (std::size_t p = 0; p < run.script.passes.size(); ++p) {
     const auto collectives = collectives_of_pass(played, run, p);
     for (int rank = 0; rank < run.ranks(); ++rank) {
       double there_s = 0;
       for (std::size_t b = 0; b < awaited.size(); ++b) {
         there_s = std::max(there_s, needs_there_s(run, rank, p, awaited[b]));
-        const double began_s = collectives[b]->entered_s[static_cast<std::size_t>(rank)];
+        const double began_s = entered_s(*collectives[b], rank);
+        if (in_flight == InFlight::one && b > 0) {
+          const double over_s = collectives[b - 1]->done_s;
+          if (began_s < over_s - instant_s) {
+            Failure failure =
+                late("two_in_flight",
+                     text("the gradients are right, but", in_pass(run, p), " rank ", rank,
+                          " starts bucket ", b, " while bucket ", b - 1,
+                          " is still in flight, for ", microseconds(over_s - began_s), " more"),
+                     over_s, began_s);
+            failure.where = text("rank ", rank, ", bucket ", b);
+            runner.fail(played, because({"two_in_flight",
+                                         "end the bucket before it first: wait for its Work, then "
+                                         "start the next"},
+                                        failure));
+          }
+          there_s = std::max(there_s, over_s);
+        }
         if (began_s <= there_s + instant_s) continue;
         const bool at_the_end = began_s >= note_of(run, rank, p, Kind::finalize).given_s;
         Failure failure =
@@ -164,10 +194,15 @@ void check_finalize(CaseRunner& runner, const Played& played, const DrivenRun& r
 }  // namespace
 
 void check_overlap(CaseRunner& runner, const Played& played, const DrivenRun& run,
-                   const std::vector<AwaitedCollective>& awaited) {
+                   const std::vector<AwaitedCollective>& awaited, InFlight in_flight) {
   check_collectives(runner, played, run, awaited);
-  check_waiting(runner, played, run);
-  check_starts(runner, played, run, awaited);
+  if (in_flight == InFlight::several) {
+    const auto passes = static_cast<double>(run.script.passes.size());
+    runner.note_par("bytes", busiest_rank_bytes(played.counters),
+                    passes * ring_bytes(run.script.plan().bytes(), run.ranks()), played);
+  }
+  check_waiting(runner, played, run, in_flight);
+  check_starts(runner, played, run, awaited, in_flight);
   check_finalize(runner, played, run);
 }
 

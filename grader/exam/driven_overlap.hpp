@@ -14,7 +14,11 @@ namespace lockstep::grader {
 //   d. finalize returned when backward and the last collective were over, so the pass took as long
 //      as these gradients and collectives need: each begins when its gradients are there on all
 //      ranks, and the collective before it is over.
+// A part that may have one collective in flight ends the one before it first, in b. and c., and
+// begins none earlier.
+enum class InFlight : std::uint8_t { several, one };
 void check_overlap(CaseRunner& runner, const Played& played, const DrivenRun& run,
-                   const std::vector<AwaitedCollective>& awaited);
+                   const std::vector<AwaitedCollective>& awaited,
+                   InFlight in_flight = InFlight::several);
 
 }  // namespace lockstep::grader

@@ -34,7 +34,7 @@ struct EvaluationNumbers {
   double loss = 0, accuracy = 0;
 };
 
-// Of each evaluation's model.
+// The seed of an evaluation's model.
 inline std::uint64_t model_seed(std::uint64_t salt, std::size_t evaluation) {
   return keyed_bits(salt + 7, evaluation) >> 32;
 }

@@ -243,6 +243,7 @@ const MixedContract& contract() {
       .compare = compare,
       .ask_of = ask_of,
       .unchanged = unchanged,
+      .smaller = smaller_by(shorter(&Problem::steps)),
       .services =
           [](CaseRunner&, const Problem& p, std::uint64_t salt) {
             return std::tuple<BackwardService>(BackwardService(p, salt));

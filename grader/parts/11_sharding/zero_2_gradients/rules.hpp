@@ -39,8 +39,4 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
 void check_freed(CaseRunner& runner, const Played& played, const Problem& p, const Reports& reports,
                  const ScriptService& events);
 
-// Each bucket starts as soon as its gradients are there and the one before it is over, and not
-// before; hooks wait for nothing else, and finalize for the last bucket.
-void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run, const Problem& p);
-
 }  // namespace lockstep::grader::zero_2_gradients

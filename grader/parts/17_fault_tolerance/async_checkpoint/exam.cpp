@@ -314,8 +314,7 @@ AsyncCase case_of(const Problem& p, std::uint64_t salt, int) {
 
 std::unique_ptr<Run> run_of(CaseRunner& runner, const Problem& p, std::uint64_t salt) {
   auto made = std::make_unique<Run>(p, salt);
-  const auto saves = made->starts().size();
-  for (std::size_t save = 0; save < saves; ++save) {
+  for (std::size_t save = made->starts().size(); save-- > 0;) {
     made->storage.files().make(folder_of_save(save));
   }
   made->storage.begin({.refused = p.refused});
@@ -365,10 +364,11 @@ Question train(const std::vector<Rule>& rules, const std::vector<const char*>& a
 
 const std::vector<Rule> all_rules{check_snapshots, check_pace, check_one_in_flight, check_end};
 
-Question errors(bool foreign) {
-  return in_turn(train({check_error, check_snapshots}, {"tstttttwtwtsttttwtw"},
-                       {.refused = {1}, .foreign = foreign}),
-                 train({check_error}, {"tssttw"}, {.refused = {0}, .foreign = foreign}));
+Question errors(const Problem& like) {
+  Problem first = like, second = like;
+  first.refused = {1}, second.refused = {0};
+  return in_turn(train({check_error, check_snapshots}, {"tstttttwtwtsttttwtw"}, first),
+                 train({check_error}, {"tssttw"}, second));
 }
 
 }  // namespace
@@ -388,7 +388,7 @@ Exam exam() {
        in_turn(train(all_rules, {"tsttst"}, {.call_s = 1.5}),
                train(all_rules, {"tss", "tstwst"}, {.call_s = 2}))},
       {"what a write throws comes out of the next call, once",
-       in_turn(errors(false), errors(true))},
+       in_turn(errors({}), errors({.foreign = true}))},
       {"the destructor returns when the save in flight is over, and throws nothing",
        in_turn(train(all_rules, {"ts", "tstttttttttt", "t", "tw"}, {.call_s = 2}),
                train({check_end}, {"ts"}, {.refused = {2}}))},

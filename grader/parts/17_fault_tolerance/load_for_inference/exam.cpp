@@ -295,7 +295,7 @@ void compare_refusal(CaseRunner& runner, const Played& played, const Problem& p,
   check_sentence(runner, played, p, is_mixed ? one_prefix : names_no_tensor, ending.what);
 }
 
-// Of two models that were loaded.
+// Two models were loaded: no optimizer was read, and each element once for each of them.
 void check_reads(CaseRunner& runner, const Played& played, const Problem&, const SavedRun& saved) {
   std::uint64_t bytes = 0;
   for (const StorageEvent& event : saved->storage.log()) {
