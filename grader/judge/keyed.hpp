@@ -1,4 +1,4 @@
-// What an exam draws. The numbers of a key are a keyed hash, so a player computes neither the key
+// Numbers that exams draw. Those of a key are a keyed hash, so a player computes neither the key
 // nor any other number of it from those that it was sent. random_bits and random_permutation of the
 // engine can be run backwards: tests/house lists where the grader may call them.
 #pragma once
