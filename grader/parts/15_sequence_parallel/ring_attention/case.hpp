@@ -20,7 +20,22 @@ struct RingCall {
 };
 
 // hands_over: the caller keeps no handle of the keys and values, and the judge looks at the memory.
-enum class RingWalk : std::uint8_t { keeps, hands_over, refused };
+// timed: attention is asked of the judge, which lets the time pass that it takes. It has the
+// values; those that travel are others. So nobody has a result who did not ask with the block in
+// hand.
+enum class RingWalk : std::uint8_t { keeps, hands_over, timed, refused };
+
+// ops::attention, as a device asks it of the judge.
+struct AttentionCall {
+  static constexpr const char* service = "attention";
+  RingShape queries_shape{}, keys_values_shape{};
+  Bytes queries{}, keys_values{};  // float64
+  std::int64_t heads = 1;
+  Positions of_queries{}, of_keys{};
+};
+struct AttentionAnswer {
+  Bytes output{}, log_sums{};
+};
 
 struct RingCase {
   GroupChoice group{};
@@ -40,6 +55,15 @@ struct RingReport {
   bool changed = false;        // the part wrote into what it was given
 };
 
+template <typename Archive>
+void fields(Archive& archive, AttentionCall& call) {
+  archive(call.queries_shape, call.keys_values_shape, call.queries, call.keys_values, call.heads,
+          call.of_queries, call.of_keys);
+}
+template <typename Archive>
+void fields(Archive& archive, AttentionAnswer& answer) {
+  archive(answer.output, answer.log_sums);
+}
 template <typename Archive>
 void fields(Archive& archive, RingCall& call) {
   archive(call.queries_shape, call.keys_values_shape, call.queries, call.keys_values);
