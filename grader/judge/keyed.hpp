@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep::grader {
+#include "grader/play/keyed_hash.hpp"
 
-// SipHash-2-4 [AB12] of one word.
-std::uint64_t keyed_hash(std::uint64_t key_0, std::uint64_t key_1, std::uint64_t word);
+namespace lockstep::grader {
 
 // The number `index` of a key. A key is drawn for a case (CaseRunner::draw), or is itself a number
 // of one: keyed_bits(of_the_case, stream).

@@ -97,6 +97,7 @@ class Judgement {
   bool came(std::size_t step, std::size_t bucket) const {
     return std::ranges::count(p_.steps[step], bucket) > 0;
   }
+  void check_offloaded(std::size_t step) const;
   void check_events(std::size_t step) const;
   void check_time(std::size_t step) const;
   void check_bytes(std::size_t step) const;
@@ -161,6 +162,28 @@ void Judgement::check_values() const {
            Verdict::wrong_answer, good, bad);
     }
   }
+}
+
+// A part that keeps its state on the host asks it for so much at least.
+void Judgement::check_offloaded(std::size_t step) const {
+  const StepNotes& notes = host_.in_step(step);
+  std::int64_t elements = 0, bytes = 0;
+  for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
+    if (!came(step, bucket)) continue;
+    elements += p_.sizes[bucket];
+    bytes += p_.bytes_of_bucket(bucket);
+  }
+  const auto check = [&](std::int64_t seen, std::int64_t least, const char* what) {
+    if (seen >= least) return;
+    fail(
+        {"state_on_the_device",
+         "the parameters are right, so they were updated on the device: adam() updates masters and "
+         "moments on the host, and copy_up() brings the parameters"},
+        text(grouped(seen), what, " where the gradients that came need ", grouped(least)), at(step),
+        Verdict::memory, text(grouped(least)), text(grouped(seen)));
+  };
+  check(notes.updated, elements, " elements were updated on the host");
+  check(notes.up_bytes, bytes, " bytes came up");
 }
 
 void Judgement::check_events(std::size_t step) const {
@@ -248,6 +271,9 @@ void Judgement::check_memory() const {
 }
 
 void Judgement::check(Property property) const {
+  for (std::size_t step = 0; step < p_.steps.size() && property != Property::values; ++step) {
+    check_offloaded(step);
+  }
   if (property == Property::memory) return check_memory();
   if (property == Property::bytes) check_first_bytes();
   for (std::size_t step = 0; step < p_.steps.size(); ++step) {

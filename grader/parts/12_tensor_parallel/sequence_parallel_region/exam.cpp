@@ -110,7 +110,28 @@ void refused(CaseRunner& runner) {
   }
 }
 
+// With Kept::slice, backward gathers once more what it reads.
+void check_gathered_again(CaseRunner& runner, const Played& played, const Problem& p) {
+  if (!p.is_region() || !p.options.keeps_slice || p.walk != LayerWalk::whole) return;
+  const double once = shard_bytes(p.whole_bytes(), p.ranks());
+  const double least = 5 * once * static_cast<double>(p.passes());
+  const double seen = busiest_rank_bytes(played.counters);
+  if (seen >= least * 0.999) return;
+  Failure failure{.message = text("the results are right, but a rank sends ", whole_bytes(seen),
+                                  " bytes, and with Kept::slice three all-gathers and two "
+                                  "reduce-scatters in each pass send ",
+                                  whole_bytes(least)),
+                  .expected = text("at least ", whole_bytes(least), " bytes"),
+                  .seen = text(whole_bytes(seen), " bytes")};
+  failure.verdict = Verdict::efficiency;
+  runner.fail(played, because({"whole_kept",
+                               "what is not gathered again for backward was kept: only the slice "
+                               "stays, and Value::remake gathers it"},
+                              failure));
+}
+
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  check_gathered_again(runner, played, p);
   const double once = shard_bytes(p.whole_bytes(), p.ranks());
   const bool again = p.is_region() && p.options.keeps_slice;
   LayerPrice price{
@@ -223,7 +244,7 @@ Exam exam() {
       checks.lost_peers(3, 14, region),
       of_cost("a region sends what f and g send: a gather and a scatter each way", cost),
       of_cost("with Kept::slice, no gathered tensor stays for backward",
-              checks.then(check_memory).on({4}, large_slices)),
+              checks.then(check_memory).on({4}, large_slices, check_gathered_again)),
   };
 }
 
