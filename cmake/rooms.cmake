@@ -24,7 +24,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7325" "engine/apps 7880"
     "grader/course 7535" "grader/play 2870" "grader/judge 3535" "grader/exam 10715" "grader/sandbox 1895"
-    "grader/lab 4770" "grader/memory 415" "grader/dev 3245" "grader/further 2750" "grader/impostors 2045" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
+    "grader/lab 4770" "grader/memory 415" "grader/dev 3355" "grader/further 2750" "grader/impostors 2055" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
     "grader/parts/01_why_distribute 1305" "grader/parts/02_processes_and_ranks 3320"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
     "grader/parts/05_data_parallel 3640" "grader/parts/06_all_reduce 860"

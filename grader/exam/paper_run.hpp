@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -146,6 +148,18 @@ inline std::optional<Failure> difference(const PaperRun& run, std::int64_t steps
       .message = text("the run is at ", told(report.state), "; it should be at ", told(right)),
       .expected = told(right),
       .seen = told(report.state)};
+}
+
+// Acts as letters: t a step, s a save, l a load, S a save and a step at once, w a wait.
+inline std::vector<LifeAct> acts_of(std::string_view letters) {
+  static const std::map<char, LifeAct> named{{'t', LifeAct::step},
+                                             {'s', LifeAct::save},
+                                             {'l', LifeAct::load},
+                                             {'S', LifeAct::save_and_step},
+                                             {'w', LifeAct::wait}};
+  std::vector<LifeAct> all;
+  for (const char letter : letters) all.push_back(named.at(letter));
+  return all;
 }
 
 }  // namespace lockstep::grader

@@ -11,12 +11,14 @@ namespace {
 using Problem = LoopProblem;
 using Trained = LoopTrained;
 
-std::unique_ptr<nn::Module> model_of(const Problem& p, Device& device) {
+std::unique_ptr<nn::Module> model_of(const Problem& p, std::uint64_t salt, Device& device) {
   const std::vector<std::int64_t> widths{width, 8, classes};
-  return nn::make_mlp(widths, p.dtype, device, p.model_seed);
+  return nn::make_mlp(widths, p.dtype, device, model_seed(salt));
 }
 
 }  // namespace
+
+std::uint64_t model_seed(std::uint64_t salt) { return keyed_bits(salt + 41, 0) >> 32; }
 
 std::string LoopProblem::description() const {
   return text(counted(samples, "sample"), " in batches of ", batch, ", ", counted(epochs, "epoch"),
@@ -47,7 +49,7 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
 
 Trained train(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
-  const auto model = model_of(p, device);
+  const auto model = model_of(p, salt, device);
   const auto optimizer = make_optimizer(*model, p.optimizer);
   Trained trained;
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
@@ -71,9 +73,9 @@ Trained train(const Problem& p, std::uint64_t salt) {
   return trained;
 }
 
-std::vector<double> beginning_of(const Problem& p) {
+std::vector<double> beginning_of(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
-  return as_doubles(p.dtype, values_of(*model_of(p, device)));
+  return as_doubles(p.dtype, values_of(*model_of(p, salt, device)));
 }
 
 }  // namespace lockstep::grader::single_device_loop

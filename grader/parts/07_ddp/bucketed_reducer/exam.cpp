@@ -352,7 +352,7 @@ Exam exam() {
       {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
        checks.compared(compare_ends).on({2, 3}, remade)},
       {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
-      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_fault("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

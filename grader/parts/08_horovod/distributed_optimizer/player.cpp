@@ -58,7 +58,10 @@ class PlayedOptimizer {
       const auto event = ask<OptimizerEvent>(port, OptimizerCall{});
       if (event.kind == Kind::done) return std::move(report_);
       if (event.kind >= Kind::extra_gradient) {
-        report_.refusals.push_back(ending_of<ContractError>([&] { refused(event); }));
+        Ending& ending = report_.refusals.emplace_back();
+        ending = ending_of<ContractError>([&] { refused(event); });
+        // In which words it refuses is no evidence.
+        if (ending.kind == Ending::Kind::threw_expected) ending = {ending.kind, ending.type, {}};
       } else {
         take_and_explain(event);
       }

@@ -200,17 +200,15 @@ StepGradient right_gradient(const Training& training, std::uint64_t salt, std::s
   const TrainingStep& step = training.steps[s];
   const Start start = start_of(training, salt, s, i, ranks, before);
   StepGradient right;
-  right.start.assign(static_cast<std::size_t>(ranks), start.values);
-  right.summed = right.start;
-  right.first.assign(right.start.size(), std::vector<double>(start.values.size()));
-  right.last = right.first;
+  right.summed.assign(static_cast<std::size_t>(ranks), start.values);
+  const double factor = training.weight(ranks) * (step.is_clipped() ? clipped_by : 1);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (int pass = 0; pass < step.passes && makes_gradient(step, i, rank); ++pass) {
-      right.last[r] = drawn_gradient(training.plan(), salt_of(salt, s, pass), rank, i,
-                                     training.size_of_gradients);
-      if (pass == 0) right.first[r] = right.last[r];
-      for (std::size_t e = 0; e < start.values.size(); ++e) right.summed[r][e] += right.last[r][e];
+      auto made = drawn_gradient(training.plan(), salt_of(salt, s, pass), rank, i,
+                                 training.size_of_gradients);
+      for (std::size_t e = 0; e < made.size(); ++e) right.summed[r][e] += made[e];
+      right.terms.push_back({text("pass ", pass + 1, " of rank ", rank), factor, std::move(made)});
     }
   }
   if (step.ends == Ends::under_guard) {  // nothing is reduced
@@ -218,7 +216,10 @@ StepGradient right_gradient(const Training& training, std::uint64_t salt, std::s
     right.tolerance = start.tolerance;
     return right;
   }
-  const double factor = training.weight(ranks) * (step.is_clipped() ? clipped_by : 1);
+  right.terms.push_back({"the grad from before", factor * ranks, start.values});
+  if (before != nullptr && step.begins != Begins::as_left) {
+    right.terms.push_back({"that of the step before", 0, before->values});
+  }
   Start reduced{std::vector<double>(start.values.size()), std::vector<double>(start.values.size())};
   add_reduced(reduced, right.summed, factor,
               (ranks + step.passes + 4) * epsilon_of(training.dtype));

@@ -8,6 +8,7 @@
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/members.hpp"
 #include "grader/exam/reported_service.hpp"
+#include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/08_horovod/distributed_optimizer/case.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
@@ -106,10 +107,8 @@ class TrainingService final : public TypedService<OptimizerCall> {
 
 // A parameter's gradient in one step.
 struct StepGradient {
-  // Before the passes, by rank; zeros where there is no grad.
-  std::vector<std::vector<double>> start;
-  // Before anything is reduced, by rank: the sum over its passes; the first and the last of them.
-  std::vector<std::vector<double>> summed, first, last;
+  std::vector<std::vector<double>> summed;  // by rank, over its passes, before it is reduced
+  std::vector<Term> terms;                  // of which the values are made
   std::vector<double> values, tolerance;  // after the step, on every rank
 };
 // True if a rank makes this gradient in the passes of this step.

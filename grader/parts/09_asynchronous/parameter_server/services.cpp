@@ -77,15 +77,18 @@ Values Script::pushed_by(std::size_t worker, int k) const {
   return values;
 }
 
-Situations Script::asked() const {
-  Situations asked = asks;
+std::string Script::description() const {
+  return text(counted(std::ssize(workers), "worker"), ", ", counted(count, "element"), ", ",
+              staleness == unbounded ? std::string("no bound") : text("a bound of ", staleness));
+}
+
+void Script::ask(Situations& asked) const {
   for (std::size_t w = 0; w < workers.size(); ++w) {
     for (int k = 1; k <= workers[w].steps; ++k) ask_of_values(pushed_by(w, k), asked);
     if (workers[w].dies != Death::none) asked.insert(Situation::lost_at_each_request);
   }
   if (workers.size() == 13) asked.insert(Situation::rank_counts);
   asked.insert(Situation::double_digits);  // parameters are of float64
-  return asked;
 }
 
 WorkersService::WorkersService(const Script& script)
@@ -336,7 +339,7 @@ auto ServersService::compute(const WorkerCall& call, double now) -> Answer {
                          .seen = "two"}),
                 now);
   }
-  return answer_with(WorkerReply{.values = drawn(2, ++gradients_)}, now + step_s_);
+  return answer_with(WorkerReply{.values = drawn(2, ++gradients_)}, now + 0.01);
 }
 
 auto ServersService::take_push(const WorkerCall& call, double now) -> Answer {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
@@ -41,7 +40,7 @@ std::string OffloadProblem::description() const {
   for (const auto& one : steps) gradients.push_back(std::ssize(one));
   return text(counted(std::ssize(sizes), "bucket"), " of ", listed(sizes), " elements of ",
               lockstep::name_of(dtype), ", ", counted(std::ssize(steps), "step"), " with ",
-              listed(gradients), " gradients");
+              listed(gradients), " gradients", name_of(odd));
 }
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
@@ -60,11 +59,7 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
   std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
   const std::uint64_t own = salt_of(salt, step, bucket, static_cast<std::size_t>(time));
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
-  const bool first = step == 0 && event == 0;
-  if (first && p.holds == OffloadProblem::Holds::infinity)
-    values[0] = std::numeric_limits<double>::infinity();
-  if (first && p.holds == OffloadProblem::Holds::not_a_number)
-    values[0] = std::numeric_limits<double>::quiet_NaN();
+  if (step == 0 && event == 0) make_odd(values, p.odd);
   return to_bytes(p.dtype, values);
 }
 

@@ -27,19 +27,10 @@ struct Problem : LayerProblem {
   }
 };
 
-// The acts of an operator on a tensor, in one direction.
-enum class Act : std::uint8_t { keep, sum, mean };
-
-struct Acts {
-  Act enter_forward = Act::keep, enter_back = Act::sum;
-  Act leave_forward = Act::sum, leave_back = Act::keep;
-};
-
-OfRanks acted(Act act, const OfRanks& given) {
-  if (act == Act::keep) return given;
+// The sum, on each rank.
+OfRanks summed(const OfRanks& given) {
   Numbers sum;
   for (const Numbers& one : given) add_numbers(sum, one);
-  if (act == Act::mean) sum = scaled_numbers(sum, 1.0 / static_cast<double>(given.size()));
   return OfRanks(given.size(), sum);
 }
 
@@ -51,72 +42,31 @@ OfRanks multiplied(const OfRanks& a, const OfRanks& b) {
   return all;
 }
 
-// The tensors of a case on all ranks.
-class Ranks {
- public:
-  Ranks(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
-
-  // The numbers as `rank` has them, if it does them so: wholes of which only its pieces are right.
-  LayerNumbers compute(const Acts& acts, int rank = 0) const {
-    LayerNumbers all;
-    OfRanks factor_sums(static_cast<std::size_t>(p_.ranks()));
-    for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
-      const OfRanks x = pieces_of(layer_.input, layer_.inputs[pass]);
-      const OfRanks dy = pieces_of(layer_.output_gradient, layer_.output_gradients[pass]);
-      OfRanks y = x, dx = dy;
-      if (p_.asked == OperatorsAsked::both) {
-        const OfRanks factors = pieces_of(layer_.parameters.front(), layer_.values.front());
-        const OfRanks entered = acted(acts.enter_forward, x);
-        y = acted(acts.leave_forward, multiplied(entered, factors));
-        const OfRanks between = acted(acts.leave_back, dy);
-        dx = acted(acts.enter_back, multiplied(between, factors));
-        const OfRanks of_factors = multiplied(between, entered);
-        for (std::size_t r = 0; r < factor_sums.size(); ++r) {
-          add_numbers(factor_sums[r], of_factors[r]);
-        }
-      } else {
-        const bool enters = p_.asked == OperatorsAsked::enter;
-        y = acted(enters ? acts.enter_forward : acts.leave_forward, x);
-        dx = acted(enters ? acts.enter_back : acts.leave_back, dy);
+// f keeps x and sums gradients, g sums terms and keeps the gradient.
+LayerNumbers computed(const Problem& p, const Layer& layer) {
+  LayerNumbers all;
+  OfRanks factor_sums(static_cast<std::size_t>(p.ranks()));
+  for (std::size_t pass = 0; pass < p.passes(); ++pass) {
+    const OfRanks x = pieces_of(layer.input, layer.inputs[pass]);
+    const OfRanks dy = pieces_of(layer.output_gradient, layer.output_gradients[pass]);
+    OfRanks y = x, dx = dy;
+    if (p.asked == OperatorsAsked::both) {
+      const OfRanks factors = pieces_of(layer.parameters.front(), layer.values.front());
+      y = multiplied(x, factors);
+      dx = multiplied(dy, factors);
+      const OfRanks of_factors = multiplied(dy, x);
+      for (std::size_t r = 0; r < factor_sums.size(); ++r) {
+        add_numbers(factor_sums[r], of_factors[r]);
       }
-      all.outputs.push_back(whole_of(layer_.output, y, rank));
-      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, rank));
     }
-    if (p_.asked == OperatorsAsked::both) {
-      all.parameter_gradients.push_back(whole_of(layer_.parameters.front(), factor_sums, rank));
-    }
-    return all;
+    if (p.asked != OperatorsAsked::enter) y = summed(y);
+    if (p.asked != OperatorsAsked::leave) dx = summed(dx);
+    all.outputs.push_back(whole_of(layer.output, y, 0));
+    all.input_gradients.push_back(whole_of(layer.input_gradient, dx, 0));
   }
-
- private:
-  const Problem& p_;
-  const Layer& layer_;
-};
-
-std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
-  std::vector<Mistake<LayerNumbers>> all;
-  const auto add = [&](const std::string& name, const std::string& sentence, const Acts& acts) {
-    all.push_back({{name, sentence}, Ranks(p, layer).compute(acts, rank)});
-  };
-  add("enter_not_summed",
-      "this rank's own gradient comes out of enter_parallel. Every rank used x, so the gradient of "
-      "x is the sum of all of theirs",
-      {.enter_back = Act::keep});
-  add("leave_not_summed",
-      "this rank's own term comes out of leave_parallel, where the sum of all ranks' is needed",
-      {.leave_forward = Act::keep});
-  add("summed_again",
-      "the gradient is summed in the backward of leave_parallel, too. Every rank has the whole "
-      "gradient of the sum there, and that is the gradient of each term",
-      {.leave_back = Act::sum});
-  add("summed_forward",
-      "enter_parallel sums x over the ranks, where all of them go on with the x that they have; "
-      "f communicates backward, and g is the one that communicates forward",
-      {.enter_forward = Act::sum});
-  add("averaged", "the gradient of x is averaged; it is a sum, of the shares of one computation",
-      {.enter_back = Act::mean});
-  add("averaged", "the ranks' terms are averaged; they are summed, each is a part of one result",
-      {.leave_forward = Act::mean});
+  if (p.asked == OperatorsAsked::both) {
+    all.parameter_gradients.push_back(whole_of(layer.parameters.front(), factor_sums, 0));
+  }
   return all;
 }
 
@@ -138,8 +88,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   }
   layer.options = {static_cast<std::int64_t>(p.asked)};
   draw_layer(p, salt, layer);
-  layer.right = Ranks(p, layer).compute({});
-  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  layer.right = computed(p, layer);
   return layer;
 }
 
@@ -279,7 +228,7 @@ Exam exam() {
                checks.odd_values(3, both))},
       {"several passes in flight, in any order, in two halves; in a subgroup, twice",
        in_turn(several_passes, checks.twice_in_a_subgroup(both))},
-      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_fault("when a peer is lost, a rank throws CommError", lost_peers),
       of_cost("f sends nothing forward, g nothing backward, and each one all-reduce the other way",
               cost),
       of_cost("f makes a tensor backward only, and g forward only", memory),

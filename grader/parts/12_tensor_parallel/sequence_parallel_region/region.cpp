@@ -5,31 +5,12 @@
 namespace lockstep::grader::sequence_parallel_region {
 namespace {
 
-// The slices of all ranks as one tensor: sample after sample; or as they come, rank after rank; or
-// a rank's own in its place, and zeros.
-enum class Joined : std::uint8_t { by_sample, by_rank, own };
-enum class Added : std::uint8_t { all, own, mean };
-// A rank's slice: of each sample; the rank's part of all elements; the first one, on every rank.
-enum class Cut : std::uint8_t { by_sample, by_rank, first };
-
-struct Ways {
-  Joined gathers = Joined::by_sample;
-  Added gather_adds = Added::all;  // backward
-  Cut gather_cuts = Cut::by_sample;
-  Added scatter_adds = Added::all;
-  Cut scatter_cuts = Cut::by_sample;
-  Joined scatter_gathers = Joined::by_sample;  // backward
-  double scatter_factor = 1;
-  Added gradients = Added::all;
-  bool closes_gaps = false;  // where a grad is missing, those behind it take its place
-};
-
 class Sequences {
  public:
   Sequences(const Problem& p, const Layer& layer) : p_(p), layer_(layer) {}
 
-  // Wholes as `rank` has its pieces of them.
-  LayerNumbers compute(const Ways& ways, int rank) const {
+  // Wholes as rank 0 has its pieces of them.
+  LayerNumbers compute() const {
     LayerNumbers all;
     std::vector<OfRanks> of_parameters(layer_.parameters.size(), OfRanks(at(p_.ranks())));
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
@@ -37,26 +18,26 @@ class Sequences {
       const OfRanks dy = pieces_of(layer_.output_gradient, layer_.output_gradients[pass]);
       OfRanks y, dx;
       if (p_.options.asked == SequenceAsked::gather) {
-        y = gathered(x, ways.gathers);
-        dx = scattered(dy, ways.gather_adds, ways.gather_cuts);
+        y = gathered(x);
+        dx = scattered(dy);
       } else if (p_.options.asked == SequenceAsked::scatter) {
-        y = scattered(x, ways.scatter_adds, ways.scatter_cuts);
-        dx = gathered(dy, ways.scatter_gathers, ways.scatter_factor);
+        y = scattered(x);
+        dx = gathered(dy);
       } else {
-        y = through_region(ways, x, dy, dx, of_parameters);
+        y = through_region(x, dy, dx, of_parameters);
       }
-      all.outputs.push_back(whole_of(layer_.output, y, rank));
-      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, rank));
+      all.outputs.push_back(whole_of(layer_.output, y, 0));
+      all.input_gradients.push_back(whole_of(layer_.input_gradient, dx, 0));
     }
-    if (p_.is_region()) sum_gradients(ways, of_parameters);
+    if (p_.is_region()) sum_gradients(of_parameters);
     for (std::size_t i = 0; i < layer_.parameters.size(); ++i) {
-      all.parameter_gradients.push_back(whole_of(layer_.parameters[i], of_parameters[i], rank));
+      all.parameter_gradients.push_back(whole_of(layer_.parameters[i], of_parameters[i], 0));
     }
     return all;
   }
 
  private:
-  OfRanks through_region(const Ways& ways, const OfRanks& x, const OfRanks& dy, OfRanks& dx,
+  OfRanks through_region(const OfRanks& x, const OfRanks& dy, OfRanks& dx,
                          std::vector<OfRanks>& of_parameters) const {
     const auto value = [&](RegionParameter of) {
       return pieces_of(layer_.parameters[index(of)], layer_.values[index(of)]);
@@ -68,18 +49,18 @@ class Sequences {
       multiply_rows(slices[r], gain[r]);
       add_to_rows(slices[r], shift[r]);
     }
-    const OfRanks wholes = gathered(slices, ways.gathers);
+    const OfRanks wholes = gathered(slices);
     OfRanks partial = wholes;
     for (std::size_t r = 0; r < partial.size(); ++r) multiply_rows(partial[r], factors[r]);
-    OfRanks y = scattered(partial, ways.scatter_adds, ways.scatter_cuts);
+    OfRanks y = scattered(partial);
     for (std::size_t r = 0; r < y.size(); ++r) add_to_rows(y[r], bias[r]);
 
-    OfRanks back = gathered(dy, ways.scatter_gathers, ways.scatter_factor);
+    OfRanks back = gathered(dy);
     for (std::size_t r = 0; r < back.size(); ++r) {
       add_products(of_parameters[index(RegionParameter::factors)][r], back[r], wholes[r]);
       multiply_rows(back[r], factors[r]);
     }
-    dx = scattered(back, ways.gather_adds, ways.gather_cuts);
+    dx = scattered(back);
     for (std::size_t r = 0; r < dx.size(); ++r) {
       add_products(of_parameters[index(RegionParameter::gain)][r], dx[r], x[r]);
       add_numbers(of_parameters[index(RegionParameter::shift)][r], added_rows(p_.width, dx[r]));
@@ -99,121 +80,44 @@ class Sequences {
   }
 
   // The element of the whole tensor that is element e of a rank's slice.
-  std::size_t place(Cut cut, int rank, std::size_t e) const {
+  std::size_t place(int rank, std::size_t e) const {
     const auto own = at(p_.slice * p_.width), all = at(p_.tokens() * p_.width);
-    if (cut == Cut::by_rank) return at(rank) * at(p_.batch) * own + e;
-    const std::size_t first = cut == Cut::first ? 0 : at(rank) * own;
-    return e / own * all + first + e % own;
+    return e / own * all + at(rank) * own + e % own;
   }
-  OfRanks gathered(const OfRanks& slices, Joined joined, double factor = 1) const {
-    OfRanks all;
-    for (int rank = 0; rank < p_.ranks(); ++rank) {
-      Numbers& whole = all.emplace_back(at(p_.batch * p_.tokens() * p_.width));
-      for (int from = 0; from < p_.ranks(); ++from) {
-        if (joined == Joined::own && from != rank) continue;
-        const Cut cut = joined == Joined::by_rank ? Cut::by_rank : Cut::by_sample;
-        for (std::size_t e = 0; e < slices[at(from)].size(); ++e) {
-          whole[place(cut, from, e)] = factor * slices[at(from)][e];
-        }
+  OfRanks gathered(const OfRanks& slices) const {
+    Numbers whole(at(p_.batch * p_.tokens() * p_.width));
+    for (int from = 0; from < p_.ranks(); ++from) {
+      for (std::size_t e = 0; e < slices[at(from)].size(); ++e) {
+        whole[place(from, e)] = slices[at(from)][e];
       }
     }
-    return all;
+    return OfRanks(at(p_.ranks()), whole);
   }
-  OfRanks scattered(const OfRanks& partial, Added added, Cut cut) const {
+  OfRanks scattered(const OfRanks& partial) const {
+    Numbers sum;
+    for (const Numbers& one : partial) add_numbers(sum, one);
     OfRanks all;
     for (int rank = 0; rank < p_.ranks(); ++rank) {
-      Numbers sum = added == Added::own ? partial[at(rank)] : Numbers();
-      for (const Numbers& one : partial) {
-        if (added != Added::own) add_numbers(sum, one);
-      }
       Numbers& slice = all.emplace_back(at(p_.batch * p_.slice * p_.width));
-      const double factor = added == Added::mean ? 1.0 / p_.ranks() : 1;
-      for (std::size_t e = 0; e < slice.size(); ++e) slice[e] = factor * sum[place(cut, rank, e)];
+      for (std::size_t e = 0; e < slice.size(); ++e) slice[e] = sum[place(rank, e)];
     }
     return all;
   }
-  // The terms that a rank adds to the sums of summed_parameters, in their order.
-  std::vector<Numbers> added_by(const Ways& ways, const std::vector<OfRanks>& grads,
-                                int rank) const {
-    std::vector<Numbers> all;
+  // A parameter without a grad adds zeros.
+  void sum_gradients(std::vector<OfRanks>& grads) const {
     for (const RegionParameter one : summed_parameters) {
-      if (!p_.options.forgets(one, rank)) {
-        all.push_back(grads[index(one)][at(rank)]);
-      } else if (!ways.closes_gaps) {
-        all.emplace_back(at(p_.width));
+      OfRanks& of_ranks = grads[index(one)];
+      Numbers sum(at(p_.width));
+      for (int rank = 0; rank < p_.ranks(); ++rank) {
+        if (!p_.options.forgets(one, rank)) add_numbers(sum, of_ranks[at(rank)]);
       }
-    }
-    all.resize(std::size(summed_parameters), Numbers(at(p_.width)));
-    return all;
-  }
-  void sum_gradients(const Ways& ways, std::vector<OfRanks>& grads) const {
-    std::vector<std::vector<Numbers>> added;
-    for (int rank = 0; rank < p_.ranks(); ++rank) added.push_back(added_by(ways, grads, rank));
-    for (std::size_t k = 0; k < std::size(summed_parameters); ++k) {
-      OfRanks& of_ranks = grads[index(summed_parameters[k])];
-      Numbers sum;
-      for (const auto& one : added) add_numbers(sum, one[k]);
-      if (ways.gradients == Added::mean) sum = scaled_numbers(sum, 1.0 / p_.ranks());
-      for (std::size_t r = 0; r < of_ranks.size(); ++r) {
-        of_ranks[r] = ways.gradients == Added::own ? added[r][k] : sum;
-      }
+      of_ranks.assign(of_ranks.size(), sum);
     }
   }
 
   const Problem& p_;
   const Layer& layer_;
 };
-
-std::vector<Mistake<LayerNumbers>> mistakes_of(const Problem& p, const Layer& layer, int rank) {
-  std::vector<Mistake<LayerNumbers>> all;
-  const auto add = [&](const std::string& name, const std::string& sentence, const Ways& ways) {
-    all.push_back({{name, sentence}, Sequences(p, layer).compute(ways, rank)});
-  };
-  // First, since a mean of what arrives gives a parameter the same gradient.
-  add("gradients_not_summed",
-      "this is the gradient of the rank's own tokens; the parameter is used on all ranks' slices, "
-      "and sum_slice_gradients adds up what they have",
-      {.gradients = Added::own});
-  add("gradients_averaged",
-      "the gradients of the slices are averaged; the tokens are those of one loss, and their "
-      "gradients are summed",
-      {.gradients = Added::mean});
-  add("grads_moved",
-      "a parameter without a grad has its place among the sums, too; where it is left out, the "
-      "grads behind it are added to those of other parameters",
-      {.closes_gaps = true});
-  const std::string by_rank =
-      "slices lie rank after rank, as an all-gather brings them and a reduce-scatter wants them; "
-      "in a batch, the slices of one sample stand together";
-  add("rank_after_rank", by_rank, {.gathers = Joined::by_rank});
-  add("rank_after_rank", by_rank, {.gather_cuts = Cut::by_rank});
-  add("rank_after_rank", by_rank, {.scatter_cuts = Cut::by_rank});
-  add("rank_after_rank", by_rank, {.scatter_gathers = Joined::by_rank});
-  add("rank_after_rank", by_rank,
-      {Joined::by_rank, Added::all, Cut::by_rank, Added::all, Cut::by_rank, Joined::by_rank});
-  add("gather_not_summed",
-      "this rank's own gradient comes out of gather_sequence. Every rank used all slices, so the "
-      "gradient of a slice is a sum over the ranks",
-      {.gather_adds = Added::own});
-  add("scatter_not_summed",
-      "the slice is that of this rank's own term; all ranks have terms of it, and they are summed",
-      {.scatter_adds = Added::own});
-  add("not_gathered",
-      "other ranks' slices are missing in the gradient of a term; every term is in all slices, so "
-      "the gradients of all slices come together",
-      {.scatter_gathers = Joined::own});
-  add("first_slice", "every rank has the slice of rank 0", {.gather_cuts = Cut::first});
-  add("first_slice", "every rank has the slice of rank 0", {.scatter_cuts = Cut::first});
-  add("averaged", "the ranks' gradients are averaged; they are summed, each is a part of one",
-      {.gather_adds = Added::mean});
-  add("averaged", "the ranks' terms are averaged; they are summed, each is a part of one result",
-      {.scatter_adds = Added::mean});
-  add("summed_again",
-      "the gradient of a term is summed over the ranks on its way back. Each rank's slice comes "
-      "once",
-      {.scatter_factor = static_cast<double>(p.ranks())});
-  return all;
-}
 
 }  // namespace
 
@@ -273,8 +177,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = p.options.listed();
   draw_layer(p, salt, layer);
   if (p.walk == LayerWalk::refused) return layer;  // nobody computes it
-  layer.right = Sequences(p, layer).compute({}, 0);
-  layer.mistakes = [p, copy = layer](int rank) { return mistakes_of(p, copy, rank); };
+  layer.right = Sequences(p, layer).compute();
   return layer;
 }
 

@@ -1,4 +1,4 @@
-// A region as its ranks compute it, rightly or with one of the usual mistakes.
+// A region as its ranks compute it.
 #pragma once
 
 #include <cstdint>

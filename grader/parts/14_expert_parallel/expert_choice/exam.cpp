@@ -1,15 +1,20 @@
 // The exam of expert_choice: the plans of experts for logits that the judge draws. Probabilities
 // are equal to the bit or clearly apart, so that rounding decides nothing.
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
+#include "grader/exam/router_logits.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/14_expert_parallel/expert_choice/ways.hpp"
+#include "grader/parts/14_expert_parallel/expert_choice/case.hpp"
 
 namespace lockstep::grader::expert_choice {
 namespace {
 
+using expert_parallel::Route;
+using expert_parallel::SlotPlan;
 using Question = ChoiceQuestion;
 using Limits = std::numeric_limits<double>;
 
@@ -29,16 +34,40 @@ bool same_plan(const SlotPlan& a, const SlotPlan& b, double within) {
   return same_sizes(a, b) && !other_route(a.placed, b.placed, within);
 }
 
-// A part that takes other tokens may weigh them in any way.
-Cause cause_of(const Question& q, const SlotPlan& seen, const SlotPlan& right) {
-  constexpr double any = Limits::infinity();
-  for (const double within : {1e-9, any}) {
-    for (const KnownChoice& known : wrong_ways()) {
-      const SlotPlan given = planned(q, known.ways);
-      if (within == any && same_plan(given, right, any)) continue;
-      if (same_plan(seen, given, within)) return known.cause;
-    }
+// By expert, the probabilities of all tokens.
+std::vector<std::vector<double>> scores_of(const RouterLogits& logits) {
+  std::vector<std::vector<double>> columns(static_cast<std::size_t>(logits.experts()));
+  for (std::int64_t t = 0; t < logits.tokens(); ++t) {
+    std::vector<double> row;
+    for (std::int64_t e = 0; e < logits.experts(); ++e) row.push_back(logits.of(t, e));
+    const double most = std::ranges::max(row);
+    double sum = 0;
+    for (double& one : row) sum += one = std::exp(one - most);
+    for (std::size_t e = 0; e < row.size(); ++e) columns[e].push_back(row[e] / sum);
   }
+  return columns;
+}
+
+SlotPlan planned(const Question& q) {
+  const std::int64_t tokens = q.logits.tokens(), experts = q.logits.experts();
+  const double share =
+      static_cast<double>(tokens) * q.capacity_factor / static_cast<double>(experts);
+  SlotPlan plan{tokens, experts, std::min(tokens, expert_parallel::rounded_up(share)), {}};
+  const auto scores = scores_of(q.logits);
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    const auto score = [&](std::int64_t t) {
+      return scores[static_cast<std::size_t>(expert)][static_cast<std::size_t>(t)];
+    };
+    std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), score);
+    order.resize(static_cast<std::size_t>(plan.capacity));
+    for (const std::int64_t t : order) plan.placed.push_back({t, expert, 0, score(t)});
+  }
+  return plan;
+}
+
+Cause cause_of(const SlotPlan& seen, const SlotPlan& right) {
   if (seen.capacity < 0)
     return {"beyond_integers",
             "T·F/E is beyond every std::int64_t, and not defined as one: round with rounded_up"};
@@ -81,7 +110,7 @@ std::optional<Failure> wrong(std::span<const Question> asked, const ChoiceAnswer
   const SlotPlan right = planned(q);
   const double tolerance = weight_tolerance(q.logits);
   if (same_plan(answer.plan, right, tolerance)) return std::nullopt;
-  return because(cause_of(q, answer.plan, right), fault_of(answer.plan, right, tolerance));
+  return because(cause_of(answer.plan, right), fault_of(answer.plan, right, tolerance));
 }
 
 std::vector<Question> smaller(const Question& q) {

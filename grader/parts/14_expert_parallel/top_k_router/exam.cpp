@@ -1,15 +1,19 @@
 // The exam of top_k_router: experts and weights for logits that the judge draws. The judge sorts
 // and weighs them by itself.
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
+#include "grader/exam/router_logits.hpp"
 #include "grader/judge/compare.hpp"
-#include "grader/parts/14_expert_parallel/top_k_router/ways.hpp"
+#include "grader/parts/14_expert_parallel/top_k_router/case.hpp"
 
 namespace lockstep::grader::top_k_router {
 namespace {
 
+using expert_parallel::Route;
 using Question = RouteQuestion;
 using Limits = std::numeric_limits<double>;
 
@@ -19,16 +23,29 @@ bool valid(const Question& q) {
 
 std::string text_of(const Question& q) { return text("K = ", q.k, ", ", text_of(q.logits)); }
 
-// A part that chooses other experts may weigh them in any way.
-Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
-  constexpr double any = Limits::infinity();
-  for (const double within : {1e-9, any}) {
-    for (const KnownRouting& known : wrong_ways()) {
-      const Routes given = routed(q, known.ways);
-      if (within == any && !other_route(given, right, any)) continue;
-      if (!other_route(seen, given, within)) return known.cause;
+Routes routed(const Question& q) {
+  Routes routes;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(q.logits.experts()));
+  for (std::int64_t token = 0; token < q.logits.tokens(); ++token) {
+    const auto logit = [&](std::int64_t expert) { return q.logits.of(token, expert); };
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), logit);
+    const auto share = [&](std::int64_t e) { return std::exp(logit(e) - logit(order.front())); };
+    // Of one choice, the weight is the probability among all experts.
+    double sum = 0;
+    for (const std::int64_t e :
+         std::span(order).first(q.k == 1 ? order.size() : static_cast<std::size_t>(q.k))) {
+      sum += share(e);
+    }
+    for (std::int64_t choice = 0; choice < q.k; ++choice) {
+      const std::int64_t e = order[static_cast<std::size_t>(choice)];
+      routes.push_back({token, e, choice, share(e) / sum});
     }
   }
+  return routes;
+}
+
+Cause cause_of(const Routes& seen, const Routes& right) {
   if (!other_route(seen, right, 1e-5)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
@@ -74,7 +91,7 @@ std::optional<Failure> wrong(std::span<const Question> asked, const RouteAnswer&
   const Routes right = routed(q);
   const auto at = other_route(answer.routes, right, weight_tolerance(q.logits));
   if (!at) return std::nullopt;
-  return because(cause_of(q, answer.routes, right), fault_at(*at, q, answer.routes, right));
+  return because(cause_of(answer.routes, right), fault_at(*at, q, answer.routes, right));
 }
 
 // The first token or the first half of the tokens, and one choice less.
