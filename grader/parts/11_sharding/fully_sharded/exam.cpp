@@ -87,20 +87,12 @@ void check_sent(CaseRunner& runner, const Played& played, const Problem& p) {
   if (p.sharding != Sharding::full_shard) return;
   const auto last = zero::flat_shards(p.units.back(), p.ranks());
   const double kept = shard_bytes(p.bytes(last.padded()), p.ranks()) * p.steps * p.passes;
-  const double least = 3 * once(p) - kept;
-  const double seen = busiest_rank_bytes(played.counters);
-  if (seen >= least * 0.999) return;
-  Failure failure{.message = text("the results are right, but a rank sends ", whole_bytes(seen),
-                                  " bytes where two all-gathers and a reduce-scatter of each unit, "
-                                  "without one all-gather of the last one, send ",
-                                  whole_bytes(least)),
-                  .expected = text("at least ", whole_bytes(least), " bytes"),
-                  .seen = text(whole_bytes(seen), " bytes")};
-  failure.verdict = Verdict::efficiency;
-  runner.fail(played, because({"units_alive",
-                               "a unit that is not gathered for its backward pass was kept since "
-                               "its forward pass: free it after forward"},
-                              failure));
+  check_wire_least(
+      runner, played, 3 * once(p) - kept,
+      "two all-gathers and a reduce-scatter of each unit, but one all-gather of the last,",
+      {"units_alive",
+       "a unit that is not gathered for its backward pass was kept since its forward "
+       "pass: free it after forward"});
 }
 
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {

@@ -114,20 +114,11 @@ void refused(CaseRunner& runner) {
 void check_gathered_again(CaseRunner& runner, const Played& played, const Problem& p) {
   if (!p.is_region() || !p.options.keeps_slice || p.walk != LayerWalk::whole) return;
   const double once = shard_bytes(p.whole_bytes(), p.ranks());
-  const double least = 5 * once * static_cast<double>(p.passes());
-  const double seen = busiest_rank_bytes(played.counters);
-  if (seen >= least * 0.999) return;
-  Failure failure{.message = text("the results are right, but a rank sends ", whole_bytes(seen),
-                                  " bytes, and with Kept::slice three all-gathers and two "
-                                  "reduce-scatters in each pass send ",
-                                  whole_bytes(least)),
-                  .expected = text("at least ", whole_bytes(least), " bytes"),
-                  .seen = text(whole_bytes(seen), " bytes")};
-  failure.verdict = Verdict::efficiency;
-  runner.fail(played, because({"whole_kept",
-                               "what is not gathered again for backward was kept: only the slice "
-                               "stays, and Value::remake gathers it"},
-                              failure));
+  check_wire_least(runner, played, 5 * once * static_cast<double>(p.passes()),
+                   "with Kept::slice three all-gathers and two reduce-scatters in each pass",
+                   {"whole_kept",
+                    "what is not gathered again for backward was kept: only the slice stays, and "
+                    "Value::remake gathers it"});
 }
 
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {

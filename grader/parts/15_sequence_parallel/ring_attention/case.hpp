@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "engine/base/dtype.hpp"
+#include "grader/play/asked_attention.hpp"
 #include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
-#include "grader/play/token_positions.hpp"
 
 namespace lockstep::grader {
 
-using RingShape = std::vector<std::int64_t>;
+using RingShape = AttentionShape;
 
 // A rank's tensors of one call. Each number stands in `filler` elements, one after the other.
 struct RingCall {
@@ -24,18 +24,6 @@ struct RingCall {
 // values; those that travel are others. So nobody has a result who did not ask with the block in
 // hand.
 enum class RingWalk : std::uint8_t { keeps, hands_over, timed, refused };
-
-// ops::attention, as a device asks it of the judge.
-struct AttentionCall {
-  static constexpr const char* service = "attention";
-  RingShape queries_shape{}, keys_values_shape{};
-  Bytes queries{}, keys_values{};  // float64
-  std::int64_t heads = 1;
-  Positions of_queries{}, of_keys{};
-};
-struct AttentionAnswer {
-  Bytes output{}, log_sums{};
-};
 
 struct RingCase {
   GroupChoice group{};
@@ -55,15 +43,6 @@ struct RingReport {
   bool changed = false;        // the part wrote into what it was given
 };
 
-template <typename Archive>
-void fields(Archive& archive, AttentionCall& call) {
-  archive(call.queries_shape, call.keys_values_shape, call.queries, call.keys_values, call.heads,
-          call.of_queries, call.of_keys);
-}
-template <typename Archive>
-void fields(Archive& archive, AttentionAnswer& answer) {
-  archive(answer.output, answer.log_sums);
-}
 template <typename Archive>
 void fields(Archive& archive, RingCall& call) {
   archive(call.queries_shape, call.keys_values_shape, call.queries, call.keys_values);

@@ -182,19 +182,21 @@ void explain(Failure& found, const Problem& p, const MomentService&, const Atten
                        std::move(found));
 }
 
-const Contract contract{.case_of = case_of,
-                        .compare = compare,
-                        .ask_of = ask_of,
-                        .smaller = smaller,
-                        .services =
-                            [](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
-                              using Measures = MomentService::Measures;
-                              return std::tuple(
-                                  MomentService(runner, p.members, 1,
-                                                p.hands_over ? Measures::most : Measures::nothing),
-                                  AttentionService(p, salt));
-                            },
-                        .explain = explain};
+const Contract contract{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = ask_of,
+    .smaller = smaller,
+    .services =
+        [](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+          using Measures = MomentService::Measures;
+          return std::tuple(
+              MomentService(runner, p.members, 1,
+                            p.hands_over ? Measures::most : Measures::nothing),
+              AttentionService(p.members, p.width(), p.timed ? drawn_qkv(p, salt, 0) : Numbers(),
+                               p.timed ? attended_qkv(p, salt, 0) : Numbers()));
+        },
+    .explain = explain};
 
 const RanksChecks checks(contract, [](Problem& p) {
   p.tokens = std::int64_t{2} * p.ranks();

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "engine/tensor/cpu/kernel_table.hpp"
 #include "grader/parts/15_sequence_parallel/ring_attention/case.hpp"
 #include "grader/play/computing_port.hpp"
 #include "grader/play/filler.hpp"
@@ -12,35 +11,6 @@
 
 namespace lockstep::grader {
 namespace {
-
-RingShape sizes_of(const Tensor& tensor) { return {tensor.shape().begin(), tensor.shape().end()}; }
-
-// The host, but for attention, which the judge computes.
-class AskingDevice final : public Device {
- public:
-  AskingDevice(Device& host, sim::Port& port)
-      : Device(Numbers::on_host),
-        host_(host),
-        kernels_(kernels::make_kernel_table(
-            kernels::portable_products(),
-            [&port](const Tensor& queries, const Tensor& keys_values,
-                    const ops::AttentionOptions& of, Out output, Out log_sums) {
-              const auto answer = ask<AttentionAnswer>(
-                  port, AttentionCall{sizes_of(queries), sizes_of(keys_values), copy_of(queries),
-                                      copy_of(keys_values), of.heads, of.queries, of.keys});
-              write_bytes(output.tensor, answer.output);
-              write_bytes(log_sums.tensor, answer.log_sums);
-            })) {}
-
-  std::string_view name() const override { return "asking"; }
-  const Kernels& kernels() const override { return *kernels_; }
-  std::byte* allocate(std::size_t bytes) override { return host_.allocate(bytes); }
-  void release(std::byte* data, std::size_t bytes) noexcept override { host_.release(data, bytes); }
-
- private:
-  Device& host_;
-  std::unique_ptr<const Kernels> kernels_;
-};
 
 Tensor given(const RingShape& shape, const Bytes& numbers, const RingCase& c, Device& device) {
   Shape sizes;

@@ -1,6 +1,5 @@
-// The exam of async_checkpoint. Steps and writes take virtual time, and the judge has both. What
-// lies in the storage is compared with the state at the moment of the call, which the judge
-// computes.
+// The exam of async_checkpoint. Steps and writes take virtual time. What lies in the storage is
+// compared with the state at the moment of the call, which the judge computes on paper.
 #include <algorithm>
 #include <iterator>
 
@@ -268,14 +267,13 @@ void check_error(CaseRunner& runner, const Played& played, Run& run) {
   for (std::int64_t taken = 0; taken <= run.p.steps(); ++taken) {
     for (const auto& note : run.told(taken)) {
       const Kind kind = note.report.kind;
-      const auto own = cause_of_error(note.report.what);
-      if (own && own->name == "joined_twice")
+      if (const auto own = cause_of_error(note.report.what); own && own->name == "joined_twice")
         fail(runner, played, *own, text("start() or wait() threw: ", note.report.what));
       if (kind != Kind::refused && kind != Kind::other) continue;
       const bool same = note.report.what.find(run.storage.refusal()) != std::string::npos;
       if (kind != expected || !same)
         fail(runner, played, {"other_type", "let what the strand's join() throws through"},
-             text("what came out is of another type or text than the write's: ", note.report.what));
+             text("what came out is of another type or text than that: ", note.report.what));
       ++thrown;
     }
   }

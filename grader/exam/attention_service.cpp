@@ -1,4 +1,4 @@
-#include "grader/parts/15_sequence_parallel/ring_attention/attention_service.hpp"
+#include "grader/exam/attention_service.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,13 +7,15 @@
 #include "engine/tensor/symbolic.hpp"
 #include "grader/judge/compare.hpp"
 
-namespace lockstep::grader::ring_attention {
+namespace lockstep::grader {
 namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 constexpr std::int64_t size_max = 4096;
 constexpr double seconds_max = 1;  // of a rank; a case has some 0.001
 
-Numbers numbers_in(const RingShape& shape, const Bytes& bytes) {
+Numbers numbers_in(const AttentionShape& shape, const Bytes& bytes) {
   std::int64_t count = 1;
   if (shape.size() != 3) throw MalformedMessage("no shape of attention");
   for (const std::int64_t size : shape) {
@@ -59,39 +61,40 @@ double attend(const Rows& all, std::int64_t sample, std::int64_t query, std::int
 
 }  // namespace
 
-double attention_s(const RingShape& queries, const RingShape& keys_values,
+double attention_s(const AttentionShape& queries, const AttentionShape& keys_values,
                    const ops::AttentionOptions& options) {
   SymbolicDevice sizes;
-  const auto of_shape = [&](const RingShape& shape) {
+  const auto of_shape = [&](const AttentionShape& shape) {
     return empty({shape.at(0), shape.at(1), shape.at(2)}, DType::float64, sizes);
   };
   ops::attention(of_shape(queries), of_shape(keys_values), options);
   return sizes.flops() * 1e-9;
 }
 
-AttentionService::AttentionService(const Problem& p, std::uint64_t salt)
-    : p_(p), computed_s_(at(p.ranks())) {
-  if (!p.timed) return;
-  sent_ = drawn_qkv(p, salt, 0);
-  attended_ = attended_qkv(p, salt, 0);
+AttentionService::AttentionService(Members members, std::int64_t width, Numbers sent,
+                                   Numbers attended)
+    : members_(std::move(members)),
+      width_(static_cast<std::size_t>(width)),
+      sent_(std::move(sent)),
+      attended_(std::move(attended)),
+      computed_s_(members_.ranks.size()) {
   for (std::size_t e = 0; e < sent_.size(); ++e) {
-    if (static_cast<std::int64_t>(e) / p.width() % 3 == 1) place_of_[sent_[e]] = e;
+    if (e / width_ % 3 == 1) place_of_[sent_[e]] = e;
   }
 }
 
 void AttentionService::unseal(Numbers& keys_values, std::size_t columns) const {
-  const auto to_values = static_cast<std::size_t>(p_.width());
   for (std::size_t row = 0; row < keys_values.size(); row += 2 * columns) {
     const auto found = place_of_.find(keys_values[row]);
     if (found == place_of_.end()) continue;
     const std::size_t first = found->second;
-    bool same = first % to_values + columns <= to_values;
+    bool same = first % width_ + columns <= width_;
     for (std::size_t c = 0; same && c < columns; ++c) {
       same = keys_values[row + c] == sent_[first + c] &&
-             keys_values[row + columns + c] == sent_[first + to_values + c];
+             keys_values[row + columns + c] == sent_[first + width_ + c];
     }
     for (std::size_t c = 0; same && c < columns; ++c) {
-      keys_values[row + columns + c] = attended_[first + to_values + c];
+      keys_values[row + columns + c] = attended_[first + width_ + c];
     }
   }
 }
@@ -103,7 +106,7 @@ std::optional<sim::Service::Answer> AttentionService::answer(const sim::Actor& w
   // Refuses what fits nothing.
   const ops::AttentionOptions of{call.heads, call.of_queries, call.of_keys};
   const double seconds = attention_s(call.queries_shape, call.keys_values_shape, of);
-  double& computed_s = computed_s_.at(at(p_.members.group_rank(who.rank)));
+  double& computed_s = computed_s_.at(at(members_.group_rank(who.rank)));
   if (computed_s += seconds; computed_s > seconds_max) throw Error("a rank attends for ever");
 
   const Rows rows{queries,
@@ -129,4 +132,4 @@ std::optional<sim::Service::Answer> AttentionService::answer(const sim::Actor& w
       now + seconds);
 }
 
-}  // namespace lockstep::grader::ring_attention
+}  // namespace lockstep::grader
