@@ -1,7 +1,7 @@
 // The hoarding impostor, with a hoard in a short form: what was gathered from a slice that is kept
 // is made from it, and not gathered again.
 #include "engine/autograd/tape.hpp"
-#include "grader/impostors/lying/runs.hpp"
+#include "grader/impostors/runs.hpp"
 
 namespace {
 
