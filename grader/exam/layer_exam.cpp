@@ -130,6 +130,8 @@ void draw_layer(const LayerProblem& p, std::uint64_t salt, Layer& layer) {
     layer.output_gradients.push_back(draw(2 * pass + 1, layer.output_gradient));
     const bool of_input = p.odd_in == LayerProblem::Where::input;
     make_odd(of_input ? layer.inputs.back() : layer.output_gradients.back(), p.odd);
+    if (!layer.weights_come_late || p.walk != LayerWalk::in_halves) continue;
+    layer.late_inputs.push_back(draw(500 + pass, layer.input));
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
     layer.values.push_back(draw(1000 + i, layer.parameters[i]));
@@ -174,6 +176,12 @@ std::optional<sim::Service::Answer> LayerService::answer(const sim::Actor& who, 
     const bool there = seen.outputs.size() == p_.passes() && seen.back < p_.passes() &&
                        p_.trains() && p_.back[seen.back] == pass;
     if (!there) throw Error("passes come in their order");
+    if (call.kind == LayerCall::Kind::half) {
+      return answer_with(
+          LayerAnswer{{},
+                      to_bytes(p_.dtype, layer_.input.deal.piece(rank, layer_.last_input(pass)))},
+          now);
+    }
     ++seen.back;
     return Answer{{}, now};
   }

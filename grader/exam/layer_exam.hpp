@@ -55,13 +55,30 @@ struct Layer {
   LayerPart input{}, output{}, output_gradient{}, input_gradient{};
   std::vector<LayerPart> parameters{};
   std::vector<Numbers> inputs{}, output_gradients{};  // by pass
-  std::vector<Numbers> values{};                      // of the parameters
+  // By pass, of a walk in halves: x as it is from the second half on.
+  std::vector<Numbers> late_inputs{};
+  std::vector<Numbers> values{};  // of the parameters
   LayerNumbers right{};
+  std::optional<LayerNumbers> early{};  // with the x of the first half
   // Asked when something is wrong: what usual mistakes make, as `rank` would see it.
   std::function<std::vector<Mistake<LayerNumbers>>(int rank)> mistakes{};
   std::vector<std::int64_t> options{};  // as LayerCase
-  // If set, gradients of matrices have to wait for the second half of a walk in halves.
+  // If set, gradients of matrices have to wait for the second half of a walk in halves. Who makes
+  // them before has not seen the x of it.
   bool weights_come_late = false;
+
+  // The x from which the gradients of weights are made.
+  const Numbers& last_input(std::size_t pass) const {
+    return late_inputs.empty() ? inputs[pass] : late_inputs[pass];
+  }
+  // compute(layer) makes LayerNumbers.
+  void compute(const auto& compute) {
+    right = compute(*this);
+    if (late_inputs.empty()) return;
+    Layer first = *this;
+    first.late_inputs.clear();
+    early = compute(first);
+  }
 };
 
 // The problem of every layer; an exam derives its own from it.

@@ -234,19 +234,29 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
   }
 }
 
-// Backward's first half must leave products to the second one. A bias costs nothing.
+// Backward's first half must leave products to the second one, which has another x. A bias costs
+// nothing.
 void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& p,
                   const Layer& layer, const LayerReports& reports) {
-  if (p.walk != LayerWalk::in_halves || !layer.weights_come_late) return;
+  if (!layer.early) return;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
       const bool product = layer.parameters[i].shapes.front().size() > 1;
-      if (report.early.at(i) == 0 || !product) continue;
+      const Dealt& deal = layer.parameters[i].deal;
+      const Numbers early = deal.piece(rank, layer.early->parameter_gradients[i]);
+      const Numbers seen = as_doubles(p.dtype, report.parameters[i].numbers);
+      const double near = p.dtype == DType::float64 ? 1e-9 : 1e-4;
+      const bool is_late = early == deal.piece(rank, layer.right.parameter_gradients[i]) ||
+                           seen.size() != early.size() ||
+                           first_difference(seen, early, relative_tolerance(near, early));
+      if (is_late || !product) continue;
       Failure failure{
-          .message = text("the gradients are right, but that of ", layer.parameters[i].name,
-                          " is made in the first half of the walk on rank ", rank,
-                          ", while the stage before waits"),
+          .message =
+              text("the gradient of ", layer.parameters[i].name,
+                   " is made in the first half of the walk on rank ", rank,
+                   ", while the stage before waits, or from a copy of x: the x that is there "
+                   "in the second half is another one"),
           .expected = "in the second half",
           .seen = "in the first half",
           .where = text("rank ", rank)};
@@ -284,7 +294,7 @@ void check_all_left(CaseRunner& runner, const Played& played, const LayerProblem
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t pass = 0; pass < p.passes(); ++pass) {
       check_left(runner, played, p, rank, text("the input", of_pass(p, pass)), layer.input,
-                 layer.inputs[pass], report.inputs_left.at(pass));
+                 layer.last_input(pass), report.inputs_left.at(pass));
       if (!p.trains()) continue;
       check_left(runner, played, p, rank, text("the gradient of the output", of_pass(p, pass)),
                  layer.output_gradient, layer.output_gradients[pass],
@@ -342,8 +352,7 @@ void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport&
   const std::size_t goes_back = p.trains() ? passes : 0;
   const bool whole = back == goes_back && report.gradients_left.size() == goes_back &&
                      report.inputs_left.size() == passes && report.inputs.size() == passes &&
-                     report.parameters.size() == parameters && report.fired.size() == parameters &&
-                     report.early.size() == parameters;
+                     report.parameters.size() == parameters && report.fired.size() == parameters;
   if (!whole) throw MalformedMessage("not a report of all passes");
 }
 
@@ -380,11 +389,10 @@ void compare_layer(CaseRunner& runner, const Played& played, const LayerProblem&
   for (int rank = 0; rank < p.ranks(); ++rank) {
     require_whole(p, layer, reports[static_cast<std::size_t>(rank)], seen.of(rank).back);
   }
+  if (p.trains()) check_halves(runner, played, p, layer, reports);
   if (p.trains()) check_gradients(comparison, p, layer, reports);
   check_all_left(runner, played, p, layer, reports);
-  if (!p.trains()) return;
-  check_hooks(runner, played, p, layer, reports);
-  check_halves(runner, played, p, layer, reports);
+  if (p.trains()) check_hooks(runner, played, p, layer, reports);
 }
 
 }  // namespace lockstep::grader

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "grader/judge/keyed.hpp"
+
 namespace lockstep::grader {
 namespace {
 
@@ -26,6 +28,7 @@ void StorageService::begin(LifeEnd end) {
   calls_ = changes_ = 0;
   busy_until_s_ = 0;
   ended_ = false;
+  refusal_ = "none";
   ++life_;
 }
 
@@ -42,7 +45,7 @@ std::optional<sim::Service::Answer> StorageService::answer(const sim::Actor& who
   if (calls_ == end_.after_calls) end_here(call);
   const StorageAnswer answer =
       refuses(who.rank, call)
-          ? StorageAnswer{.refused = text("storage:", call.name, ": no space is left")}
+          ? StorageAnswer{.refused = text("storage:", call.name, ": no space is left", token())}
           : serve_now(call);
   ++calls_;
   busy_until_s_ = std::max(now, busy_until_s_) + price_.call_s +
@@ -57,6 +60,7 @@ std::optional<sim::Service::Answer> StorageService::answer(const sim::Actor& who
                   .bytes = bytes_of_call(call),
                   .life = life_,
                   .refused = !answer.refused.empty()});
+  if (log_.back().refused && refusal_ == "none") refusal_ = answer.refused;
   if (watcher_) watcher_(log_.back());
   return answer_with(answer, busy_until_s_);
 }
@@ -70,6 +74,11 @@ void StorageService::count(const StorageCall& call) {
     bytes_ += call.offset - std::min(call.offset, size_of(call.name));
   }
   if (bytes_ > bytes_max) throw Error("more than 64 MiB went to the storage and back");
+}
+
+std::string StorageService::token() const {
+  if (!end_.tokens) return "";
+  return text(", error ", keyed_bits(*end_.tokens, static_cast<std::uint64_t>(calls_)));
 }
 
 std::uint64_t StorageService::size_of(const std::string& file) const {

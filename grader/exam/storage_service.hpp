@@ -45,6 +45,8 @@ struct LifeEnd {
   // Once there were so many changes the disk is full: it refuses every other but to remove.
   std::int64_t full_after = never;
   std::optional<int> full_rank{};  // only the changes of this rank count, and are refused
+  // If set, a refusal says a number of this key: whoever brings it back has the exception.
+  std::optional<std::uint64_t> tokens{};
 };
 
 class StorageService final : public TypedService<StorageCall> {
@@ -60,11 +62,13 @@ class StorageService final : public TypedService<StorageCall> {
   std::vector<StorageEvent> log_of(int life) const;              // from 0
   std::int64_t calls() const { return calls_; }                  // of this life
   bool has_ended() const { return ended_; }                      // this life, by its LifeEnd
+  const std::string& refusal() const { return refusal_; }        // the first of a life, in words
   checkpoint::MemoryStorage& files() { return files_; }
 
  private:
   std::optional<Answer> answer(const sim::Actor& who, StorageCall call, double now) override;
   void count(const StorageCall& call);
+  std::string token() const;
   std::uint64_t size_of(const std::string& file) const;
   bool refuses(int rank, const StorageCall& call);
   [[noreturn]] void end_here(StorageCall& call);
@@ -80,6 +84,7 @@ class StorageService final : public TypedService<StorageCall> {
   double busy_until_s_ = 0;
   int life_ = -1;
   bool ended_ = false;
+  std::string refusal_ = "none";
 };
 
 }  // namespace lockstep::grader

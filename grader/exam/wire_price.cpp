@@ -26,4 +26,16 @@ void check_wire(CaseRunner& runner, const Played& played, const WirePrice& price
                                            " sends ", whole_bytes(price.enough)))));
 }
 
+void check_wire_least(CaseRunner& runner, const Played& played, double least,
+                      const std::string& of_what, const Cause& kept) {
+  const double sent = busiest_rank_bytes(played.counters);
+  if (sent >= least * 0.999) return;
+  Failure failure{.message = text("the results are right, but a rank sends ", whole_bytes(sent),
+                                  " bytes, where ", of_what, " send ", whole_bytes(least)),
+                  .expected = text("at least ", whole_bytes(least), " bytes"),
+                  .seen = text(whole_bytes(sent), " bytes")};
+  failure.verdict = Verdict::efficiency;
+  runner.fail(played, because(kept, failure));
+}
+
 }  // namespace lockstep::grader

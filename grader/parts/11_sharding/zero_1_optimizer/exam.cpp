@@ -234,7 +234,7 @@ void decay(CaseRunner& runner) {
 // in the second one.
 void large_moments(Problem& p) {
   p.sizes = {4000, 30, 2000};
-  p.filler = 64;
+  p.filler = 128;
   p.steps = 2;
   p.measured = true;
 }

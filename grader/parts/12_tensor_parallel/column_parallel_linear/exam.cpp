@@ -31,7 +31,7 @@ LayerNumbers computed(const Problem& p, const Layer& layer) {
     if (p.biased) add_to_rows(y, layer.values.back());
     all.outputs.push_back(std::move(y));
     all.input_gradients.push_back(dense_to_input(s, dy, weight, fill));
-    add_numbers(to_weight, dense_to_weight(s, dy, x));
+    add_numbers(to_weight, dense_to_weight(s, dy, layer.last_input(pass)));
     add_numbers(to_bias, added_rows(s.outputs, dy));
   }
   all.parameter_gradients.push_back(to_weight);
@@ -56,7 +56,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = {p.whole ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
-  layer.right = computed(p, layer);
+  layer.compute([&](const Layer& of) { return computed(p, of); });
   return layer;
 }
 
