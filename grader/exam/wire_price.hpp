@@ -23,7 +23,8 @@ struct WirePrice {
 double shard_bytes(std::int64_t bytes, int ranks);
 
 void check_wire(CaseRunner& runner, const Played& played, const WirePrice& price);
-// What a contract asks for is sent. A part that sends less has kept what it must not (`kept`).
+// A contract that asks for transfers has a least price. A part that sends less has kept what it
+// must not (`kept`).
 //   of_what  as sentences go on: "two all-gathers of each unit"
 void check_wire_least(CaseRunner& runner, const Played& played, double least,
                       const std::string& of_what, const Cause& kept);
