@@ -11,7 +11,10 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 set(LOCKSTEP_INNER_FLOORS
     "sim: wire, model, core, hosts"
     "paper: ., memory, lanes, ptx, machine, order, cudart cublas nccl"
-    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts, worlds/nccl")
+    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts, worlds/nccl"
+    "grader/course: text, quiz, ., compile, proofs"
+    "grader/exam: function, schedule ranks, collective lossy layer driven lives"
+    "grader/batch: processes, hand_ins, policy, run, reports, .")
 
 # How many lines of C++ and CUDA a room may have: *.hpp, *.cpp, *.cu and *.cuh, comments included. A
 # file counts for the longest folder that it is in. tests/house holds the budgets. Raise one only in

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/reported_service.hpp"
-#include "grader/exam/training_rules.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 

@@ -1,7 +1,7 @@
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
 #include "engine/base/units.hpp"
-#include "grader/exam/one_device.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::single_device_loop {

@@ -1,7 +1,7 @@
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 
 #include "engine/base/units.hpp"
-#include "grader/exam/one_device.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::data_parallel_step {

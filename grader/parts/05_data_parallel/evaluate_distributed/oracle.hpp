@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/dataset_service.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/dataset_service.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 

@@ -6,7 +6,7 @@
 #include "engine/base/units.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
-#include "grader/exam/one_device.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::training_loop {

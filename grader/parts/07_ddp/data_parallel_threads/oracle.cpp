@@ -1,6 +1,6 @@
 #include "grader/parts/07_ddp/data_parallel_threads/oracle.hpp"
 
-#include "grader/exam/one_device.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::data_parallel_threads {

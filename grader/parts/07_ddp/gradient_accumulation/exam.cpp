@@ -7,10 +7,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/training_rules.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/training_rules.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/cost.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "grader/exam/one_device.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::mixed_precision_step {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/services_checks.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/parts/11_sharding/offload_optimizer/case.hpp"
 
 namespace lockstep::grader::offload_optimizer {

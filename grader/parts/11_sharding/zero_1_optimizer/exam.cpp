@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/training_rules.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/11_sharding/zero_1_optimizer/cost.hpp"
 

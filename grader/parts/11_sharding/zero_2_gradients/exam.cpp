@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/driven_overlap.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wire_price.hpp"
+#include "grader/exam/driven/overlap.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
 

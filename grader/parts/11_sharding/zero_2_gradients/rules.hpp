@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dealt.hpp"
-#include "grader/exam/driven_run.hpp"
-#include "grader/exam/member_memory.hpp"
+#include "grader/exam/driven/run.hpp"
+#include "grader/exam/ranks/dealt.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/case.hpp"
 
 namespace lockstep::grader::zero_2_gradients {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/parallel_linear.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/layer/parallel_linear.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/column_parallel_linear/case.hpp"
 
 namespace lockstep::grader::column_parallel_linear {

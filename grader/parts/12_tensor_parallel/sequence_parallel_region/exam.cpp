@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/sequence_parallel_region/region.hpp"
 
 namespace lockstep::grader::sequence_parallel_region {

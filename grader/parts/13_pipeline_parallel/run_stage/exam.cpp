@@ -10,8 +10,8 @@
 
 #include "engine/base/units.hpp"
 #include "engine/parallel/pipeline/outbox.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/lost_peer_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"

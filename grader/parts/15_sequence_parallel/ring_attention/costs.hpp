@@ -1,8 +1,8 @@
 // The costs of a ring: who sends what to whom, when, and what a rank holds meanwhile.
 #pragma once
 
-#include "grader/exam/attention_service.hpp"
-#include "grader/exam/member_memory.hpp"
+#include "grader/exam/ranks/attention_service.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
 #include "grader/parts/15_sequence_parallel/ring_attention/problem.hpp"
 
 namespace lockstep::grader::ring_attention {

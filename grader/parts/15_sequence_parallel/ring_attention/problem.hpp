@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dense_attention.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/slices.hpp"
+#include "grader/exam/function/dense_attention.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/slices.hpp"
 #include "grader/parts/15_sequence_parallel/ring_attention/case.hpp"
 
 namespace lockstep::grader::ring_attention {

@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/paper_run.hpp"
-#include "grader/exam/services_checks.hpp"
-#include "grader/exam/storage_service.hpp"
+#include "grader/exam/lives/storage_service.hpp"
+#include "grader/exam/ranks/paper_run.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/judge/engine_errors.hpp"
 #include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
 

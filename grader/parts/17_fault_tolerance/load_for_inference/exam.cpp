@@ -5,9 +5,9 @@
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
-#include "grader/exam/services_checks.hpp"
-#include "grader/exam/storage_service.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/lives/storage_service.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
