@@ -4,10 +4,10 @@
 #include <regex>
 
 #include "engine/base/error.hpp"
-#include "grader/course/broken.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_hashes.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/proofs/broken.hpp"
+#include "grader/course/quiz/hashes.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/built_files.hpp"
 #include "grader/pack/edition_readme.hpp"
 #include "grader/pack/leaks.hpp"

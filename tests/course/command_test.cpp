@@ -1,5 +1,5 @@
 // Commands that are bounded by what they do, and not by the wall's clock.
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Hashed keys judge as the keys they were made of.
-#include "grader/course/quiz_hashes.hpp"
+#include "grader/course/quiz/hashes.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -1,10 +1,10 @@
 // The way from a file to a player, with a toy part: a main program that prints what it returns.
-#include "grader/course/student_build.hpp"
+#include "grader/course/compile/student_build.hpp"
 
 #include <unistd.h>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

@@ -6,9 +6,9 @@
 #include <regex>
 
 #include "engine/base/edition.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/leaks.hpp"
 #include "grader/pack/student_edition.hpp"
 #include "tests/catch.hpp"

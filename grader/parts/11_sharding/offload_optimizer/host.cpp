@@ -28,19 +28,6 @@ double number_of_gradient(std::uint64_t salt, std::size_t element) {
   return sign * (0.5 + keyed_uniform(salt, element));
 }
 
-// So many numbers of a large tensor are drawn; they come again and again.
-constexpr std::int64_t drawn_max = 1000;
-std::size_t drawn_of(std::int64_t size) {
-  return static_cast<std::size_t>(std::min(size, drawn_max));
-}
-Bytes in_turns(DType dtype, const std::vector<double>& drawn, std::int64_t size) {
-  const Bytes one = to_bytes(dtype, drawn);
-  Bytes all = one;
-  all.resize(static_cast<std::size_t>(size) * bytes_of(dtype));
-  for (std::size_t at = one.size(); at < all.size(); ++at) all[at] = all[at - one.size()];
-  return all;
-}
-
 //   time  how often the bucket's gradient came in this step before
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket, std::size_t time) {
   return keyed_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
@@ -57,10 +44,10 @@ std::string OffloadProblem::description() const {
 }
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
-  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
+  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
   const std::uint64_t own = keyed_bits(salt + 2, bucket);
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + keyed_uniform(own, e);
-  return in_turns(p.dtype, values, p.sizes[bucket]);
+  return to_bytes(p.dtype, values);
 }
 
 Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
@@ -69,11 +56,11 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
   const std::uint32_t bucket = gradients.at(event);
   const auto time =
       std::count(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(event), bucket);
-  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
+  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
   const std::uint64_t own = salt_of(salt, step, bucket, static_cast<std::size_t>(time));
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
   if (step == 0 && event == 0) make_odd(values, p.odd);
-  return in_turns(p.dtype, values, p.sizes[bucket]);
+  return to_bytes(p.dtype, values);
 }
 
 OffloadCase case_of(const OffloadProblem& p, std::uint64_t salt) {
@@ -182,6 +169,7 @@ std::uint64_t HostService::update(const HostCall& call, double now) {
     operands.push_back(from_values(std::vector<double>(values.begin(), values.end()), {count},
                                    DType::float32, device));
   }
+  notes().updated += count;
   if (!in_step_) ++notes().early_updates;
   if (is_under_way(call.names[1])) {
     for (const auto& [bucket, there_s] : down_s_) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/services_checks.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/parts/11_sharding/offload_optimizer/case.hpp"
 
 namespace lockstep::grader::offload_optimizer {
@@ -44,6 +44,7 @@ struct StepNotes {
   std::int64_t down_bytes = 0, up_bytes = 0;
   std::vector<std::uint32_t> not_sent;  // buckets whose copy had not begun at the next event
   std::vector<std::uint32_t> waited;    // after which the next event was asked for late
+  std::int64_t updated = 0;             // elements of masters
   std::int64_t early_updates = 0;       // begun before step()
   std::vector<std::uint32_t> stale;     // updates that read a gradient before it was there
   std::int64_t left_copies = 0;         // up, which step() did not wait for

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
-#include "grader/exam/router_logits.hpp"
+#include "grader/exam/function/exam.hpp"
+#include "grader/exam/function/router_logits.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/14_expert_parallel/top_k_router/case.hpp"
 
@@ -31,7 +31,7 @@ Routes routed(const Question& q) {
     std::iota(order.begin(), order.end(), std::int64_t{0});
     std::ranges::stable_sort(order, std::greater<>(), logit);
     const auto share = [&](std::int64_t e) { return std::exp(logit(e) - logit(order.front())); };
-    // Of one choice, the weight is the probability among all experts.
+    // The weight of one choice is the probability among all experts.
     double sum = 0;
     for (const std::int64_t e :
          std::span(order).first(q.k == 1 ? order.size() : static_cast<std::size_t>(q.k))) {
