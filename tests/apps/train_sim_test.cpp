@@ -220,7 +220,8 @@ TEST_CASE("train on sim: what makes no sense is a matter of usage") {
       contains("pass --batch-size 5000 or less"));
   CHECK_THAT(refused({"--micro-batches", "2"}), contains("--micro-batches belongs to --pp"));
   CHECK_THAT(refused({"--pp", "3", "--ranks", "4"}), contains("pass --ranks 6"));
-  CHECK_THAT(refused({"--pp", "2", "--dp", "3", "--ranks", "4"}), contains("make 2 pipelines"));
+  CHECK_THAT(refused({"--pp", "2", "--dp", "3", "--ranks", "4"}),
+             contains("--dp 3 disagrees with --ranks 4 and --pp 2, which leave 2 for it"));
   CHECK_THAT(refused({"--pp", "2", "--batch-size", "9", "--micro-batches", "2"}),
              contains("pass --batch-size 10"));
   CHECK_THAT(refused({"--pp", "2", "--join", "live"}), contains("does not combine with --pp"));
