@@ -15,20 +15,12 @@
 #include "grader/dev/quiz_proof.hpp"
 #include "grader/dev/version_players.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/memory/trial.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::string with_throws_replaced(std::string stub, const std::string& instead) {
   for (std::size_t at; (at = stub.find("throw NotImplemented(")) != std::string::npos;) {
@@ -55,8 +47,8 @@ class Prover {
     const double before_s = processor_seconds_used();
     write_files();
     proof_.compiling_s = processor_seconds_used() - before_s;
-    expect("the stub", lab_.places.stub(exercise_), Verdict::unsolved, "");
-    expect("the reference", lab_.places.solution(exercise_), Verdict::pass, "");
+    expect("the stub", lab_.places.stub(exercise_), "unsolved", "");
+    expect("the reference", lab_.places.solution(exercise_), "pass", "");
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
     look_at_what_is_asked();
     options_.battery = Battery::kills;
@@ -64,7 +56,7 @@ class Prover {
     int mutants = 0, alternatives = 0;
     for (const Mutant& mutant : mutants_) mutants += reject(mutant);
     for (const fs::path& file : alternatives_) {
-      if (expect("alternative " + file.filename().string(), file, Verdict::pass, "") == 0) continue;
+      if (expect("alternative " + file.filename().string(), file, "pass", "") == 0) continue;
       ++alternatives;
       proof_.kills.alternatives.push_back(file.stem().string());
     }
@@ -81,7 +73,7 @@ class Prover {
   // Everything that is judged, so that it can be compiled together.
   void write_files() {
     const fs::path folder = lab_.places.root / "tests" / "exercises" / exercise_.address();
-    alternatives_ = files_in(folder / "alternatives");
+    alternatives_ = files_below(folder / "alternatives");
     MutantList list = read_mutants(folder / "mutants.toml");
     for (const std::string& problem : list.problems) complain(problem);
     const std::string reference = read_text(lab_.places.solution(exercise_));
@@ -163,8 +155,10 @@ class Prover {
     const fs::path file = file_of(mutant.name);
     const std::string& reason = mutant.likely.empty() ? mutant.says : mutant.likely;
     const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, reason);
-    if (exercise_.mistakes && !mutant.likely.empty()) need_first_check(mutant);
+    const bool is_played = exercise_.mistakes && !mutant.likely.empty();
+    if (is_played) need_first_check(mutant);
     proof_.kills.mutants.push_back(row_of(mutant.name));
+    if (is_played && rejected == 1) need_it_with_other_cases(mutant);
     return rejected;
   }
 
@@ -178,6 +172,17 @@ class Prover {
                   first->name.substr(0, 30), "\""));
   }
 
+  // Cases are drawn, and a student's are others.
+  void need_it_with_other_cases(const Mutant& mutant) {
+    const JudgeOptions usual = options_;
+    options_.seed = usual.seed + 1;
+    options_.battery = Battery::brief;
+    expect(text("mutant ", mutant.name, ", with --seed ", options_.seed, ","), file_of(mutant.name),
+           mutant.verdict, mutant.likely);
+    need_first_check(mutant);
+    options_ = usual;
+  }
+
   MutantRow row_of(const std::string& mutant) const {
     MutantRow row{mutant, std::string(name_of(report_.verdict)), report_.cause, {}};
     row.marks.assign(proof_.kills.checks.size(), Mark::not_asked);
@@ -185,11 +190,6 @@ class Prover {
       std::ranges::transform(report_.checks, row.marks.begin(), mark_of);
     }
     return row;
-  }
-
-  int expect(const std::string& name, const fs::path& file, Verdict verdict,
-             const std::string& says) {
-    return expect(name, file, std::string(name_of(verdict)), says);
   }
 
   // 1 when the file is judged so and the reason, where one is asked for, is among what was said.
