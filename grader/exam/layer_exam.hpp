@@ -57,8 +57,6 @@ struct Layer {
   std::vector<Numbers> inputs{}, output_gradients{};  // by pass
   std::vector<Numbers> values{};                      // of the parameters
   LayerNumbers right{};
-  // Asked when something is wrong: what usual mistakes make, as `rank` would see it.
-  std::function<std::vector<Mistake<LayerNumbers>>(int rank)> mistakes{};
   std::vector<std::int64_t> options{};  // as LayerCase
   // If set, gradients of matrices have to wait for the second half of a walk in halves.
   bool weights_come_late = false;
