@@ -31,14 +31,16 @@ std::optional<std::size_t> grader_floor_of(const std::string& path) {
   return std::nullopt;
 }
 
-std::optional<std::string> grader_rule(const std::string& path, const std::string& target) {
+std::optional<std::string> grader_rule(const Floors& floors, const std::string& path,
+                                       const std::string& target) {
   if (starts_with(target, "engine/")) return std::nullopt;
   if (!starts_with(target, "grader/")) {
     return "the grader includes engine/ and grader/, not " + target;
   }
   const auto from = grader_floor_of(path), to = grader_floor_of(target);
   if (!from || !to) return "a folder of the grader has no floor in tests/house/floors.cpp";
-  if (*to <= *from) return std::nullopt;
+  if (*to == *from) return floors.inner_rule("grader/" + grader_floors[*from], path, target);
+  if (*to < *from) return std::nullopt;
   return "grader/" + grader_floors[*from] + " may not include " + target + ", which is above it";
 }
 
@@ -65,7 +67,7 @@ std::optional<std::string> rule(const Floors& floors, const std::string& path,
     if (is_played(path) && !starts_with(target, "engine/") && !is_played(target)) {
       return "a player runs student code and may not include " + target;
     }
-    return grader_rule(path, target);
+    return grader_rule(floors, path, target);
   }
   return std::nullopt;
 }
@@ -82,8 +84,10 @@ std::vector<std::vector<std::string>> read_floors(const std::string& list, char 
 }
 
 // Of "engine/comm/worlds/shm/arena.hpp" in comm: "worlds/shm"; of a file of the room itself ".".
+// The rooms of the grader have its name in front: "grader/exam".
 std::string folder_in(const std::string& room, const std::string& path) {
-  const std::string rest = path.substr(std::string("engine/" + room + "/").size());
+  const std::string home = starts_with(room, "grader/") ? room : "engine/" + room;
+  const std::string rest = path.substr(home.size() + 1);
   const auto end = rest.rfind('/');
   return end == std::string::npos ? "." : rest.substr(0, end);
 }

@@ -9,8 +9,9 @@ using lockstep::house::source_of;
 
 namespace {
 
-const Floors made_up("base|strand trace|sim|comm|parallel/ddp parallel/zero|train",
-                     "train: ., loops, ways/plain ways/sharded, ways");
+const Floors made_up(
+    "base|strand trace|sim|comm|parallel/ddp parallel/zero|train",
+    "train: ., loops, ways/plain ways/sharded, ways|grader/exam: ranks, layer lossy");
 
 std::size_t forbidden(const std::string& path, const std::string& target) {
   return forbidden_includes(made_up, source_of(path, "// idea\n#include \"" + target + "\"\n"))
@@ -62,6 +63,14 @@ TEST_CASE("floors: a folder of such a room that has no inner floor is reported")
   CHECK(forbidden("engine/train/attic/a.hpp", "engine/train/loop.hpp") == 1);
   CHECK(forbidden("engine/train/ways/all.cpp", "engine/train/ways/other/o.hpp") == 1);
   CHECK(forbidden("engine/comm/any/a.hpp", "engine/comm/other/b.hpp") == 0);
+}
+
+TEST_CASE("floors: rooms of the grader may have inner floors, too") {
+  CHECK(forbidden("grader/exam/layer/exam.hpp", "grader/exam/ranks/exam.hpp") == 0);
+  CHECK(forbidden("grader/exam/ranks/exam.hpp", "grader/exam/layer/exam.hpp") == 1);
+  CHECK(forbidden("grader/exam/layer/exam.hpp", "grader/exam/lossy/exam.hpp") == 1);
+  CHECK(forbidden("grader/exam/ranks/exam.hpp", "grader/judge/judge.hpp") == 0);
+  CHECK(forbidden("grader/lab/any/check.hpp", "grader/lab/other/check.hpp") == 0);
 }
 
 TEST_CASE("floors: a file outside every room is reported, not overlooked") {
