@@ -36,6 +36,8 @@ engine_train() {
 }
 
 engine_generate() {
+  ! wants_help "$@" || exec "$bin/generate" --help
+  if other_parts "$@"; then hand_over "generate lab-tool $(gpu_library "$@")" lab-tool $building generate "$@"; fi
   hand_over "generate $(gpu_library "$@")" generate "$@"
 }
 

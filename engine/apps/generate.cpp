@@ -40,6 +40,8 @@ Options declared() {
       .only_if({"tp"}, "computes on processors; leave out --device cuda",
                [](const Arguments& arguments) { return !apps::uses_gpu(arguments); });
   apps::add_device(options);
+  options.choice("with", {"work"}, "",
+                 "use your own parts, if they pass, instead of the references");
   return options;
 }
 
@@ -165,6 +167,7 @@ int run(int argc, const char* const* argv) {
     std::cout << options.help();
     return 0;
   }
+  apps::leave_to_lab(arguments, {"with"}, "./lab generate");
   Request request;
   nn::GenerateOptions& wanted = request.wanted;
   wanted.tokens = arguments.integer("tokens", 0);

@@ -63,6 +63,9 @@ void ranks_and_world(Options& options) {
   options.section("ranks and their world")
       .option("ranks", "1", "number of processes that train together")
       .shared(Shared::nothing)  // compared with how many were launched (launch::join_alike)
+      .option("dp", "",
+              "replicas, each on samples of its own: --ranks / (tp * cp * pp * ep) (default: what\n"
+              "--ranks leaves)")
       .choice("backend", {"gloo", "nccl", "sim"}, "gloo",
               "gloo: one process per rank; nccl: one process and one GPU per rank; sim: simulated\n"
               "ranks, all in one process")

@@ -57,6 +57,7 @@ class TimedGroup final : public comm::GroupInFront {
  public:
   TimedGroup(std::unique_ptr<comm::ProcessGroup> inner, Communication& seen)
       : GroupInFront(std::move(inner)), seen_(seen) {}
+  TimedGroup(comm::ProcessGroup& inner, Communication& seen) : GroupInFront(inner), seen_(seen) {}
 
  protected:
   comm::Work start(const comm::Collective& collective, const comm::Where& where) override {
@@ -148,6 +149,11 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen) 
 std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
                                                      Communication& seen) {
   return std::make_unique<TimedGroup>(std::move(inner), seen);
+}
+
+std::unique_ptr<comm::ProcessGroup> make_timed_group(comm::ProcessGroup& inner,
+                                                     Communication& seen) {
+  return std::make_unique<TimedGroup>(inner, seen);
 }
 
 std::unique_ptr<CommHook> make_sum_hook() { return std::make_unique<PlainHook>(ReduceOp::sum); }

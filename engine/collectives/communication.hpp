@@ -30,6 +30,9 @@ std::unique_ptr<CommHook> make_timed_hook(CommHook& inner, Communication& seen);
 // waited for, so nothing of it was hidden.
 std::unique_ptr<comm::ProcessGroup> make_timed_group(std::unique_ptr<comm::ProcessGroup> inner,
                                                      Communication& seen);
+// The same in front of a group that is the caller's, and must outlive it.
+std::unique_ptr<comm::ProcessGroup> make_timed_group(comm::ProcessGroup& inner,
+                                                     Communication& seen);
 
 // Collectives under way, for a timeline. A watch is given the Work of each as soon as it is
 // started, and hands back the one that is waited for in its place.

@@ -13,7 +13,9 @@ namespace lockstep {
 
 class Strand {
  public:
-  virtual ~Strand() = default;  // joins
+  // Joins. In a simulated world, an exception that passes does not wait for a strand that waits for
+  // ever: the strand stays where it is.
+  virtual ~Strand() = default;
   // Blocks until the strand's body has returned; rethrows what it threw. At most once.
   virtual void join() = 0;
 };

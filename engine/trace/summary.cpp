@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/error.hpp"
+
 namespace lockstep::trace {
 namespace {
 
@@ -42,10 +44,15 @@ double length_of_both(const Intervals& a, const Intervals& b) {
 
 std::vector<RankSummary> summary_of(const Timeline& timeline) {
   const auto size = static_cast<std::size_t>(timeline.ranks);
+  const auto place_of = [&](int rank) {
+    LOCKSTEP_CHECK(rank >= 0 && rank < timeline.ranks, "the timeline '", timeline.title, "' has ",
+                   timeline.ranks, " ranks, but also something of rank ", rank);
+    return static_cast<std::size_t>(rank);
+  };
   std::vector<RankSummary> ranks(size);
   std::vector<Intervals> compute(size), communication(size), waiting(size);
   for (const Span& span : timeline.spans) {
-    const auto rank = static_cast<std::size_t>(span.rank);
+    const std::size_t rank = place_of(span.rank);
     if (span.lane == Lane::communication) ranks[rank].collective_bytes += span.bytes;
     auto& lane = span.lane == Lane::compute         ? compute[rank]
                  : span.lane == Lane::communication ? communication[rank]
@@ -53,8 +60,8 @@ std::vector<RankSummary> summary_of(const Timeline& timeline) {
     lane.emplace_back(span.start_s, span.end_s);
   }
   for (const Message& message : timeline.messages) {
-    const auto src = static_cast<std::size_t>(message.src);
-    const auto dst = static_cast<std::size_t>(message.dst);
+    const std::size_t src = place_of(message.src);
+    const std::size_t dst = place_of(message.dst);
     communication[src].emplace_back(message.start_s, message.sent_s);
     communication[dst].emplace_back(message.start_s, message.arrived_s);
     ++ranks[src].messages_sent;

@@ -19,6 +19,7 @@ struct RankSummary {
   std::int64_t bytes_sent = 0, bytes_received = 0;  // of messages
   std::int64_t collective_bytes = 0;                // tensor bytes of native collectives
 };
+//   Throws  ContractError when something in it is of a rank that the timeline does not have
 std::vector<RankSummary> summary_of(const Timeline& timeline);
 
 // 1 - exposed / total communication time, over all ranks; 0 where nothing is communicated.

@@ -1,5 +1,6 @@
 #include "engine/train/chosen_ways.hpp"
 
+#include <string>
 #include <utility>
 
 #include "engine/base/error.hpp"
@@ -32,8 +33,18 @@ void ChosenWays::check(const Arguments& arguments, const nn::ModelSpec& model, i
 
 // Ranks that share experts read other samples.
 int ChosenWays::shares(const Arguments& arguments, int ranks) const {
-  const int ep = axes_of(arguments, ways_, ranks).ep;
-  return trainer_->shares(arguments, ranks_without_axes(ranks) * ep);
+  const mesh::AxisSizes sizes = axes_of(arguments, ways_, ranks);
+  const int shares = trainer_->shares(arguments, ranks_without_axes(ranks) * sizes.ep);
+  const bool typed = arguments.declared("dp") && arguments.given("dp");
+  if (!typed || arguments.integer("dp", 1) == sizes.dp) return shares;
+  std::string others;
+  for (const Way& way : ways_) {
+    if (way.axis && sizes[*way.axis] > 1) {
+      others += text(" and --", way.option, " ", sizes[*way.axis]);
+    }
+  }
+  throw UsageError(text("--dp ", arguments.get("dp"), " disagrees with --ranks ", ranks, others,
+                        ", which leave ", sizes.dp, " for it; leave --dp out, or --ranks"));
 }
 
 int ChosenWays::ranks_without_axes(int ranks) const {

@@ -107,11 +107,14 @@ std::vector<const Way*> ways_of(const Arguments& arguments, std::span<const Way>
 const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways) {
   const Way* by_default = nullptr;
   for (const Slot slot : {Slot::execution, Slot::reduction}) {
+    const Way* chosen = nullptr;
     for (const Way& way : ways) {
       if (way.slot != slot) continue;
-      if (way.chosen(arguments)) return way;
+      // The last one: --no-overlap also says how a way that is declared later goes about it.
+      if (way.chosen(arguments)) chosen = &way;
       if (way.option.empty()) by_default = &way;
     }
+    if (chosen != nullptr) return *chosen;
   }
   LOCKSTEP_CHECK(by_default != nullptr, "no way to train is chosen, and none is the default; ",
                  "declare one whose option is empty");
@@ -145,6 +148,10 @@ std::int64_t ranks_asked_for(const Arguments& arguments, std::span<const Way> wa
     if (!way.ranks || !way.chosen(arguments)) continue;
     const std::int64_t asked = way.ranks(arguments);
     ranks = asked > most ? most + 1 : std::min(ranks * asked, most + 1);
+  }
+  if (arguments.declared("dp") && arguments.given("dp")) {
+    const std::int64_t replicas = arguments.integer("dp", 1);
+    ranks = replicas > most ? most + 1 : std::min(ranks * replicas, most + 1);
   }
   return ranks;
 }

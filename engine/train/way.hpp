@@ -90,7 +90,7 @@ const Way& trainer_of(const Arguments& arguments, std::span<const Way> ways);
 mesh::AxisSizes axes_of(const Arguments& arguments, std::span<const Way> ways, int ranks);
 // The product of all ways in the slot axis: the number of ranks that share one layer.
 std::int64_t ranks_of_axes(const Arguments& arguments, std::span<const Way> ways);
-// The ranks that the options of all ways ask for together; 1 when they ask for none.
+// The ranks that the options of all ways ask for together, times --dp; 1 when they ask for none.
 //   Returns  more than `most`, whatever was typed, when it is
 std::int64_t ranks_asked_for(const Arguments& arguments, std::span<const Way> ways,
                              std::int64_t most);

@@ -123,6 +123,7 @@ Exercise code_exercise(const std::string& lesson, const fs::path& file, Entry& e
   exercise.called_by.not_with = entry.get("not_with", Words{});
   exercise.called_by.unused = entry.get("unused", std::string());
   exercise.called_by.train = entry.get("train", std::string());
+  exercise.called_by.shown_by = entry.get("shown_by", std::string());
   exercise.called_by.compare = entry.get("compare", std::string());
   exercise.called_by.compare_with = entry.get("compare_with", std::string());
   entry.refuse_unknown_keys();

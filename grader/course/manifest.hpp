@@ -33,6 +33,8 @@ struct CalledBy {
   // Options of a simulated run that ./lab compare makes with the part, and of one without it.
   std::string compare, compare_with;
   std::string train;  // options of ./lab train --with work that show it at work
+  // The same of another command, where the trainer does not call it: "generate --checkpoint DIR".
+  std::string shown_by;
 };
 
 struct Exercise {

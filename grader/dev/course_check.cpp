@@ -12,6 +12,7 @@
 #include "grader/course/task.hpp"
 #include "grader/course/text_file.hpp"
 #include "grader/dev/contract_rows.hpp"
+#include "grader/dev/exercise_lines.hpp"
 #include "grader/dev/proof.hpp"
 #include "grader/judge/verdict.hpp"
 
@@ -203,6 +204,8 @@ std::vector<std::string> course_problems(const Lab& lab) {
   find_stray(lab.places.root / "solutions", solutions, lab.places, problems);
   find_stray_parts(lab.places.root / "tests" / "exercises", proofs, lab.places, problems);
   find_stray_parts(lab.places.root / "grader" / "parts", exams, lab.places, problems);
+  const auto too_long = line_complaints(lab);
+  problems.insert(problems.end(), too_long.begin(), too_long.end());
   for (const Lesson& lesson : lab.course.lessons) {
     const fs::path text = lab.places.root / "lessons" / lesson.folder / "README.md";
     if (!fs::exists(text)) problems.push_back(lab.places.shown(text) + " is missing");

@@ -1,5 +1,5 @@
 // Checks that manifest, solutions, stubs, tasks, players and proofs agree: nothing is missing,
-// nothing is stray, and every stub is fresh.
+// nothing is stray, every stub is fresh, and no exercise is too long (exercise_lines.hpp).
 #pragma once
 
 #include <string>

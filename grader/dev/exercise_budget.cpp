@@ -52,8 +52,8 @@ Exceptions read_exceptions(const std::string& content, const std::string& shown)
     std::string address, more;
     int mutants = 0;
     if (!(words >> address >> mutants) || words >> more) {
-      throw UsageError(text(shown, ":", number, ": '", line,
-                            "': expected an exercise's address and its number of mutants"));
+      throw UsageError(
+          text(shown, ":", number, ": '", line, "': expected an exercise's address and a number"));
     }
     if (!exceptions.emplace(address, mutants).second) {
       throw UsageError(text(shown, ":", number, ": ", address, " is there twice"));

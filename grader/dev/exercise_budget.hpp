@@ -18,7 +18,7 @@ inline constexpr double building_max_s = 8, proving_max_s = 6;
 // The most mutants that an exercise has beside those that some check alone is the first to reject.
 inline constexpr int mutants_max = 20;
 
-using Exceptions = std::map<std::string, int>;  // all mutants of an exercise, by address
+using Exceptions = std::map<std::string, int>;  // by address: all mutants, or lines
 
 //   Throws  UsageError with `shown` and the line when the text is malformed
 Exceptions read_exceptions(const std::string& text, const std::string& shown);

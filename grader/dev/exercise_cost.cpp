@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/dev/exercise_lines.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -138,8 +139,11 @@ std::vector<ExerciseCost> noted_costs(const Lab& lab) {
   for (const Exercise& exercise : lab.course.exercises) {
     const auto proof = read_note(cost_note_of(lab, exercise));
     if (!proof) continue;
-    ExerciseCost cost{exercise.address(), {}, *proof};
-    if (exercise.kind == Kind::code) cost.objects_s = seconds_of_objects(lab, exercise);
+    ExerciseCost cost{exercise.address(), 0, {}, *proof};
+    if (exercise.kind == Kind::code) {
+      cost.lines = lines_of(lab.places, exercise);
+      cost.objects_s = seconds_of_objects(lab, exercise);
+    }
     costs.push_back(std::move(cost));
   }
   return costs;
@@ -156,23 +160,25 @@ double seconds_of_children(const std::string& times) {
 std::string table_of(const std::vector<ExerciseCost>& costs) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(1);
-  const auto row = [&](const std::string& name, double building_s, double proving_s, int mutants) {
+  const auto row = [&](const std::string& name, double building_s, double proving_s, int mutants,
+                       int lines) {
     out << "  " << std::left << std::setw(52) << name << std::right << std::setw(9) << building_s
-        << std::setw(9) << proving_s << std::setw(9) << mutants << "\n";
+        << std::setw(9) << proving_s << std::setw(9) << mutants << std::setw(7) << lines << "\n";
   };
   out << "per exercise, in processor seconds:" << std::string(19, ' ')
-      << " building  proving  mutants\n";
+      << " building  proving  mutants  lines\n";
   double building_s = 0, proving_s = 0;
-  int mutants = 0;
+  int mutants = 0, lines = 0;
   bool all_measured = true;
   for (const ExerciseCost& cost : costs) {
-    row(cost.address, cost.building_s(), cost.proving_s(), cost.proof.mutants);
+    row(cost.address, cost.building_s(), cost.proving_s(), cost.proof.mutants, cost.lines);
     building_s += cost.building_s();
     proving_s += cost.proving_s();
     mutants += cost.proof.mutants;
+    lines += cost.lines;
     all_measured = all_measured && (cost.objects_s || cost.is_quiz());
   }
-  row(text("all ", costs.size()), building_s, proving_s, mutants);
+  row(text("all ", costs.size()), building_s, proving_s, mutants, lines);
   if (!all_measured) {
     out << "  (without exams, players and references, whose compiling was not measured: a compiler "
            "cache)\n";

@@ -28,6 +28,7 @@ struct ProofCost {
 
 struct ExerciseCost {
   std::string address;
+  int lines = 0;                    // of all its files (exercise_lines.hpp)
   std::optional<double> objects_s;  // exam, player and reference; of a shared unit, by length
   ProofCost proof;
 

@@ -20,6 +20,7 @@ const std::vector<Liar>& liars() {
       {"run_stage", "computes_in_no_time", {14}},
       {"run_stage", "hoards", {13}},
       {"sequence_parallel_region", "hoards", {13}},
+      {"ulysses_attention", "knows_all", {7}},
       {"vocab_parallel_cross_entropy", "hoards", {11}},
       {"zero_1_optimizer", "hoards", {8}},
       {"zero_1_optimizer", "scratch", {8}},

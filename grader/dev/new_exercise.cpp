@@ -30,7 +30,7 @@ const std::map<std::string, Family>& families() {
       {"ranks",
        {"parallel/data_parallel", R"(["parallel/data_parallel"])",
         "lockstep::comm::ProcessGroup&, lockstep::Tensor", "9, 2, 14"}},
-      {"services", {"comm", "[]", "lockstep::comm::Store&, int, int", "7"}}};
+      {"services", {"comm", "[]", "lockstep::comm::Store&, int, int", "9, 2, 3"}}};
   return all;
 }
 

@@ -53,19 +53,18 @@ class Prover {
     look_at_what_is_asked();
     options_.battery = Battery::kills;
     reject_nothing_done();
-    int mutants = 0, alternatives = 0;
+    int mutants = 0;
     for (const Mutant& mutant : mutants_) mutants += reject(mutant);
     for (const fs::path& file : alternatives_) {
       if (expect("alternative " + file.filename().string(), file, "pass", "") == 0) continue;
-      ++alternatives;
       proof_.kills.alternatives.push_back(file.stem().string());
     }
     if (mutants_.size() < 3) complain("fewer than three mutants");
     if (alternatives_.empty()) complain("no alternative");
     if (!lab_.sanitized) need_kills();
-    proof_.summary += text(exercise_.handle(), ": ", counted(mutants, "mutant"),
-                           " rejected for the stated reason, ",
-                           counted(alternatives, "alternative"), " accepted\n");
+    proof_.summary += text(
+        exercise_.handle(), ": ", counted(mutants, "mutant"), " rejected for the stated reason, ",
+        counted(std::ssize(proof_.kills.alternatives), "alternative"), " accepted\n");
     return proof_;
   }
 
@@ -90,9 +89,8 @@ class Prover {
     }
     files.insert(files.end(), alternatives_.begin(), alternatives_.end());
     const std::string stub = read_text(lab_.places.stub(exercise_));
-    const bool gives = stub.find("\nvoid ") == std::string::npos;
-    nothing_done_ =
-        gives ? std::vector{"return {};", "return;"} : std::vector{"return;", "return {};"};
+    nothing_done_ = {"return {};", "return;"};
+    if (stub.find("\nvoid ") != std::string::npos) std::ranges::reverse(nothing_done_);
     write_text(file_of("nothing-done"), with_throws_replaced(stub, nothing_done_.front()));
     files.push_back(file_of("nothing-done"));
     // Another proof of the same exercise may run at the same time.
@@ -152,14 +150,11 @@ class Prover {
   }
 
   int reject(const Mutant& mutant) {
-    const fs::path file = file_of(mutant.name);
     const std::string& reason = mutant.likely.empty() ? mutant.says : mutant.likely;
-    const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, reason);
-    const bool is_played = exercise_.mistakes && !mutant.likely.empty();
-    if (is_played) need_first_check(mutant);
+    const int held = expect("mutant " + mutant.name, file_of(mutant.name), mutant.verdict, reason);
     proof_.kills.mutants.push_back(row_of(mutant.name));
-    if (is_played && rejected == 1) need_it_with_other_cases(mutant);
-    return rejected;
+    if (exercise_.mistakes && !mutant.likely.empty()) need_first_check_twice(mutant);
+    return held;
   }
 
   // The judge compares an answer with the mutants that fail the same check first.
@@ -172,8 +167,9 @@ class Prover {
                   first->name.substr(0, 30), "\""));
   }
 
-  // Cases are drawn, and a student's are others.
-  void need_it_with_other_cases(const Mutant& mutant) {
+  // Cases are drawn, and a student's are others: a mutant gets its sentence with two seeds.
+  void need_first_check_twice(const Mutant& mutant) {
+    need_first_check(mutant);
     const JudgeOptions usual = options_;
     options_.seed = usual.seed + 1;
     options_.battery = Battery::brief;
@@ -230,6 +226,11 @@ class Prover {
       judge_build(file, players_->reference());
     } else {
       judge_alone(file);
+    }
+    // A hint is chosen by the cause, and what a mutant says tells nothing of it.
+    for (const CheckReport& check : report_.checks) {
+      if (check.cause == "no_cause")
+        complain(text(file, " fails \"", check.name, "\" without a cause"));
     }
     judged_();
   }

@@ -2,9 +2,8 @@
 // right and reject what is wrong, for the right reason. tests/exercises/NN_lesson/part/ holds
 //   mutants.toml             wrong answers, as changes of the reference (grader/course/mutants.hpp)
 //   alternatives/NAME.cpp    another right solution
-// The stub must be unsolved, the reference must earn all points. A mutant that has a sentence must
-// get it with two seeds. Every check of values is run on every mutant, every check of costs on
-// those whose values are right; each must fail at least one.
+// The stub must be unsolved, the reference must earn all points. Every check of values is run on
+// every mutant, every check of costs on those whose values are right; each must fail at least one.
 #pragma once
 
 #include <functional>

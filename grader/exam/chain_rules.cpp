@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "engine/base/random.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 std::vector<double> drawn_numbers(std::uint64_t salt, std::uint64_t place, int count, int most) {
   std::vector<double> all;
   for (int i = 0; i < count; ++i) {
-    const std::uint64_t bits = random_bits(salt, 1000 * place + static_cast<std::uint64_t>(i));
+    const std::uint64_t bits = keyed_bits(salt, 1000 * place + static_cast<std::uint64_t>(i));
     all.push_back(static_cast<double>(bits % static_cast<std::uint64_t>(2 * most + 1)) - most);
   }
   return all;
@@ -96,7 +96,7 @@ std::vector<double> make_weights(std::uint64_t salt, int micro_batches) {
   constexpr int whole = 64;
   std::vector<int> shares(static_cast<std::size_t>(micro_batches), 2);
   for (int left = whole - 2 * micro_batches; left > 0; --left) {
-    const std::uint64_t bits = random_bits(salt, 90'000 + static_cast<std::uint64_t>(left));
+    const std::uint64_t bits = keyed_bits(salt, 90'000 + static_cast<std::uint64_t>(left));
     ++shares[bits % shares.size()];
   }
   if (micro_batches > 1 && shares[0] == shares[1]) {  // 2 or more, both

@@ -337,7 +337,7 @@ class CollectiveChecks {
     return {"when a peer is lost, a rank throws CommError and never returns a partial result",
             run,
             {},
-            Asks::cost};
+            Asks::faults};
   }
 
   Check schedules() const {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/collective_causes.hpp"
 #include "grader/exam/collective_places.hpp"

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 
@@ -51,7 +51,7 @@ std::vector<double> distinct(const CollectiveProblem& p, std::uint64_t salt, int
       values.push_back(*other);
       continue;
     }
-    const std::uint64_t bits = random_bits(
+    const std::uint64_t bits = keyed_bits(
         salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
                   static_cast<std::uint64_t>(call));
     if (p.dtype == DType::int64) {

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "engine/base/random.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::size_t samples_served_max = 1'000'000;
 
 std::int64_t HiddenSamples::label(std::int64_t sample, std::int64_t t) const {
   const auto at = static_cast<std::uint64_t>(sample * shape.labels + t);
-  return static_cast<std::int64_t>(random_bits(salt + 17, at) %
+  return static_cast<std::int64_t>(keyed_bits(salt + 17, at) %
                                    static_cast<std::uint64_t>(shape.classes));
 }
 
@@ -24,7 +24,7 @@ double HiddenSamples::input(std::int64_t sample, std::int64_t i) const {
     return one.front();
   }
   const double noise =
-      random_uniform(salt + 29, static_cast<std::uint64_t>(sample * shape.inputs + i));
+      keyed_uniform(salt + 29, static_cast<std::uint64_t>(sample * shape.inputs + i));
   return 3 * noise - 1.5 + (i == label(sample, 0) ? 1.0 : 0.0);
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -16,7 +16,7 @@ using Made = DrivenEvent::Made;
 // Gradients of the unreduced pass before pass p, and of pass p itself, are drawn from salts of
 // their own.
 std::uint64_t salt_of_pass(std::uint64_t salt, std::size_t pass, Kind kind) {
-  return random_bits(salt, 2 * pass + (kind == Kind::add ? 0 : 1));
+  return keyed_bits(salt, 2 * pass + (kind == Kind::add ? 0 : 1));
 }
 
 bool is_added_before(const DrivenPass& pass, std::size_t i) {
@@ -33,7 +33,7 @@ Made made_by(const DrivenPass& pass, std::size_t i, int rank) {
 std::vector<std::int64_t> order_of_gradients(const DrivenPass& pass, std::int64_t count,
                                              std::uint64_t salt, int rank) {
   if (pass.order == DrivenPass::Order::of_each_rank) {
-    return random_permutation(count, salt + static_cast<std::uint64_t>(rank));
+    return keyed_order(count, salt + static_cast<std::uint64_t>(rank));
   }
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.rbegin(), order.rend(), std::int64_t{0});
@@ -81,7 +81,7 @@ class Writer {
   }
 
   std::vector<std::int64_t> order_in(const DrivenPass& pass) const {
-    return order_of_gradients(pass, std::ssize(script_.sizes), random_bits(salt_, 1'000 + pass_),
+    return order_of_gradients(pass, std::ssize(script_.sizes), keyed_bits(salt_, 1'000 + pass_),
                               rank_);
   }
 
@@ -105,7 +105,7 @@ class Writer {
     const bool computes = event.kind == Kind::add || event.kind == Kind::ready;
     const auto place = static_cast<std::uint64_t>(rank_) * 4096 + events_.size();
     const double takes_s =
-        computes ? script_.gap_s * (0.5 + random_uniform(salt_ ^ 0x9a95, place)) : 0;
+        computes ? script_.gap_s * (0.5 + keyed_uniform(salt_ ^ 0x9a95, place)) : 0;
     events_.push_back({std::move(event), takes_s, pass_});
   }
 

@@ -9,10 +9,11 @@ namespace lockstep::grader {
 namespace {
 
 // One life of a case, to be played by itself.
-CaseSetup setup_of(const PaperRun& run, const LivesProblem& p, std::size_t life, SeenLives& seen) {
+CaseSetup setup_of(const PaperRun& run, const LivesProblem& p, std::size_t life, SeenLives& seen,
+                   Peer peer = Peer::stays) {
   CaseSetup setup;
   setup.description = p.description();
-  setup.inputs = life_of(run, p, life, {}).inputs;
+  setup.inputs = life_of(run, p, life, {}, peer).inputs;
   setup.services = seen.begin_life(run);
   setup.services.push_back(&seen.storage);
   seen.storage.begin({});
@@ -95,6 +96,44 @@ void check_waited(CaseRunner& runner, const Played& played, const LivesProblem& 
   }
 }
 
+void save_on_every_size(CaseRunner& runner, LivesProblem p,
+                        const std::function<PaperRun(CaseRunner&, int ranks)>& run_of,
+                        const LookAtLives& before, const LookAtLives& after) {
+  p.lives = {"ts"};
+  for (const int ranks : rank_counts) {
+    p.ranks = ranks;
+    p.writer = ranks == 5 ? 0 : ranks / 2;
+    AskedLives asked{.when = "after its save", .price = {.call_s = 0.125}, .after = after};
+    if (ranks == 13) asked.situations = {Situation::rank_counts};
+    asked.before = [&](const Played& played, const PaperRun& run, const LivesProblem& one,
+                       SeenLives& seen) {
+      if (before) before(played, run, one, seen);
+      check_waited(runner, played, one, seen, 0, run.state(1).step);
+    };
+    judge_lives(runner, run_of(runner, ranks), p, asked);
+  }
+}
+
+void saves_again(CaseRunner& runner, const PaperRun& run, LivesProblem p) {
+  p.lives = {"tstss", "l"};
+  p.keep_last = 1;
+  const auto check_left = [&](const Played& played, const PaperRun&, const LivesProblem&,
+                              SeenLives& seen) {
+    const auto left = seen.storage.files().list("");
+    if (left.size() == 1) return;
+    runner.fail(played, because({"options_lost", "hand `options` on to all that asks for them"},
+                                {.message = text(counted(std::ssize(left), "checkpoint"),
+                                                 " are left, where keep_last is 1"),
+                                 .expected = "1",
+                                 .seen = text(left.size())}));
+  };
+  judge_lives(runner, run, p,
+              {.steps = 2,
+               .when = "after it was saved twice at one step",
+               .situations = {Situation::same_call_twice},
+               .after = check_left});
+}
+
 void cut_off(CaseRunner& runner, const PaperRun& run, LivesProblem p,
              const std::vector<PowerAtEnd>& ends) {
   p.lives = {"tsts", "l"};
@@ -156,8 +195,7 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
   check_no_remains(runner, *played, seen.storage.files());
 }
 
-void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
-                const std::function<Bytes(const LifeCase&)>& lost_input,
+void lose_peers(CaseRunner& runner, const PaperRun& run, const LivesProblem& p,
                 const std::vector<DyingRank>& dying, int cases) {
   const auto last_life = [&](const DyingRank& one, SeenLives& seen) {
     LivesProblem here = p;
@@ -166,8 +204,7 @@ void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
     for (std::size_t life = 0; life < last; ++life) {
       runner.rehearse(setup_of(run, here, life, seen));
     }
-    here.input_of = lost_input;
-    CaseSetup setup = setup_of(run, here, last, seen);
+    CaseSetup setup = setup_of(run, here, last, seen, Peer::lost);
     setup.situations = {Situation::lost_at_each_request};
     return setup;
   };

@@ -6,8 +6,17 @@
 
 namespace lockstep::grader {
 
+// The same step is saved again, and of an older checkpoint nothing is left.
+void saves_again(CaseRunner& runner, const PaperRun& run, LivesProblem p);
+
 // True of the call from which on a checkpoint counts.
 bool commits(const StorageEvent& event);
+
+// A save by each number of ranks, which returns when it is committed. `run_of` draws the run that
+// so many ranks save.
+void save_on_every_size(CaseRunner& runner, LivesProblem p,
+                        const std::function<PaperRun(CaseRunner&, int ranks)>& run_of,
+                        const LookAtLives& before, const LookAtLives& after);
 
 // The save of this step in a life: it returned on every rank, and on none before the index was
 // renamed.
@@ -33,9 +42,7 @@ struct DyingRank {
   std::vector<std::string> lives;
   int rank = 0;
 };
-//   lost_input  makes the input of the part's adapter for a case in which a peer is lost
-void lose_peers(CaseRunner& runner, const PaperRun& run, LivesProblem p,
-                const std::function<Bytes(const LifeCase&)>& lost_input,
+void lose_peers(CaseRunner& runner, const PaperRun& run, const LivesProblem& p,
                 const std::vector<DyingRank>& dying, int cases);
 
 }  // namespace lockstep::grader

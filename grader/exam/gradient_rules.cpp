@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -145,7 +145,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
                                    std::size_t i, double scale) {
   std::vector<double> values(static_cast<std::size_t>(plan.sizes[i]));
   for (std::size_t e = 0; e < values.size(); ++e) {
-    const std::uint64_t bits = random_bits(
+    const std::uint64_t bits = keyed_bits(
         salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
     const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
     values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
@@ -157,7 +157,7 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
 Gradients drawn_gradients(const GradientPlan& plan, std::uint64_t salt, int rank, double scale) {
   Gradients gradients{
       plan.dtype, 0, plan.sizes, plan.has_grad, std::vector<Bytes>(plan.sizes.size()), plan.dtypes};
-  gradients.allocation_seed = random_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
+  gradients.allocation_seed = keyed_bits(salt, 1'000'000 + static_cast<std::uint64_t>(rank)) >> 32;
   for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
     if (!plan.has_grad[i]) continue;
     gradients.grads[i] = to_bytes(plan.dtype_of(i), drawn_gradient(plan, salt, rank, i, scale));

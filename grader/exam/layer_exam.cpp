@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -107,16 +107,16 @@ std::string LayerProblem::in_words() const {
 }
 
 Numbers drawn_numbers(DType dtype, std::uint64_t salt, std::uint64_t stream, std::int64_t count) {
-  const std::uint64_t key = random_bits(salt, 40'000 + stream);
+  const std::uint64_t key = keyed_bits(salt, 40'000 + stream);
   Numbers all(static_cast<std::size_t>(count));
   std::uint64_t e = 0;
   for (double& value : all) {
     if (dtype == DType::float64) {
-      value = 2 * random_uniform(key, e++) - 1;
+      value = 2 * keyed_uniform(key, e++) - 1;
       continue;
     }
     constexpr double whole[] = {-2, -1, 1, 2};
-    value = whole[random_bits(key, e++) % 4];
+    value = whole[keyed_bits(key, e++) % 4];
   }
   return all;
 }

@@ -181,7 +181,7 @@ Exam lossy_exam(const LossyPart<Settings>& part, const std::vector<Check>& parti
       {"two calls are in flight at once, and each is about its own tensor", run(&All::in_flight)});
   exam.push_back({part.types, run(&All::types)});
   exam.push_back(
-      {"when a peer is lost, a rank throws CommError", run(&All::lost_peers), {}, Asks::cost});
+      {"when a peer is lost, a rank throws CommError", run(&All::lost_peers), {}, Asks::faults});
   exam.push_back({part.wire_sentence, run(&All::wire), {}, Asks::cost});
   exam.push_back({part.starts, run(&All::starts), {}, Asks::cost});
   return exam;

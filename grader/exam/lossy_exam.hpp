@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/lossy_rules.hpp"
 #include "grader/exam/ranks_exam.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 
@@ -54,9 +54,9 @@ struct LossyContract {
 inline Numbers drawn_numbers(std::int64_t count, std::uint64_t salt, int rank, std::size_t call) {
   Numbers values(static_cast<std::size_t>(count));
   const std::uint64_t of_rank =
-      random_bits(random_bits(salt, call), static_cast<std::uint64_t>(rank));
+      keyed_bits(keyed_bits(salt, call), static_cast<std::uint64_t>(rank));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = random_bits(of_rank, i);
+    const std::uint64_t bits = keyed_bits(of_rank, i);
     const double size = (0.5 + static_cast<double>(bits >> 40) * 0x1p-24) * (1 + rank);
     values[i] =
         (bits & 1 ? -size : size) * std::pow(10.0, static_cast<double>((bits >> 1) % 4) - 2);

@@ -4,15 +4,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/saved_state.hpp"
 
 namespace lockstep::grader {
@@ -24,7 +26,7 @@ class StepService final : public TypedService<StepCall> {
 
   explicit StepService(std::uint64_t salt) : salt_(salt) {}
   std::uint64_t number(std::int64_t step) const {
-    return random_bits(salt_, static_cast<std::uint64_t>(step));
+    return keyed_bits(salt_, static_cast<std::uint64_t>(step));
   }
   // Called with the number of steps that were asked for before, while the rank stands still.
   void watch(std::function<void(std::size_t before)> watcher) { watcher_ = std::move(watcher); }
@@ -146,6 +148,18 @@ inline std::optional<Failure> difference(const PaperRun& run, std::int64_t steps
       .message = text("the run is at ", told(report.state), "; it should be at ", told(right)),
       .expected = told(right),
       .seen = told(report.state)};
+}
+
+// Acts as letters: t a step, s a save, l a load, S a save and a step at once, w a wait.
+inline std::vector<LifeAct> acts_of(std::string_view letters) {
+  static const std::map<char, LifeAct> named{{'t', LifeAct::step},
+                                             {'s', LifeAct::save},
+                                             {'l', LifeAct::load},
+                                             {'S', LifeAct::save_and_step},
+                                             {'w', LifeAct::wait}};
+  std::vector<LifeAct> all;
+  for (const char letter : letters) all.push_back(named.at(letter));
+  return all;
 }
 
 }  // namespace lockstep::grader

@@ -94,6 +94,10 @@ Question in_turn(Questions... questions) {
 inline Check of_cost(std::string name, Question run) {
   return {std::move(name), std::move(run), {}, Asks::cost};
 }
+// A check of what ranks do when another one is lost.
+inline Check of_fault(std::string name, Question run) {
+  return {std::move(name), std::move(run), {}, Asks::faults};
+}
 // A check that says something, whatever came before it.
 inline Check by_itself(std::string name, Question run) {
   return {std::move(name), std::move(run), std::vector<std::size_t>{}};
@@ -178,6 +182,15 @@ class RanksChecks {
   Question every_size(Change change = {}) const {
     return on({std::begin(rank_counts), std::end(rank_counts)}, std::move(change));
   }
+  // Problems that the exam lists.
+  Question these(const std::vector<Problem>& problems, Cost cost = {}) const {
+    return [=, self = *this](CaseRunner& runner) {
+      for (Problem p : problems) {
+        p.schedule_seed = runner.draw();
+        self.ask(runner, p, cost);
+      }
+    };
+  }
   // Each value of a field, one after the other.
   template <typename Owner, typename Value>
   Question each(int ranks, Value Owner::*field, std::type_identity_t<std::vector<Value>> values,
@@ -213,6 +226,12 @@ class RanksChecks {
       self.ask(runner, self.of_subgroup(runner, change));
     };
   }
+  // The second call of two finds what the first one left.
+  Question twice(int ranks, Change change = {}) const {
+    return [=, self = *this](CaseRunner& runner) {
+      play_twice(runner, self.contract_, self.usual(runner, ranks, change));
+    };
+  }
   Question twice_in_a_subgroup(Change change = {}) const {
     return [=, self = *this](CaseRunner& runner) {
       play_twice(runner, self.contract_, self.of_subgroup(runner, change));
@@ -235,8 +254,8 @@ class RanksChecks {
     };
   }
   Check lost_peers(int ranks, int cases = 14, Change change = {}) const {
-    return of_cost("when a peer is lost, a rank throws CommError",
-                   lose_peers(ranks, cases, std::move(change)));
+    return of_fault("when a peer is lost, a rank throws CommError",
+                    lose_peers(ranks, cases, std::move(change)));
   }
 
  private:

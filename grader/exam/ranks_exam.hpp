@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -21,7 +22,8 @@ namespace lockstep::grader {
 
 // Problem has Members `members`, a `schedule_seed` and a description(); Case is what a rank is
 // given (the part's own, and GroupChoice `group` and Peer `peer` unless it is alone); Report what a
-// member hands back; Services, if any, what the judge serves to the ranks of a case.
+// member hands back; Services, if any, what the judge serves to the ranks of a case. Services that
+// know each other are one: a std::unique_ptr to what has them as all().
 template <typename Problem, typename Case, typename Report, typename... Services>
 struct RanksContract {
   // Makes the case of the member `rank` of the group; the salt is drawn anew for each case. A rank
@@ -48,7 +50,15 @@ struct RanksContract {
   // Says of what the core found (a mismatch, a buffer in flight) what it is to this part: a bucket,
   // a pass.
   std::function<void(Failure&, const Problem&, const Services&...)> explain{};
+  // How often the ranks of a case may ask the judge, all together; without, as often as usual.
+  std::function<std::int64_t(const Problem&)> requests_max{};
 };
+
+inline void add_service(std::vector<sim::Service*>& all, sim::Service& one) { all.push_back(&one); }
+template <typename World>
+void add_service(std::vector<sim::Service*>& all, const std::unique_ptr<World>& world) {
+  for (sim::Service* const one : world->all()) all.push_back(one);
+}
 
 template <typename Problem, typename Case, typename Report, typename... Services>
 CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& contract,
@@ -72,7 +82,8 @@ CaseSetup setup_of(const RanksContract<Problem, Case, Report, Services...>& cont
     setup.inputs.push_back(fields_to_bytes(one));
   }
   setup.situations.assign(asked.begin(), asked.end());
-  std::apply([&](Services&... each) { setup.services = {&each...}; }, services);
+  if (contract.requests_max) setup.limits.requests_max = contract.requests_max(p);
+  std::apply([&](Services&... each) { (add_service(setup.services, each), ...); }, services);
   return setup;
 }
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -51,9 +51,9 @@ double special(const Reduction& of, std::uint64_t bits, int rank, std::int64_t e
 }
 
 double drawn(const Reduction& of, std::uint64_t salt, int call, int rank, std::int64_t e) {
-  const std::uint64_t bits = random_bits(
-      salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
-                static_cast<std::uint64_t>(call));
+  const std::uint64_t bits =
+      keyed_bits(salt, (static_cast<std::uint64_t>(e) * 32 + static_cast<std::uint64_t>(rank)) * 4 +
+                           static_cast<std::uint64_t>(call));
   switch (of.values) {
     case Values::usual:
       break;

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader {
 
@@ -18,7 +18,7 @@ RouterLogits drawn_logits(CaseRunner& runner, std::int64_t tokens, std::int64_t 
   const std::uint64_t key = runner.draw();
   RouterLogits logits = logits_of(tokens, experts, {});
   for (std::int64_t i = 0; i < tokens * experts; ++i) {
-    const double share = random_uniform(key, static_cast<std::uint64_t>(i));
+    const double share = keyed_uniform(key, static_cast<std::uint64_t>(i));
     logits.values.push_back(reach * (2 * share - 1));
   }
   return logits;

@@ -30,7 +30,7 @@ struct LivesProblem {
   double stagger_s = 0;  // rank r begins r times as late
   Players players = Players::kept;
   // The input of the part's adapter.
-  std::function<Bytes(const LifeCase&)> input_of{};
+  std::function<Bytes(const LifeCase&, Peer)> input_of{};
 
   int ranks_of(std::size_t life) const {
     return life + 1 == lives.size() ? last_ranks.value_or(ranks) : ranks;
@@ -73,16 +73,9 @@ class SeenLives {
   std::vector<SaveReports> reports_;
 };
 
-inline std::vector<LifeAct> acts_of(std::string_view letters) {
-  std::vector<LifeAct> all;
-  for (const char letter : letters) {
-    all.push_back(letter == 't' ? LifeAct::step : letter == 's' ? LifeAct::save : LifeAct::load);
-  }
-  return all;
-}
-
 // A life that begins with a load is given names and shapes only.
-inline Life life_of(const PaperRun& run, const LivesProblem& p, std::size_t number, LifeEnd end) {
+inline Life life_of(const PaperRun& run, const LivesProblem& p, std::size_t number, LifeEnd end,
+                    Peer peer = Peer::stays) {
   Life life{text("life ", number + 1, " of ", p.lives.size()), {}, std::move(end)};
   const bool loads = p.lives[number].starts_with('l');
   for (int rank = 0; rank < p.ranks_of(number); ++rank) {
@@ -94,9 +87,18 @@ inline Life life_of(const PaperRun& run, const LivesProblem& p, std::size_t numb
     c.writer = p.writer;
     c.keep_last = p.keep_last;
     c.begins_s = rank * p.stagger_s;
-    life.inputs.push_back(p.input_of(c));
+    life.inputs.push_back(p.input_of(c, peer));
   }
   return life;
+}
+
+// As a part's adapter is told: the case that its format has for a life.
+template <typename Case>
+Bytes input_of_life(const LifeCase& life, Peer peer = Peer::stays) {
+  Case c;
+  c.peer = peer;
+  c.life = life;
+  return fields_to_bytes(c);
 }
 
 // Plays one case of it; `ends` are those of the lives, in their order.
@@ -180,6 +182,26 @@ inline void compare(CaseRunner& runner, const Played& played, const PaperRun& ru
                                                              : cause_of(run, report, *nearest);
     runner.fail(played, because(cause, std::move(*failure)));
   }
+}
+
+// A case whose lives end well, and what looks at it before and after the last life is compared.
+using LookAtLives =
+    std::function<void(const Played&, const PaperRun&, const LivesProblem&, SeenLives&)>;
+struct AskedLives {
+  std::int64_t steps = 1;  // after which the last life stands
+  std::string when{};      // "after its save", as a sentence goes on
+  std::vector<Situation> situations{};
+  StoragePrice price{};
+  LookAtLives before{}, after{};
+};
+inline void judge_lives(CaseRunner& runner, const PaperRun& run, const LivesProblem& p,
+                        const AskedLives& asked) {
+  SeenLives seen(p.lives.size(), asked.price);
+  const auto played = play(runner, run, p, seen, {}, asked.situations);
+  if (!played) return;
+  if (asked.before) asked.before(*played, run, p, seen);
+  compare(runner, *played, run, p, {asked.steps}, asked.when);
+  if (asked.after) asked.after(*played, run, p, seen);
 }
 
 }  // namespace lockstep::grader

@@ -9,6 +9,7 @@ namespace lockstep::grader {
 Exit bench_check_command(const Lab& lab, const Words& words);
 Exit compare_command(const Lab& lab, const Words& words);
 Exit debug_command(const Lab& lab, const Words& words);
+Exit generate_command(const Lab& lab, const Words& words);
 Exit launch_command(const Lab& lab, const Words& words);
 Exit myth_command(const Lab& lab, const Words& words);
 Exit sim_command(const Lab& lab, const Words& words);

@@ -1,9 +1,10 @@
-// lab-tool train, sim and run: programs of the engine with other parts than the references, which
-// are the student's (--with work) or wrong on purpose (--break). Their command lines are those of
-// the programs themselves; what needs another program is done here, and then this process becomes
-// it.
+// lab-tool train, generate, sim and run: programs of the engine with other parts than the
+// references, which are the student's (--with work) or wrong on purpose (--break). Their command
+// lines are those of the programs themselves; what needs another program is done here, and then
+// this process becomes it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -77,6 +78,18 @@ Exit train_command(const Lab& lab, const Words& as_typed) {
   Words line(linked.added.begin(), linked.added.end());
   for (const std::string& word : typed_without(run, {"with"})) line.push_back(word);
   become(linked.program, line);
+}
+
+// The program reads its own words, but for the two that ask for other parts.
+Exit generate_command(const Lab& lab, const Words& words) {
+  Words line = words;
+  std::erase(line, "--with=work");
+  const auto with = std::ranges::find(line, "--with");
+  if (with != line.end() && std::next(with) != line.end() && *std::next(with) == "work") {
+    line.erase(with, with + 2);
+  }
+  if (line == words) become(program_named(lab, "generate"), words);
+  become(linked_with_work(lab, "generate", {}, nullptr).program, line);
 }
 
 // The named PROGRAM runs as the student wrote it, whether it passes or not: a simulator shows what

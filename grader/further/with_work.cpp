@@ -168,7 +168,8 @@ std::string why_uncalled(const CalledBy& called_by, const Arguments& run,
 }
 
 std::string added_option(const CalledBy& called_by, const Arguments& run) {
-  const bool adds = !called_by.adds.empty() && !run.given(called_by.adds.substr(2)) &&
+  const bool called = called_by.options.empty() || any_of(called_by.options, run) != nullptr;
+  const bool adds = called && !called_by.adds.empty() && !run.given(called_by.adds.substr(2)) &&
                     any_typed(called_by.not_with, run, {}) == nullptr;
   return adds ? called_by.adds : "";
 }

@@ -176,9 +176,9 @@ class CaseRunner {
   const std::string& exercise() const { return exercise_; }
 
   // Adds to the picture of the last case what its exam knows and the core does not. Nothing is
-  // drawn if nobody keeps it.
+  // drawn if nobody keeps it, or of a case that is played aside: the picture is of the one before.
   void redraw(const std::function<void(trace::Timeline&)>& draw) {
-    if (trace::Timeline* last = kept_run_.last()) draw(*last);
+    if (auto* last = aside_ ? nullptr : kept_run_.last()) draw(*last);
   }
 
   // For the timeline that is kept: the last case failed; there are no more.
@@ -222,9 +222,9 @@ class CaseRunner {
   std::vector<ParCounter> par_;
 };
 
-// The subject of a check: what a part's ranks end with, or also what that cost, which only the
-// judge's own world can tell.
-enum class Asks : unsigned char { values, cost };
+// The subject of a check: what a part's ranks end with; or, of right values in the judge's own
+// world, what that cost, and what the ranks do when one of them is lost.
+enum class Asks : unsigned char { values, cost, faults };
 
 // A part that is written in steps is judged in steps: what one step asks for, and which part of the
 // points it earns. The percents of an exam's steps add up to 100.

@@ -93,6 +93,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"hidden_bytes", "the file holds bytes that no editor shows"},
     {"unreadable_object", "what the compiler made of the file cannot be read"},
     {"too_few_cases", "the lab's own failure: an exam played fewer cases than it declares"},
+    {"no_cause", "the lab's own omission: the exam names no cause of this failure"},
 });
 
 }  // namespace

@@ -82,9 +82,8 @@ class Judgement {
   }
 
  private:
-  // Three quarters of the checks hold, and each of the others found a wrong result or built on one
-  // that did. A check of costs that was failed by anything else than waste, a crash, a hang, memory
-  // and all that a player does to its machine earn nothing.
+  // Three quarters of the checks hold, and each other one found a wrong result or builds on such a
+  // check. Crashes, hangs, memory, and costs that are wrong otherwise than by waste, earn nothing.
   bool mostly_right() const {
     if (report_.verdict != Verdict::wrong_answer) return false;
     std::size_t passed = 0;
@@ -93,7 +92,7 @@ class Judgement {
       const Verdict verdict = report_.checks[i].verdict;
       const auto needed = needed_by(i);
       const bool run = std::ranges::all_of(needed, [&](std::size_t one) { return held[one]; });
-      const bool wrong = verdict == Verdict::wrong_answer && checks_[i].asks == Asks::values;
+      const bool wrong = verdict == Verdict::wrong_answer && checks_[i].asks != Asks::cost;
       if (run && !wrong && !holds(verdict)) return false;
       passed += run && verdict == Verdict::pass;
       held.push_back(run && holds(verdict));
@@ -147,8 +146,8 @@ class Judgement {
     const bool kills = options_.battery == Battery::kills && checks_[i].asks == Asks::values;
     if ((kills && !stopped_) || options_.battery == Battery::whole) return {};
     if (stopped_) return text("not run: ", *stopped_);
-    if (options_.world == PlayerWorld::processes && checks_[i].asks == Asks::cost) {
-      return "not run: the traffic of real processes is not measured";
+    if (options_.world == PlayerWorld::processes && checks_[i].asks != Asks::values) {
+      return "not run: traffic is not measured, and no rank is lost, among real processes";
     }
     for (const std::size_t before : needed_by(i)) {
       const auto& line = report_.checks[before];
@@ -202,7 +201,7 @@ class Judgement {
   void note(const Failure& failure, CheckReport& line) {
     runner_.note(failure);
     line.verdict = failure.verdict;
-    line.cause = failure.cause;
+    line.cause = failure.cause.empty() ? "no_cause" : failure.cause;
     line.message = failure.message;
     line.expected = failure.expected;
     line.seen = failure.seen;
@@ -219,7 +218,7 @@ class Judgement {
         (report_.verdict == Verdict::efficiency && failure.verdict != Verdict::efficiency);
     if (!first) return;
     report_.verdict = failure.verdict;
-    report_.cause = failure.cause;
+    report_.cause = line.cause;
     report_.message = failure.message;
     show_output(failure.output);
   }

@@ -9,6 +9,7 @@ std::string command_with(const Exercise& exercise) {
   if (!exercise.called_by.train.empty()) {
     return "./lab train --with work " + exercise.called_by.train;
   }
+  if (!exercise.called_by.shown_by.empty()) return "./lab " + exercise.called_by.shown_by;
   return exercise.native.empty() ? "" : "./lab compare " + exercise.name;
 }
 
@@ -17,9 +18,13 @@ std::string after_pass(const Lab& lab, const Exercise& exercise, const Progress&
   const Exercise* next = next_exercise(lab, progress, &exercise);
   std::string out;
   const CalledBy& by = exercise.called_by;
-  if (!by.unused.empty()) out = text("  train     not with this part: ", by.unused, "\n");
+  if (!by.unused.empty() && by.shown_by.empty())
+    out = text("  train     not with this part: ", by.unused, "\n");
   if (!command.empty())
-    out += text(by.train.empty() ? "  compare   " : "  train     ", command, "\n");
+    out += text(!by.train.empty()      ? "  train     "
+                : !by.shown_by.empty() ? "  try       "
+                                       : "  compare   ",
+                command, "\n");
   if (next == nullptr) return out + "  next      nothing: you have solved the whole course\n";
   const std::string types = next->kind == Kind::quiz ? "./lab quiz " + next->lesson.substr(0, 2)
                                                      : "./lab show " + next->handle();

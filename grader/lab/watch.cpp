@@ -65,8 +65,11 @@ std::string praise(const Exercise& exercise, int points, const Exercise* next, K
   std::string out = text("\nSolved, well done: ", exercise.handle(), " earns its ", points,
                          " points. To compare: ./lab solution ", exercise.handle(), "\n");
   if (const std::string command = command_with(exercise); !command.empty()) {
-    out += text(
-        exercise.called_by.train.empty() ? "What it costs: " : "It can train now: ", command, "\n");
+    const CalledBy& by = exercise.called_by;
+    out += text(!by.train.empty()      ? "It can train now: "
+                : !by.shown_by.empty() ? "It can be run now: "
+                                       : "What it costs: ",
+                command, "\n");
   }
   if (next == nullptr) return out + "That was the last one: you have solved the whole course.\n";
   if (next->lesson != exercise.lesson) {

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
                   {{"bench-check", bench_check_command},
                    {"compare", compare_command},
                    {"debug", debug_command},
+                   {"generate", generate_command},
                    {"myth", myth_command},
                    {"run", launch_command},
                    {"sim", sim_command},

@@ -159,6 +159,34 @@ Complaints unframed_main(const Source& source) {
   return found;
 }
 
+Complaints drawn_backwards(const Source& source) {
+  constexpr std::array rooms{"grader/exam/", "grader/parts/", "grader/play/"};
+  if (std::ranges::none_of(rooms, [&](auto room) { return starts_with(source.path, room); })) {
+    return {};
+  }
+  constexpr std::array allowed{
+      // The contract asks for this generator, by name or by its results.
+      "grader/parts/10_compression/random_k/case.hpp",
+      "grader/parts/10_compression/random_k/exam.cpp",
+      "grader/parts/10_compression/power_sgd/oracle.cpp",
+      // The seed is what this rank itself is given: it makes its own model, layers, or the order in
+      // which its parameters lie in memory. The seed comes from keyed_bits.
+      "grader/parts/05_data_parallel/broadcast_parameters/player.cpp",
+      "grader/parts/05_data_parallel/training_loop/case.hpp",
+      "grader/parts/11_sharding/activation_checkpoint/case.hpp", "grader/play/gradients.hpp",
+      // A step's number, once the judge has told it.
+      "grader/play/saved_state.hpp"};
+  if (std::ranges::find(allowed, source.path) != allowed.end()) return {};
+  const std::string why =
+      "whoever has one number of this generator has them all: an exam draws with keyed_bits, "
+      "keyed_uniform and keyed_order";
+  return each_line(source, why, [](const std::string& code) {
+    constexpr std::array words{"random_bits", "random_uniform", "random_permutation", "mt19937"};
+    return trimmed(code) == "#include <random>" ||
+           std::ranges::any_of(words, [&](auto word) { return has_word(code, word); });
+  });
+}
+
 Complaints unfinished_words(const Source& source) {
   Complaints found;
   constexpr std::array words{

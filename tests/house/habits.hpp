@@ -14,6 +14,9 @@ Complaints hidden_state(const Source& source);        // thread_local, statics, 
 Complaints bool_parameters(const Source& source);     // two readings at the call
 Complaints unfinished_words(const Source& source);    // marks of work put off
 Complaints unframed_main(const Source& source);       // main outside engine/base/program.hpp
+// A generator that can be run backwards, where exams draw (grader/judge/keyed.hpp). The list of
+// those that may call one says why.
+Complaints drawn_backwards(const Source& source);
 
 // ctest takes a name with brackets or semicolons for a list and then runs nothing, silently.
 Complaints unlistable_test_names(const Source& source);

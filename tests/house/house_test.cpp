@@ -144,6 +144,10 @@ TEST_CASE("the house: no bool parameters, nothing put off") {
   CHECK(all_complaints(product, unfinished_words) == "");
 }
 
+TEST_CASE("the house: exams draw what no player can run backwards") {
+  CHECK(all_complaints({"grader"}, drawn_backwards) == "");
+}
+
 TEST_CASE("the house: every program looks whether its output has arrived") {
   CHECK(all_complaints(product, unframed_main) == "");
 }

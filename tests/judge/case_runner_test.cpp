@@ -112,7 +112,7 @@ TEST_CASE("an exam: a check is skipped, with the reason, when what it builds on 
   CHECK(tally_of(report).failed == 1);
 }
 
-TEST_CASE("an exam: for a kill matrix, costs are asked of right values only, and values always") {
+TEST_CASE("an exam: for a kill matrix, values are asked always, all else of right values only") {
   JudgeOptions kills;
   kills.battery = Battery::kills;
   const auto fails_with = [](Verdict verdict, Asks asks) {
@@ -130,10 +130,13 @@ TEST_CASE("an exam: for a kill matrix, costs are asked of right values only, and
   const Check late = fails_with(Verdict::time, Asks::values);
   Check cost = right;
   cost.asks = Asks::cost;
-  const Report report = judged({wrong, cost, wrong, right}, {3, 3, 3, 3}, kills);
+  Check fault = right;
+  fault.asks = Asks::faults;
+  const Report report = judged({wrong, cost, wrong, right, fault}, {3, 3, 3, 3, 3}, kills);
   CHECK(report.checks[1].skipped);
   CHECK(report.checks[2].verdict == Verdict::wrong_answer);
   CHECK(report.checks[3].cases == 3);
+  CHECK(report.checks[4].skipped);
   const Report slow = judged({late, right}, {1, 3}, kills);
   CHECK(slow.verdict == Verdict::time);
   CHECK(slow.checks[1].skipped);
@@ -201,11 +204,27 @@ TEST_CASE("an exam: what is mostly right earns nothing if the rest is broken, or
     return judged({right, right, right, check}, {3, 3, 3, 1});
   };
   CHECK(ends_in(Verdict::wrong_answer, Asks::values).points == 4);
+  CHECK(ends_in(Verdict::wrong_answer, Asks::faults).points == 4);
   CHECK(ends_in(Verdict::wrong_answer, Asks::cost).points == 0);
   for (const Verdict verdict : {Verdict::crash, Verdict::deadlock, Verdict::time, Verdict::memory,
                                 Verdict::nondeterministic, Verdict::rank_exited}) {
     CHECK(ends_in(verdict, Asks::values).points == 0);
+    CHECK(ends_in(verdict, Asks::faults).points == 0);
   }
+}
+
+TEST_CASE("an exam: a failure without a cause has one that says so") {
+  const Check nameless{"fails", [](CaseRunner& runner) {
+                         const auto played =
+                             runner.ask("fails", ByteWriter().put(1).put(0).put(2).take());
+                         if (!played) return;
+                         played->results->of(0).get<int>();
+                         runner.fail(*played, {.message = "x"});
+                       }};
+  const Report report = judged({nameless}, {1});
+  CHECK(report.verdict == Verdict::wrong_answer);
+  CHECK(report.cause == "no_cause");
+  CHECK(report.checks[0].cause == "no_cause");
 }
 
 TEST_CASE(

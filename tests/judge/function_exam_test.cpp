@@ -30,14 +30,14 @@ FunctionContract<std::int64_t, std::int64_t> doubles() {
 }
 
 Report asked(const FunctionContract<std::int64_t, std::int64_t>& contract,
-             const std::vector<std::int64_t>& numbers) {
+             const std::vector<std::int64_t>& numbers, const JudgeOptions& options = {}) {
   const DeclaredExam exam{[&] {
                             return Exam{{"doubles", [&](CaseRunner& runner) {
                                            ask(runner, contract, "numbers", numbers);
                                          }}};
                           },
                           {1}};
-  return judge_exam("doubles", exam, LOCKSTEP_ANSWERING_PLAYER, {});
+  return judge_exam("doubles", exam, LOCKSTEP_ANSWERING_PLAYER, options);
 }
 
 }  // namespace
@@ -69,6 +69,24 @@ TEST_CASE("a function: what is wrong only behind other questions was kept") {
   CHECK(blamed(7, true).cause == "stale");
   CHECK_THAT(blamed(7, true).message, test::contains("in a new process"));
   CHECK(blamed(6, false).cause == "other_double");
+}
+
+TEST_CASE("a function: what is asked aside, to see whether it passes alone, is not drawn") {
+  auto contract = doubles();
+  contract.wrong = [](std::span<const std::int64_t> before,
+                      std::int64_t) -> std::optional<Failure> {
+    if (before.size() == 1) return std::nullopt;
+    return Failure{.message = "it is right alone"};
+  };
+  contract.picture = [](std::int64_t question, std::int64_t, trace::Timeline& run) {
+    run.facts.emplace_back("number", text(question));
+  };
+  trace::Timeline kept;
+  JudgeOptions options;
+  options.timeline = &kept;
+  CHECK(asked(contract, {3, 4}, options).cause == "stale");
+  REQUIRE(std::ranges::count(kept.facts, "number", [](const auto& one) { return one.first; }) == 1);
+  CHECK(std::ranges::count(kept.facts, std::pair<std::string, std::string>("number", "3")) == 1);
 }
 
 TEST_CASE("a function: each case asks again, in turns") {

@@ -40,6 +40,10 @@ TEST_CASE("after a pass: a part that no run calls says why") {
   part.called_by.unused = "the trainer does not answer";
   CHECK_THAT(after_pass(Lab{}, part, {}),
              test::contains("  train     not with this part: the trainer does not answer\n"));
+  part.called_by.shown_by = "generate --with work";
+  CHECK_THAT(after_pass(Lab{}, part, {}),
+             test::contains("  try       ./lab generate --with work\n") &&
+                 !test::contains("not with this part"));
 }
 
 TEST_CASE("lab check: a stub is unsolved, a solution passes, and both are remembered") {

@@ -3,6 +3,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/text_file.hpp"
+#include "grader/dev/exercise_lines.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 ExerciseCost cost_of(double building_s, double proving_s, int mutants = 10, int alone = 0,
                      double slower = 1) {
   return {"06_x/toy",
+          500,
           0.0,
           {.mutants = mutants,
            .alone = alone,
@@ -113,4 +115,43 @@ TEST_CASE("costs: what is noted comes back, with the objects' seconds, shared by
   CHECK(cost.proving_s() == 3);
   CHECK(cost.proof.mutants == 22);
   CHECK_THAT(table_of({cost}), contains("06_x/toy ") && contains("5.5      3.0       22\n"));
+}
+
+TEST_CASE("budget: an exercise has at most 700 lines, or a bound that only falls") {
+  const int bound = 1200;
+  CHECK(line_complaint("06_x/toy", 700, nullptr) == "");
+  CHECK_THAT(line_complaint("06_x/toy", 701, nullptr),
+             contains("06_x/toy has 701 lines in all its files, and an exercise has at most 700"));
+  CHECK(line_complaint("06_x/toy", 1200, &bound) == "");
+  CHECK(line_complaint("06_x/toy", 1151, &bound) == "");
+  CHECK_THAT(line_complaint("06_x/toy", 1201, &bound), contains("bound of 1200"));
+  CHECK_THAT(line_complaint("06_x/toy", 1201, &bound), contains("may only fall"));
+  CHECK_THAT(line_complaint("06_x/toy", 1150, &bound), contains("can be 1150"));
+  CHECK_THAT(line_complaint("06_x/toy", 700, &bound), contains("take it out"));
+}
+
+TEST_CASE(
+    "budget: the lines of an exercise are those of all its files, and of no other exercise's") {
+  const test::Scratch scratch;
+  Exercise toy;
+  toy.name = "toy", toy.lesson = "06_x";
+  Places places;
+  places.root = scratch.path();
+  int lines = 0;
+  for (const char* file :
+       {"exercises/06_x/toy.cpp", "exercises/06_x/toy.md", "exercises/06_x/toy.toml",
+        "solutions/06_x/toy.cpp", "grader/parts/06_x/toy/exam.cpp",
+        "tests/exercises/06_x/toy/mutants.toml", "tests/exercises/06_x/toy/alternatives/a.cpp"}) {
+    std::string content;
+    for (int line = 0; line <= lines % 5; ++line) content += "line\n";
+    lines += lines % 5 + 1;
+    write_text(scratch.path() / file, content);
+    CAPTURE(file);
+    CHECK(lines_of(places, toy) == lines);
+  }
+  for (const char* file : {"exercises/06_x/toy_train.cpp", "grader/parts/06_x/toy_train/exam.cpp",
+                           "work/06_x/toy.cpp"}) {
+    write_text(scratch.path() / file, "line\n");
+  }
+  CHECK(lines_of(places, toy) == lines);
 }

@@ -85,6 +85,8 @@ TEST_CASE("with work: a schedule is called where a pipeline asks for it, the usu
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2", "--schedule=gpipe"}) == "called");
   CHECK(words_of_part("gpipe_schedule", {"--pp", "2"}) == unused("gpipe"));
   CHECK(words_of_part("gpipe_schedule", {}) == "add --pp and --schedule gpipe to call it");
+  CHECK(words_of_part("split_model", {"--pp", "2", "--schedule", "naive"}) == "called");
+  CHECK(words_of_part("split_model", {"--pp", "2"}) == unused("naive"));
   CHECK(words_of_part("partition_layers", {"--pp", "2"}) == "called");
   CHECK(words_of_part("partition_layers", {}) == "add --pp to call it");
   // The plain step would be asked for by an option that a pipeline refuses.
@@ -246,10 +248,33 @@ TEST_CASE("with work: parts of the plain way turn overlap off, unless the run is
     }
     // The trainer refuses --no-overlap beside what was typed, though it be the default.
     CHECK(added_for(part, {"--accumulate=1"}).empty());
+    CHECK(added_for(part, {"--fsdp", "full_shard"}).empty());
+    CHECK(words_of_part(part, {"--zero=2"}) == "not called with --zero");
   }
   CHECK(added_for("broadcast_parameters", {}).empty());
   CHECK(words_of_part("broadcast_parameters", {}) == "called");
   CHECK_THAT(words_of_part("split_groups", {}), contains("makes no groups in the group"));
+}
+
+TEST_CASE("with work: parts of sharded state turn overlap off where the run has that state") {
+  struct Row {
+    const char* part;
+    Words state;
+  };
+  for (const auto& [part, state] :
+       {Row{"fully_sharded", {"--fsdp", "full_shard"}}, Row{"fully_sharded", {"--zero", "3"}},
+        Row{"zero_2_gradients", {"--zero", "2"}},
+        Row{"hybrid_shard", {"--fsdp=hybrid_shard", "--shard-ranks=2"}}}) {
+    CAPTURE(part);
+    CHECK(added_for(part, {}).empty());
+    CHECK(added_for(part, state) == "--no-overlap");
+    CHECK(words_of_part(part, state) == "called");
+    Words ahead = state;
+    ahead.emplace_back("--prefetch=2");
+    CHECK(added_for(part, ahead).empty());
+    CHECK(words_of_part(part, ahead) == "not called with --prefetch");
+  }
+  CHECK(words_of_part("fully_sharded", {"--zero=2"}) == "add --fsdp full_shard to call it");
 }
 
 TEST_CASE("with work: what is the student's comes first, and what is not written is a number") {
@@ -356,6 +381,8 @@ TEST_CASE("train, sim, run: a program itself leaves other parts to ./lab, in one
         "lab train: --break" + takes + "train --break no_average\n");
   CHECK(said({LOCKSTEP_SIM, "--with=work", "ring_all_reduce"}) ==
         "lab sim: --with" + takes + "sim --with work\n");
+  CHECK(said({LOCKSTEP_GENERATE, "--with=work"}) ==
+        "lab generate: --with" + takes + "generate --with work\n");
   CHECK(said({LOCKSTEP_RUN, "--with=work", "--", "true"}) ==
         "lab run: --with" + takes + "run --with work\n");
 }

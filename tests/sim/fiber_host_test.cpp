@@ -170,6 +170,30 @@ TEST_CASE(
                             "rank 0 had thrown: the disk is full"));
 }
 
+TEST_CASE("fiber host: an exception waits for strands, but not for one that never ends") {
+  const auto ran = run_on_fibers(2, [](FiberRank& self) {
+    if (self.rank == 1) {
+      const auto sent = self.port.call(message(Op::isend, 0, 1, 6, 3));
+      self.port.call(wait_for(sent.handle, floats({1})));
+      return;
+    }
+    for (const int tag : {3, 4}) {
+      bool ended = false;
+      try {
+        const auto strand = self.strands.start(text("receives ", tag), [&] {
+          self.port.call(message(Op::recv, 1, 1, 5, tag));
+          ended = true;
+        });
+        throw Error("past a strand");
+      } catch (const Error&) {
+        CHECK(ended == (tag == 3));
+      }
+    }
+  });
+  REQUIRE(ran.result.finding);
+  CHECK_THAT(ran.result.finding->message, test::contains("'receives 4' is still running"));
+}
+
 TEST_CASE("fiber host: a rank that returns while a strand of it runs is told which") {
   std::vector<std::unique_ptr<Strand>> kept;
   const auto ran = run_on_fibers(2, [&](FiberRank& self) {

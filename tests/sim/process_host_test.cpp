@@ -223,6 +223,7 @@ TEST_CASE("each way to go wrong is found as what it is, and blames the rank that
       {"throw int", FindingKind::crash, "not a std::exception"},
       {"throw in strand", FindingKind::crash, "inside a strand"},
       {"throw past strand", FindingKind::crash, "past a strand"},
+      {"throw past strand that ends", FindingKind::crash, "the strand has ended"},
       {"leave strand", FindingKind::crash, "its strand 'loader' is still running"},
       {"print", FindingKind::output, "rank 2 printed more than 65536 bytes"},
   };

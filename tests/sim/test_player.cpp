@@ -204,6 +204,18 @@ void misbehave(std::string what, PlayerCase& given) {
     send(given.port, 0, {1});
     throw Error("past a strand");
   }
+  if (what == "throw past strand that ends") {
+    bool ended = false;
+    try {
+      auto strand = given.strands.start("s", [&] {
+        send(given.port, 0, {1});
+        ended = true;
+      });
+      throw Error("past a strand");
+    } catch (const Error&) {
+      throw Error(ended ? "the strand has ended" : "the strand was abandoned");
+    }
+  }
   if (what == "foreign thread") {
     std::thread([&] { send(given.port, 0, {1}); }).join();
   }

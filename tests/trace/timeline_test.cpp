@@ -1,5 +1,6 @@
 #include "engine/trace/timeline.hpp"
 
+#include "engine/base/error.hpp"
 #include "engine/trace/summary.hpp"
 #include "tests/catch.hpp"
 #include "tests/trace/example.hpp"
@@ -113,6 +114,16 @@ TEST_CASE("summary: a message is communication of both its ends") {
   REQUIRE(ranks.at(1).bytes_received == 8);
   REQUIRE(ranks.at(1).messages_received == 1);
   REQUIRE(ranks.at(1).waiting_s == 4);
+}
+
+TEST_CASE("summary: something of a rank that the run does not have is refused") {
+  trace::Timeline run;
+  run.ranks = 2;
+  run.add(span(Lane::compute, 0, 1, 2));
+  CHECK_THROWS_AS(summary_of(run), ContractError);
+  run = small_run();
+  run.ranks = 1;
+  CHECK_THROWS_AS(summary_of(run), ContractError);
 }
 
 TEST_CASE("summary: nothing communicated is no overlap") {

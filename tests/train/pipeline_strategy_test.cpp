@@ -120,6 +120,7 @@ TEST_CASE("pipeline: the last batch of an epoch may have fewer samples than micr
   check_same(run({.stages = 2, .micro_batches = 6, .chunks = 2, .schedule = Schedule::interleaved},
                  2, 12, 14),
              alone);
+  check_same(run({.stages = 3, .schedule = Schedule::gpipe, .naive = true}, 3, 12, 14), alone);
   // Two pipelines pad an epoch with its head, as DDP does.
   const Seen padded = run({.stages = 2, .micro_batches = 3, .schedule = schedule}, 4, 6, 14);
   CHECK(padded.losses.size() == 14);

@@ -109,7 +109,11 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
           std::ranges::any_of(std::array{"plain", "pipeline", "zero", "fsdp", "tensor", "sequence"},
                               [&](const char* stem) { return stem == ways[j].stem; });
       const bool sharded = ways[j].stem == "zero" || ways[j].stem == "fsdp";
-      if (ways[i].slot == Slot::axis && combine && !(ways[i].stem == "expert" && sharded)) {
+      // Sharded state has a plain form, too.
+      const bool plain =
+          ways[j].stem == "plain" && (ways[i].stem == "zero" || ways[i].stem == "fsdp");
+      if (plain ||
+          (ways[i].slot == Slot::axis && combine && !(ways[i].stem == "expert" && sharded))) {
         CHECK(why == "");
         continue;
       }
@@ -119,7 +123,7 @@ TEST_CASE("ways: two that do not combine are refused in either order, for one re
       ++refused;
     }
   }
-  CHECK(refused == 32);
+  CHECK(refused == 30);
 }
 
 TEST_CASE("ways: the sentence is the one that a way declares, for each of the other's options") {
@@ -130,6 +134,13 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
         "--backward-passes");
   CHECK(refusal({"--no-overlap", "--accumulate", "1"}) ==
         "--accumulate needs DDP, which --no-overlap turns off; leave one of them out");
+  const Words plain_shards{"--no-overlap", "--fsdp", "full_shard", "--accumulate", "2"};
+  CHECK(refusal(plain_shards) == "");
+  for (const Words& more : {Words{"--prefetch", "2"}, Words{"--offload", "optimizer"},
+                            Words{"--accumulate-in", "whole"}, Words{"--shards", "rows"}}) {
+    CHECK_THAT(refusal(both(plain_shards, more)),
+               contains(more.front() + " belongs to the form that overlaps, which --no-overlap"));
+  }
   CHECK(refusal({"--async", "--horovod"}) ==
         "--horovod and --async are two ways to share gradients; pass only one");
   CHECK_THAT(refusal({"--pp", "2", "--find-unused"}),
@@ -153,6 +164,9 @@ TEST_CASE("ways: the sentence is the one that a way declares, for each of the ot
   CHECK(refusal({"--pp", "2", "--accumulate", "2", "--bucket-mb", "1"}) == "");
   CHECK(refusal({"--async", "--accumulate", "2"}) == "");
   CHECK(refusal({"--pp", "2", "--dp", "2", "--schedule", "gpipe", "--zero", "1"}) == "");
+  CHECK(refusal({"--pp", "2", "--schedule", "naive"}) == "");
+  CHECK(refusal({"--pp", "2", "--schedule", "naive", "--micro-batches", "2"}) ==
+        "--micro-batches is 1 with --schedule naive; leave one of them out");
 }
 
 // Each sharding, with each thing that may go with it, beside stages: the optimizer's state alone is
@@ -250,6 +264,7 @@ TEST_CASE("ways: the program that a run needs is told from the command line alon
   CHECK(program({}) == "train");
   CHECK(program({"--no-overlap", "--ranks", "2"}) == "train");
   CHECK(program({"--compress", "none"}) == "train");
+  CHECK(program({"--no-overlap", "--zero", "2"}) == program({"--zero", "2"}));
   CHECK(program({"--compress", "topk:0.1"}) == "train-compression: compression");
   CHECK(program({"--pp", "2"}) == "train-pipeline: pipeline parallelism");
   CHECK(program({"--backend", "nccl"}) == "train-all: NCCL");
@@ -269,6 +284,9 @@ TEST_CASE("ways: axes combine with each other, and multiply the ranks that share
   CHECK(ranks({"--ep", "2", "--cp", "3", "--tp", "2"}) == 12);
   CHECK(ranks({"--ep", "2", "--pp", "3", "--dp", "2"}) == 12);
   CHECK(ranks({"--ep", "2", "--ranks", "8"}) == 8);
+  CHECK(ranks({"--dp", "3"}) == 3);
+  CHECK(ranks({"--tp", "2", "--dp", "3"}) == 6);
+  CHECK(ranks({"--dp", "9999999999"}) == apps::ranks_max + 1);
   CHECK(ranks({"--ep", "60000", "--pp", "60000"}) == apps::ranks_max + 1);
   CHECK(train::ways_of(parsed(words_of({"--ep", "2", "--cp", "1"}), ways), ways).size() == 2);
   CHECK_THROWS_WITH(ranks({"--ep", "0"}), contains("--ep must be at least 1"));

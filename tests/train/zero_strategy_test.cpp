@@ -21,6 +21,12 @@ using zero::Sharding;
 
 namespace {
 
+ZeroOptions plain(Sharding sharding, int shard_ranks = 0) {
+  ZeroOptions options{{sharding, 0}, AccumulateIn::shards, shard_ranks};
+  options.overlaps = false;
+  return options;
+}
+
 std::vector<ZeroOptions> all_options() {
   return {{{Sharding::no_shard, 0}},
           {{Sharding::zero_1, 0}, AccumulateIn::whole},
@@ -30,7 +36,12 @@ std::vector<ZeroOptions> all_options() {
           {{Sharding::full_shard, 1, zero::Cut::rows}},
           {{Sharding::full_shard, 0}, AccumulateIn::whole, 2},
           {{Sharding::zero_2, 0, zero::Cut::flat, Offload::optimizer}},
-          {{Sharding::full_shard, 1, zero::Cut::rows, Offload::all}, {}, 2}};
+          {{Sharding::full_shard, 1, zero::Cut::rows, Offload::all}, {}, 2},
+          plain(Sharding::no_shard),
+          plain(Sharding::zero_2),
+          plain(Sharding::shard_grad_op),
+          plain(Sharding::full_shard),
+          plain(Sharding::full_shard, 2)};
 }
 
 // What rank 0 saw; without options: DDP. As many ranks as `alike` read each share, and compute the

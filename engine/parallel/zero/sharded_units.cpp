@@ -1,7 +1,6 @@
 #include "engine/parallel/zero/sharded_units.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "engine/base/error.hpp"
@@ -10,30 +9,10 @@
 namespace lockstep::zero {
 namespace {
 
-// The names of parameters that several units use. Made apart, each of these units has one.
-std::map<std::string, int> uses_of(const nn::ModelSpec& spec, Device& device) {
-  std::map<std::string, int> uses;
-  for (std::int64_t i = 0; i < nn::unit_count(spec); ++i) {
-    const auto unit = nn::make_units(spec, device, 0, {i, 1});
-    for (const Parameter* parameter : unit->parameters()) ++uses[parameter->name];
-  }
-  return uses;
-}
-
-using Values = std::map<std::string, Tensor>;  // whole, by name
-
 Values values_of(const std::vector<Parameter*>& parameters) {
   Values values;
   for (const Parameter* parameter : parameters) values[parameter->name] = parameter->value;
   return values;
-}
-
-// As fill() calls it. `values` must outlive it.
-ShardedUnits::Put put_from(const Values& values) {
-  return [&values](const std::string& name, std::int64_t begin, const Tensor& into) {
-    const Tensor& whole = values.at(name);
-    into.copy_(beside(whole.view({whole.numel()}).narrow(begin, into.numel()), into));
-  };
 }
 
 }  // namespace
@@ -62,33 +41,22 @@ ShardedUnits::ShardedUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device
   if (link != nullptr) host_.emplace(*link, groups_.shards);
   LOCKSTEP_CHECK(model_->buffers().empty(),
                  "sharded units: a model with buffers, which have no place in a shard yet");
-  const auto uses = uses_of(spec, nowhere_);
-  std::vector<Parameter*> shared;
-  for (nn::Unit& unit : model_->units()) {
-    std::vector<Parameter*> own;
-    for (Parameter* parameter : unit.module->parameters()) {
-      (uses.at(parameter->name) > 1 ? shared : own).push_back(parameter);
-    }
-    lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(own));
+  const int count = static_cast<int>(nn::unit_count(spec));
+  for (std::vector<Parameter*>& parameters : parameters_by_unit(*model_, spec)) {
+    lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(parameters));
   }
-  const int count = static_cast<int>(units_.size());
-  if (!shared.empty()) lay_out(*units_.emplace_back(std::make_unique<Unit>()), std::move(shared));
   plan_ = unit_plan({options.sharding, count, std::ssize(units_) > count, options.prefetch,
                      offload_ == Offload::all});
   alone_ = without_reductions(plan_);
   now_ = &plan_;
   nn::ModelSpec of_weights = spec;
   of_weights.dtype = weights_;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto made = nn::make_units(of_weights, device_, seed, {i, 1});
-    const Values values = values_of(made->parameters());
+  for_each_unit_made(of_weights, device_, seed, [&](const Values& values) {
     for (const auto& unit : units_) {
       const bool here = !unit->empty() && values.contains(unit->parameters.front()->name);
-      if (here && !unit->updated.defined()) {
-        fill_unit(*unit, put_from(values));
-      }
+      if (here && !unit->updated.defined()) fill_unit(*unit, put_from(values));
     }
-  }
+  });
   model_->tell(this);
 }
 
@@ -119,12 +87,6 @@ std::vector<ShardedUnits::Owned*> ShardedUnits::owned() {
   for (const auto& unit : units_) {
     for (Owned& owned : unit->owned) all.push_back(&owned);
   }
-  return all;
-}
-
-std::vector<Parameter*> ShardedUnits::shards() {
-  std::vector<Parameter*> all;
-  for (Owned* one : owned()) all.push_back(&one->parameter);
   return all;
 }
 

@@ -3,16 +3,6 @@
 // unit_plan.hpp. The units' modules are those of any other way to train; only the memory of their
 // parameters comes and goes.
 //
-//   ShardedUnits units(spec, seed, device, groups, options);
-//   optimizer over units.shards();
-//   units.zero_grad();
-//   units.begin(Reduces::yes);
-//   Tape tape(GradMode::record);
-//   … units.model().forward … tape.backward(loss);
-//   units.end_backward();       // gradients of this rank's shards: the mean over all ranks
-//   optimizer.step();
-//   units.end_update();
-//
 //   N ranks share a unit, R copies of each shard; N·R ranks. S elements of a rank's shard of a unit
 //
 // Invariants
@@ -41,16 +31,11 @@
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/model_spec.hpp"
 #include "engine/parallel/zero/flat_shards.hpp"
-#include "engine/parallel/zero/host_shards.hpp"
+#include "engine/parallel/zero/sharded_model.hpp"
 #include "engine/parallel/zero/unit_plan.hpp"
 #include "engine/tensor/symbolic.hpp"
 
 namespace lockstep::zero {
-
-struct ShardGroups {
-  comm::ProcessGroup& shards;            // N ranks: each has another shard
-  comm::ProcessGroup* copies = nullptr;  // R ranks, which have the same shard; none: R = 1
-};
 
 // The plan of who owns what: ranges of a unit's flat tensor, or rows of each parameter.
 enum class Cut : std::uint8_t { flat, rows };
@@ -67,10 +52,7 @@ struct ShardingOptions {
   std::optional<DType> reduce = std::nullopt;
 };
 
-// The gradients of a pass are reduced, or stay whole and add up.
-enum class Reduces : std::uint8_t { no, yes };
-
-class ShardedUnits final : public nn::UnitWatch {
+class ShardedUnits final : public ShardedModel, public nn::UnitWatch {
  public:
   // Makes the units one by one, keeps this rank's shard of each, and frees the rest.
   //   link     to the host where state is offloaded; must outlive the units
@@ -85,51 +67,28 @@ class ShardedUnits final : public nn::UnitWatch {
                ShardGroups groups);
   ~ShardedUnits() override;
 
-  // The model. Its parameters have values during their unit's passes, and always where parameters
-  // are not sharded. It communicates: all ranks run as many passes.
-  nn::Chain& model() { return *model_; }
-
-  // A range of a parameter that this rank owns; `value` and `grad` are views of its shard, on the
-  // host where it is offloaded.
-  struct Owned {
-    Parameter parameter;  // under the whole's name; `whole` is the whole's shape
-    std::int64_t begin = 0, end = 0;
-  };
-  // In the model's order, the root's last. A rank may own nothing.
-  std::vector<Owned*> owned();
-  std::vector<Parameter*> shards();
-  // The shards' gradients in whole, padding included, one a unit that has elements: never none.
-  std::vector<Tensor> gradients() const;
-  // True if every rank has all parameters between steps.
-  bool keeps_parameters() const { return keeps_; }
-  // True if the owned weights are of another type than the passes, and so are not the parameters.
-  bool keeps_masters() const { return weights_ != dtype_; }
-
-  // Replaces the parameters. Of each that this rank holds, or its part, `put` is called with the
-  // tensor that shall have the parameter's elements from `begin` on,
-  // of the owned weights' type. Does not communicate.
-  using Put = std::function<void(const std::string& name, std::int64_t begin, const Tensor& into)>;
-  void fill(const Put& put);
+  nn::Chain& model() override { return *model_; }
+  std::vector<Owned*> owned() override;
+  std::vector<Tensor> gradients() const override;
+  bool keeps_parameters() const override { return keeps_; }
+  bool keeps_masters() const override { return weights_ != dtype_; }
+  void fill(const Put& put) override;
 
   // Collectives from here on are shown to `watch`, which may be none.
   void set_watch(collectives::WatchWork watch) { watch_ = std::move(watch); }
 
-  void zero_grad();
-  // Before a forward pass that backward follows.
-  void begin(Reduces reduces);
-  void begin_evaluation();
-  // After the backward pass.
-  void end_backward();
-  // After the optimizer's step.
-  void end_update();
+  void zero_grad() override;
+  void begin(Reduces reduces) override;
+  void begin_evaluation() override;
+  void end_backward() override;
+  void end_update() override;
 
-  // The collectives since the last zero_grad.
-  const collectives::Communication& communication() const { return communication_; }
+  const collectives::Communication& communication() const override { return communication_; }
+  HostCopies copies() const override;
   // The bytes of a step, by the plan: a rank sends them in collectives of shards.
   std::int64_t bytes_planned() const;
-  // The same of copies to and from the host: those since the last zero_grad, and those of a step of
-  // one batch, by the plan. Zeros where nothing is offloaded.
-  HostCopies copies() const;
+  // The same of copies to and from the host in a step of one batch. Zeros where nothing is
+  // offloaded.
   HostTraffic copies_planned() const;
 
   void before_forward(std::size_t unit) override;

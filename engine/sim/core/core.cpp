@@ -194,7 +194,10 @@ const std::vector<Actor>& Core::step() {
     state.strand_of(actor).running = true;
     --state.waiting_;
   }
-  if (state.next_.empty() && !finished() && !state.finding_) state.diagnose_stuck();
+  if (state.next_.empty() && !finished() && !state.finding_) {
+    if (state.leave_joins()) return step();
+    state.diagnose_stuck();
+  }
   return state.next_;
 }
 

@@ -133,6 +133,9 @@ struct Core::State {
   void choose_next();                         // who goes on
   void answer_now(Actor actor, Reply reply);  // ready at the strand's own time
   void release_joiners(Actor ended);
+  // Ends, as failed, the joins that are only for as long as something else can go on.
+  //   Returns  true if there was one
+  bool leave_joins();
   void drop(int rank, const std::string& why);  // its strands are no more
   void fail_waiters_of_lost();
   void end_world(const std::string& why);

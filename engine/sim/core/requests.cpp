@@ -90,4 +90,20 @@ void Core::State::release_joiners(Actor ended) {
   }
 }
 
+bool Core::State::leave_joins() {
+  bool left = false;
+  for (std::size_t rank = 0; rank < strands_.size(); ++rank) {
+    for (auto& [id, strand] : strands_[rank]) {
+      if (!strand.joining || strand.joining->count == 0) continue;
+      Reply reply;
+      reply.status = Status::failed;
+      reply.error = text("strand ", strand.joining->handle, " waits, and nothing can go on");
+      strand.joining.reset();
+      answer_now({static_cast<int>(rank), id}, std::move(reply));
+      left = true;
+    }
+  }
+  return left;
+}
+
 }  // namespace lockstep::sim

@@ -79,7 +79,7 @@ class FiberHost final : public StrandPort, public Strands {
     int line = 0;
     bool begun = false;
     bool over = false;       // so is the run: the host may be gone
-    bool abandoned = false;  // by an exception that passed its owner: it is not run any more
+    bool abandoned = false;  // when an exception passed its owner: it is not run any more
     std::optional<Fiber> fiber{};
     std::exception_ptr failure{};
     std::string asked_file{};
@@ -117,23 +117,21 @@ class FiberHost final : public StrandPort, public Strands {
   Watchdog watchdog_;
 };
 
-// Dropped without join it is joined. While an exception passes it is abandoned where it stands:
-// what it uses goes with its owner, so it must neither go on nor unwind. When the run is over, it
-// is left alone.
+// Dropped without join it is joined. While an exception passes, and nothing else can go on, it is
+// abandoned where it stands: what it uses goes with its owner, so it must neither go on nor unwind.
+// When the run is over, it is left alone.
 class FiberHost::FiberStrand final : public Strand {
  public:
   FiberStrand(FiberHost& host, StatePtr state)
       : host_(host), state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
   ~FiberStrand() override {
     if (joined_ || state_->over) return;
-    if (std::uncaught_exceptions() > exceptions_) {
-      state_->abandoned = true;
-      return;
-    }
+    const bool unwinds = std::uncaught_exceptions() > exceptions_;
     try {
-      join_strand(host_, state_->actor.strand);
+      join_strand(host_, state_->actor.strand,
+                  unwinds ? JoinFor::while_others_go_on : JoinFor::ever);
     } catch (const std::exception&) {
-      return;  // the run is over; its finding says why
+      state_->abandoned = unwinds;  // or the run is over, and its finding says why
     }
   }
   void join() override {

@@ -88,9 +88,10 @@ std::unique_ptr<Monitor> make_port_monitor(StrandPort& port) {
   return std::make_unique<PortMonitor>(port);
 }
 
-void join_strand(Port& port, int strand) {
+void join_strand(Port& port, int strand, JoinFor how) {
   Request request;
   request.op = Op::join;
+  request.count = how == JoinFor::ever ? 0 : 1;
   request.handle = static_cast<std::uint64_t>(strand);
   ask(port, request);
 }

@@ -22,7 +22,10 @@ class StrandPort : public Port {
 // `port` must outlive the monitor.
 std::unique_ptr<Monitor> make_port_monitor(StrandPort& port);
 
+// while_others_go_on: the strand may stay behind, if nothing but the one that joins it can go on.
+enum class JoinFor : unsigned char { ever, while_others_go_on };
+
 // Blocks until `strand` of the calling rank has ended. Throws Error when that cannot happen.
-void join_strand(Port& port, int strand);
+void join_strand(Port& port, int strand, JoinFor how = JoinFor::ever);
 
 }  // namespace lockstep::sim

@@ -101,8 +101,8 @@ std::string SocketPort::unfinished() const {
   return result;
 }
 
-// Strand and thread. Dropped while an exception leaves the part, it is abandoned: waiting for it
-// could hide the exception behind a deadlock, and the process ends with the report.
+// Strand and thread. Dropped while an exception passes, it is joined if it ends. Otherwise it is
+// abandoned: a deadlock would hide the exception, with whose report the process ends.
 class SocketPort::BatonStrand final : public Strand {
  public:
   BatonStrand(SocketPort& port, std::string name, std::function<void()> body)
@@ -129,12 +129,9 @@ class SocketPort::BatonStrand final : public Strand {
 
   ~BatonStrand() override {
     if (!thread_.joinable()) return;
-    if (std::uncaught_exceptions() > exceptions_) {
-      thread_.detach();
-      return;
-    }
+    const bool unwinds = std::uncaught_exceptions() > exceptions_;
     try {
-      wait();
+      wait(unwinds ? JoinFor::while_others_go_on : JoinFor::ever);
     } catch (...) {
       thread_.detach();  // the wait itself failed; the host knows why
     }
@@ -148,8 +145,8 @@ class SocketPort::BatonStrand final : public Strand {
 
  private:
   // The core must know that this strand waits for that one: otherwise "all are blocked" is wrong.
-  void wait() {
-    join_strand(port_, id_);
+  void wait(JoinFor how = JoinFor::ever) {
+    join_strand(port_, id_, how);
     thread_.join();
   }
 

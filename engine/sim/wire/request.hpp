@@ -34,7 +34,8 @@ enum class Op : std::uint16_t {
   split,        // new group
   compute,      // charges `seconds` to the strand's clock
   service,      // anything the trusted side serves: store, items, scripted events
-  join,         // waits until strand `handle` of the same rank has ended
+  join,         // waits until strand `handle` of the same rank has ended; with a count of 1, only
+                // as long as something else can go on
   pause,        // waits until another strand of the same rank wakes this one
   until,        // waits until the strand's clock is `seconds`
 };

@@ -16,6 +16,7 @@
 #include "engine/replicas/clip_global_norm.hpp"
 #include "engine/train/own_labels.hpp"
 #include "engine/train/routing.hpp"
+#include "engine/train/strategies/naive_pass.hpp"
 #include "engine/train/strategies/stage_reducers.hpp"
 #include "engine/train/strategies/stage_shards.hpp"
 
@@ -109,9 +110,11 @@ class Pipeline final : public Strategy {
         weights.push_back(static_cast<double>(part.labels.numel()) / labels);
       }
       stage_.begin(micro_batches[k], of_batch, weights);
-      const Plan& plan = plan_for(static_cast<int>(weights.size()));
       const double began_s = stages_->now_s();
-      const auto result = pipeline::run_stage(*stages_, stage_, plan, weights);
+      const auto result =
+          options_.naive ? run_naive(*stages_, stage_, weights.front())
+                         : pipeline::run_stage(*stages_, stage_,
+                                               plan_for(static_cast<int>(weights.size())), weights);
       span_s_ += stages_->now_s() - began_s;
       if (result.loss.defined()) {
         const Tensor wide = result.loss.to(DType::float64);

@@ -17,6 +17,7 @@ struct PipelineOptions {
   int micro_batches = 1;  // m, of each batch
   int chunks = 1;         // v, of each stage
   pipeline::Schedule schedule = pipeline::Schedule::one_f_one_b;
+  bool naive = false;  // m = 1 and v = 1, and run_split carries out a batch (naive_pass.hpp)
   ddp::BucketLimits limits{};  // of gradients that several pipelines average
   StageState state = StageState::whole;
   int pipelines = 1;  // D, among which a memory that is counted has the state sharded

@@ -44,6 +44,7 @@ ZeroOptions zero_options(const Arguments& arguments) {
   const bool whole = arguments.has("--zero 1") || arguments.has("--accumulate-in whole");
   if (whole) options.accumulate = AccumulateIn::whole;
   if (arguments.given("shard-ranks")) options.shard_ranks = number("shard-ranks", 1);
+  options.overlaps = overlaps(arguments);
   return options;
 }
 
@@ -76,6 +77,25 @@ std::unique_ptr<Strategy> ShardingMaker::make(Making& making) const {
 
 void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int ranks) const {
   train::check(zero_options(arguments), ranks);
+  if (overlaps(arguments)) return;
+  const auto refuse = [](const std::string& what, const std::string& why) {
+    throw UsageError(what + " with --no-overlap is no run: " + why);
+  };
+  if (arguments.has("--zero 1")) {
+    refuse("--zero 1",
+           "the part of ZeRO 1 makes the update as well, without a run's rates and clipping; pass "
+           "--zero 2, or leave --no-overlap out");
+  }
+  if (arguments.integer("ep", 1) > 1) {
+    refuse("--ep",
+           "ranks that share experts shard them apart, which only the overlapping form "
+           "does; leave --no-overlap out");
+  }
+  if (precision_of(arguments).masters) {
+    refuse("--masters",
+           "the parts of --zero and --fsdp update weights in the type of the passes; "
+           "leave one of them out");
+  }
 }
 
 int ShardingMaker::shares(const Arguments& arguments, int ranks) const {

@@ -14,13 +14,13 @@
 #include "engine/train/own_labels.hpp"
 #include "engine/train/routing.hpp"
 #include "engine/train/strategies/masters.hpp"
+#include "engine/train/strategies/plain_shards.hpp"
 #include "engine/train/strategies/sharded_state.hpp"
 
 namespace lockstep::train {
 namespace {
 
 using zero::Reduces;
-using zero::ShardedUnits;
 using zero::Sharding;
 
 // A host for a device that is on this machine, or that has no numbers.
@@ -56,10 +56,7 @@ class ZeroStrategy final : public Strategy {
       const bool in_stream = device.numbers() == Numbers::away;
       link_ = zero::make_host_link(host, in_stream ? nullptr : options.strands, replicas_);
     }
-    units_ = std::make_unique<ShardedUnits>(
-        recipe.model, recipe.seed, device, zero::ShardGroups{shards, copies_.get()},
-        with_types(options.sharding, recipe.precision), link_.get());
-    units_->set_watch(options.watch);
+    units_ = make_sharded_model(recipe, device, {shards, copies_.get()}, options, link_.get());
     if (const auto scaler = scaler_options(recipe.precision)) scaler_.emplace(*scaler);
     if (recipe.first_weights) {
       const checkpoint::SafetensorsFile file(*recipe.first_weights);
@@ -277,7 +274,7 @@ class ZeroStrategy final : public Strategy {
   std::unique_ptr<comm::ProcessGroup> shards_, copies_;  // where they are not all ranks
   std::unique_ptr<Device> own_host_;                     // where state is offloaded, and to none
   std::unique_ptr<zero::HostLink> link_;                 // where state is offloaded
-  std::unique_ptr<ShardedUnits> units_;
+  std::unique_ptr<zero::ShardedModel> units_;
   std::vector<Parameter*> partial_;  // of their shards, along tp
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScaler> scaler_;
@@ -286,6 +283,20 @@ class ZeroStrategy final : public Strategy {
 };
 
 }  // namespace
+
+std::unique_ptr<zero::ShardedModel> make_sharded_model(const Recipe& recipe, Device& device,
+                                                       zero::ShardGroups groups,
+                                                       const ZeroOptions& options,
+                                                       zero::HostLink* link) {
+  if (!options.overlaps) {
+    return make_plain_shards(recipe.model, recipe.seed, device, groups, options.sharding.sharding);
+  }
+  auto units =
+      std::make_unique<zero::ShardedUnits>(recipe.model, recipe.seed, device, groups,
+                                           with_types(options.sharding, recipe.precision), link);
+  units->set_watch(options.watch);
+  return units;
+}
 
 zero::ShardingOptions with_types(zero::ShardingOptions options, const Precision& precision) {
   options.weights = precision.masters;

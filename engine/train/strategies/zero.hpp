@@ -27,10 +27,20 @@ struct ZeroOptions {
   Strands* strands = nullptr;
   const HostMemory* host = nullptr;
   collectives::WatchWork watch{};  // of its collectives; nobody watches where it is empty
+  // false: the plain form (plain_shards.hpp), which nobody watches. It has flat shards, gathers
+  // nothing ahead, and does not offload.
+  bool overlaps = true;
 };
 
 // The same shards, with the types that a run has besides its model's.
 zero::ShardingOptions with_types(zero::ShardingOptions options, const Precision& precision);
+
+// What a rank holds of the recipe's model, in the form that the options say.
+//   link  to the host where state is offloaded; must outlive it
+std::unique_ptr<zero::ShardedModel> make_sharded_model(const Recipe& recipe, Device& device,
+                                                       zero::ShardGroups groups,
+                                                       const ZeroOptions& options,
+                                                       zero::HostLink* link);
 
 //   Throws  UsageError unless shard_ranks divides the number of ranks
 void check(const ZeroOptions& options, int ranks);

@@ -21,7 +21,7 @@ struct RankGroups {
   Unheard shards, copies;
 };
 
-void take_step(zero::ShardedUnits& units, const data::Batch& batch, std::int64_t batches,
+void take_step(zero::ShardedModel& units, const data::Batch& batch, std::int64_t batches,
                AccumulateIn accumulate) {
   for (std::int64_t k = 0; k < batches; ++k) {
     const bool reduces = k + 1 == batches || accumulate == AccumulateIn::shards;
@@ -83,16 +83,15 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
   RankGroups groups(options, ranks);
   const bool offloads = options.sharding.offload != zero::Offload::nothing;
   const auto link = offloads ? zero::make_host_link({host}, nullptr, groups.shards) : nullptr;
-  zero::ShardedUnits units(recipe.model, recipe.seed, device, groups.both(),
-                           with_types(options.sharding, recipe.precision), link.get());
-  const auto optimizer = optim::make_optimizer(recipe.optimizer, units.shards());
+  const auto units = make_sharded_model(recipe, device, groups.both(), options, link.get());
+  const auto optimizer = optim::make_optimizer(recipe.optimizer, units->shards());
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.
   for (int step = 0; step < 2; ++step) {
-    units.zero_grad();
-    take_step(units, batch, batches, options.accumulate);
+    units->zero_grad();
+    take_step(*units, batch, batches, options.accumulate);
     optimizer->step();
-    units.end_update();
+    units->end_update();
   }
   return {peaks_of(device), peaks_of(host)};
 }

@@ -1,7 +1,7 @@
 // Fully sharded data parallelism: the same shards as ZeRO's, by the names of PyTorch's FSDP.
 #pragma once
 
-#include "engine/train/way.hpp"
+#include "engine/train/ways/zero.hpp"
 
 namespace lockstep::train {
 
@@ -21,6 +21,10 @@ inline Way fsdp_way() {
                  [](const Arguments& arguments) {
                    return arguments.given("fsdp") && !arguments.has("--fsdp no_shard");
                  })
+        .only_if({"shards"},
+                 "belongs to the form that overlaps, which --no-overlap turns off; leave one of "
+                 "them out",
+                 overlaps)
         .only_if({"shard-ranks"}, "belongs to --fsdp hybrid_shard; leave it out",
                  [](const Arguments& arguments) { return arguments.has("--fsdp hybrid_shard"); });
   };
@@ -39,7 +43,7 @@ inline Way fsdp_way() {
       .option = "fsdp",
       .declare = declare,
       .refuses = {{"compression", buckets}, {"pipeline", stages}, {"async", servers}},
-      .reads = {"accumulate", "prefetch", "accumulate-in", "offload"},
+      .reads = {"accumulate", "prefetch", "accumulate-in", "offload", "no-overlap"},
   };
 }
 

@@ -28,13 +28,15 @@ PipelineOptions options_of(const Arguments& arguments) {
   };
   const std::string& schedule = arguments.get("schedule");
   options.stages = number("pp", 1);
-  options.schedule = schedule == "gpipe"         ? pipeline::Schedule::gpipe
-                     : schedule == "interleaved" ? pipeline::Schedule::interleaved
-                     : schedule == "zero-bubble" ? pipeline::Schedule::zero_bubble
-                                                 : pipeline::Schedule::one_f_one_b;
+  options.schedule = schedule == "gpipe" || schedule == "naive" ? pipeline::Schedule::gpipe
+                     : schedule == "interleaved"                ? pipeline::Schedule::interleaved
+                     : schedule == "zero-bubble"                ? pipeline::Schedule::zero_bubble
+                                                                : pipeline::Schedule::one_f_one_b;
+  options.naive = schedule == "naive";
   if (options.schedule == pipeline::Schedule::interleaved) options.chunks = number("chunks", 2);
   const std::int64_t batch = batch_size_of(arguments);
-  options.micro_batches = number("micro-batches", usual_micro_batches(options, batch));
+  options.micro_batches =
+      number("micro-batches", options.naive ? 1 : usual_micro_batches(options, batch));
   if (batch % options.micro_batches != 0) {
     throw UsageError(
         text("--batch-size ", batch, " cannot be cut into ", options.micro_batches,
@@ -60,14 +62,7 @@ class PipelineMaker final : public WayMaker {
   int shares(const Arguments& arguments, int ranks) const override {
     const PipelineOptions options = options_of(arguments);
     train::check(options, ranks);
-    const int pipelines = ranks / options.stages;
-    if (arguments.given("dp") && arguments.integer("dp", 1) != pipelines) {
-      throw UsageError(text("--dp ", arguments.get("dp"), " disagrees with --ranks ", ranks,
-                            " and --pp ", options.stages, ", which make ", pipelines,
-                            pipelines == 1 ? " pipeline" : " pipelines", "; leave --dp out, or ",
-                            "--ranks"));
-    }
-    return pipelines;
+    return ranks / options.stages;
   }
   std::int64_t micro_batches(const Arguments& arguments) const override {
     return options_of(arguments).micro_batches;

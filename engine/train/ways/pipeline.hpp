@@ -9,25 +9,21 @@ inline Way pipeline_way() {
   const auto declare = [](Options& options) {
     options.section("pipeline parallelism")
         .option("pp", "", "stages that the model's layers are dealt to; each is a rank")
-        .option("dp", "", "pipelines that average their gradients (default --ranks / --pp)")
-        .choice("schedule", {"gpipe", "1f1b", "interleaved", "zero-bubble"}, "1f1b",
-                "the order of a stage's passes")
+        .choice("schedule", {"naive", "gpipe", "1f1b", "interleaved", "zero-bubble"}, "1f1b",
+                "the order of a stage's passes, or naive, without\nmicro-batches")
         .option("micro-batches", "",
                 "parts of a batch, which pass through the stages one after the other\n"
                 "(default: the smallest number from --pp on that divides the batch)")
         .option("chunks", "",
                 "--schedule interleaved: parts of the model on each stage (default 2)")
-        .only_with({"dp", "schedule", "micro-batches", "chunks"}, "--pp")
+        .only_if({"micro-batches"}, "is 1 with --schedule naive; leave one of them out",
+                 [](const Arguments& arguments) { return !arguments.has("--schedule naive"); })
+        .only_with({"schedule", "micro-batches", "chunks"}, "--pp")
         .only_if(
             {"chunks"}, "belongs to --schedule interleaved; leave it out",
             [](const Arguments& arguments) { return arguments.has("--schedule interleaved"); });
   };
-  const auto ranks = [](const Arguments& arguments) {
-    const std::int64_t stages = arguments.integer("pp", 1);
-    const std::int64_t pipelines = arguments.given("dp") ? arguments.integer("dp", 1) : 1;
-    const std::int64_t many = std::int64_t{1} << 31;
-    return stages > many || pipelines > many ? many : stages * pipelines;
-  };
+  const auto ranks = [](const Arguments& arguments) { return arguments.integer("pp", 1); };
   const char* whole =
       "does not combine with --pp: a stage has some of the parameters, and several passes over "
       "them in a step; leave one of them out";

@@ -18,6 +18,11 @@ inline bool offloads(const Arguments& arguments) {
   return (arguments.given("zero") || arguments.given("fsdp")) && !modelled;
 }
 
+// False for the plain form, which is made of lesson 11's parts.
+inline bool overlaps(const Arguments& arguments) {
+  return !arguments.declared("no-overlap") || !arguments.flag("no-overlap");
+}
+
 inline Way zero_way() {
   const auto declare = [](Options& options) {
     options.section("sharded state (ZeRO, FSDP)")
@@ -41,6 +46,10 @@ inline Way zero_way() {
         .choice("accumulate-in", {"shards", "whole"}, "shards",
                 "--accumulate: reduce the gradients of each batch, or keep them whole and reduce\n"
                 "their sum")
+        .only_if({"prefetch", "offload", "accumulate-in"},
+                 "belongs to the form that overlaps, which --no-overlap turns off; leave one of "
+                 "them out",
+                 overlaps)
         .only_if({"accumulate-in"},
                  "belongs to --accumulate with --zero 2, --zero 3 or --fsdp; leave it out",
                  [](const Arguments& arguments) {
@@ -66,7 +75,7 @@ inline Way zero_way() {
                   {"pipeline", stages,
                    [](const Arguments& arguments) { return arguments.has("--zero 1"); }},
                   {"async", servers}},
-      .reads = {"accumulate"},
+      .reads = {"accumulate", "no-overlap"},
   };
 }
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/reported_service.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
@@ -62,7 +62,7 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen,
   if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
     return {"no_number", "this value is not finite; the training diverged"};
   }
-  if (std::ranges::equal(seen, beginning_of(play.problem))) {
+  if (std::ranges::equal(seen, beginning_of(play.problem, play.salt))) {
     return {"unmoved",
             "no parameter moved: no step was taken, or no step found a gradient (zero_grad between "
             "backward and step removes it)"};
@@ -199,8 +199,8 @@ bool rises(const Play& play) {
 
 const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
     .case_of =
-        [](const Problem& p, std::uint64_t, int) {
-          return LoopCase{p.dtype, p.optimizer, p.model_seed, {width, 8, classes}, p.epochs};
+        [](const Problem& p, std::uint64_t salt, int) {
+          return LoopCase{p.dtype, p.optimizer, model_seed(salt), {width, 8, classes}, p.epochs};
         },
     .compare = compare,
     .ask_of =
@@ -208,20 +208,18 @@ const RanksContract<Problem, LoopCase, LoopReport, BatchService> contract{
           for (const auto& batch : batches_of(p, salt, 0)) ask_of_values(batch.inputs, asked);
           if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
         },
+    .smaller = smaller_by(down_to(&Problem::epochs, 1), down_to(&Problem::samples, 1),
+                          one_less(&Problem::samples)),
     .services = [](CaseRunner&, const Problem& p,
                    std::uint64_t salt) { return std::tuple(BatchService(p, salt)); }};
 
-void play(CaseRunner& runner, Problem p) {
-  std::uint64_t salt = runner.draw();
-  p.model_seed = runner.draw() >> 32;
-  while (p.turning && !rises({p, salt})) ++salt;
-  grader::play(runner, contract, p, salt);
-}
+const RanksChecks checks(contract);
 
-// The same training twice, in one process: nothing is left of the first one.
-void play_again(CaseRunner& runner) {
-  LoopProblem p{.samples = 9, .batch = 4, .epochs = 2, .model_seed = runner.draw() >> 32};
-  play_twice(runner, contract, p);
+void loss_that_rises(CaseRunner& runner) {
+  const Problem p{.samples = 24, .batch = 4, .epochs = 4, .turning = true};
+  std::uint64_t salt = runner.draw();
+  while (!rises({p, salt})) ++salt;
+  play(runner, contract, p, salt);
 }
 
 }  // namespace
@@ -229,33 +227,23 @@ void play_again(CaseRunner& runner) {
 Exam exam() {
   return {
       {"in one epoch every batch is trained on once, with its own gradient",
-       [](CaseRunner& runner) {
-         play(runner, {.samples = 20, .batch = 5, .epochs = 1});
-         play(runner, {.samples = 4, .batch = 4, .epochs = 1});
-         play(runner, {.samples = 1, .batch = 4, .epochs = 1});
-       }},
+       checks.these({{.samples = 20, .batch = 5, .epochs = 1},
+                     {.samples = 4, .batch = 4, .epochs = 1},
+                     {.samples = 1, .batch = 4, .epochs = 1}})},
       {"each of several epochs has its own order and its own mean loss",
-       [](CaseRunner& runner) {
-         play(runner, {.samples = 20, .batch = 5, .epochs = 3});
-         play(runner, {.samples = 9, .batch = 1, .epochs = 2});
-         play(runner, {.samples = 24, .batch = 4, .epochs = 4, .turning = true});
-         play(runner, {.samples = 24, .batch = 4, .epochs = 8, .easy = true});
-         play_again(runner);
-       }},
+       in_turn(checks.these({{.samples = 20, .batch = 5, .epochs = 3},
+                             {.samples = 9, .batch = 1, .epochs = 2},
+                             {.samples = 24, .batch = 4, .epochs = 8, .easy = true}}),
+               loss_that_rises, checks.twice(1))},
       {"a short last batch is trained on and weighted by its samples",
-       [](CaseRunner& runner) {
-         play(runner, {.samples = 23, .batch = 10, .epochs = 2});
-         play(runner, {.samples = 3, .batch = 10, .epochs = 2});
-       }},
+       checks.these(
+           {{.samples = 23, .batch = 10, .epochs = 2}, {.samples = 3, .batch = 10, .epochs = 2}})},
       {"Adam sees one gradient per batch",
-       [](CaseRunner& runner) { play(runner, {.optimizer = OptimizerKind::adam}); }},
-      {"float32 parameters train the same way",
-       [](CaseRunner& runner) { play(runner, {.epochs = 2, .dtype = DType::float32}); }},
+       checks.on({1}, with(&Problem::optimizer, OptimizerKind::adam))},
+      {"float32 parameters train the same way", checks.types({DType::float32}, 1)},
       {"NaN and infinity in a batch show in the parameters and in the losses",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) play(runner, {.epochs = 2, .odd = odd});
-       }},
-      {"zero epochs change nothing", [](CaseRunner& runner) { play(runner, {.epochs = 0}); }},
+       checks.odd_values(1, with(&Problem::epochs, 2))},
+      {"zero epochs change nothing", checks.on({1}, with(&Problem::epochs, 0))},
   };
 }
 

@@ -1,8 +1,8 @@
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::single_device_loop {
@@ -11,12 +11,14 @@ namespace {
 using Problem = LoopProblem;
 using Trained = LoopTrained;
 
-std::unique_ptr<nn::Module> model_of(const Problem& p, Device& device) {
+std::unique_ptr<nn::Module> model_of(const Problem& p, std::uint64_t salt, Device& device) {
   const std::vector<std::int64_t> widths{width, 8, classes};
-  return nn::make_mlp(widths, p.dtype, device, p.model_seed);
+  return nn::make_mlp(widths, p.dtype, device, model_seed(salt));
 }
 
 }  // namespace
+
+std::uint64_t model_seed(std::uint64_t salt) { return keyed_bits(salt + 41, 0) >> 32; }
 
 std::string LoopProblem::description() const {
   return text(counted(samples, "sample"), " in batches of ", batch, ", ", counted(epochs, "epoch"),
@@ -27,15 +29,15 @@ std::string LoopProblem::description() const {
 
 std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int epoch) {
   std::vector<SampleValues> batches;
-  for (const std::int64_t i : random_permutation(p.samples, salt + static_cast<unsigned>(epoch))) {
+  for (const std::int64_t i : keyed_order(p.samples, salt + static_cast<unsigned>(epoch))) {
     const auto sample = static_cast<std::uint64_t>(i);
     if (batches.empty() || std::cmp_equal(batches.back().labels.size(), p.batch)) {
       batches.emplace_back();
     }
-    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, sample) % classes);
+    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, sample) % classes);
     batches.back().labels.push_back((label + (p.turning ? epoch : 0)) % classes);
     for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = random_uniform(salt + 29, sample * width + static_cast<unsigned>(j));
+      const double noise = keyed_uniform(salt + 29, sample * width + static_cast<unsigned>(j));
       batches.back().inputs.push_back(3 * noise - 1.5 + (j == label ? (p.easy ? 8.0 : 1.0) : 0.0));
     }
   }
@@ -47,7 +49,7 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
 
 Trained train(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
-  const auto model = model_of(p, device);
+  const auto model = model_of(p, salt, device);
   const auto optimizer = make_optimizer(*model, p.optimizer);
   Trained trained;
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
@@ -71,9 +73,9 @@ Trained train(const Problem& p, std::uint64_t salt) {
   return trained;
 }
 
-std::vector<double> beginning_of(const Problem& p) {
+std::vector<double> beginning_of(const Problem& p, std::uint64_t salt) {
   CpuDevice device;
-  return as_doubles(p.dtype, values_of(*model_of(p, device)));
+  return as_doubles(p.dtype, values_of(*model_of(p, salt, device)));
 }
 
 }  // namespace lockstep::grader::single_device_loop

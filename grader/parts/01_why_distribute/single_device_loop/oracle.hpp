@@ -21,7 +21,7 @@ struct LoopProblem {
   bool easy = false;     // labels that are soon learnt, so the loss becomes small
   bool turning = false;  // every epoch has other labels than the one before, so the loss rises
   Odd odd = Odd::none;   // what the samples hold
-  std::uint64_t model_seed = 0, schedule_seed = 0;
+  std::uint64_t schedule_seed = 0;
 
   std::string description() const;
 };
@@ -36,7 +36,8 @@ struct LoopTrained {
 
 LoopTrained train(const LoopProblem& problem, std::uint64_t salt);
 
+std::uint64_t model_seed(std::uint64_t salt);
 // The parameters before the first step.
-std::vector<double> beginning_of(const LoopProblem& problem);
+std::vector<double> beginning_of(const LoopProblem& problem, std::uint64_t salt);
 
 }  // namespace lockstep::grader::single_device_loop

@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::training_time {
@@ -301,13 +301,13 @@ const FunctionContract<TimeQuestion, TimeEstimate> contract{
     .least_count = 1,
     .situations = [](const TimeQuestion&) { return std::vector{Situation::double_digits}; }};
 
-double drawn_part(CaseRunner& runner) { return 0.1 + 0.8 * random_uniform(runner.draw(), 0); }
+double drawn_part(CaseRunner& runner) { return 0.1 + 0.8 * keyed_uniform(runner.draw(), 0); }
 
 // Each count on each number of ranks, and a number of ranks that is as large as an int can be.
 std::vector<TimeQuestion> runs_of_every_size(CaseRunner& runner, TimeForm form) {
   std::vector<TimeQuestion> questions;
   const auto add = [&](int ranks, std::int64_t count) {
-    const double seconds = 0.01 + random_uniform(runner.draw(), 0);
+    const double seconds = 0.01 + keyed_uniform(runner.draw(), 0);
     const std::int64_t batch = runner.draw_between(1, 300);
     if (form == TimeForm::measured) {
       const std::int64_t epochs = runner.draw_between(2, 90);

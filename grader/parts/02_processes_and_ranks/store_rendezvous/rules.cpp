@@ -6,6 +6,7 @@
 #include "engine/base/units.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::store_rendezvous {
 namespace {
@@ -258,6 +259,17 @@ void check_lost(CaseRunner& runner, const Played& played, const View& view) {
        text(from_s, " s"), text(at_s, " s"));
 }
 
+// A name, a number, an IPv6 number: each with a port of its own.
+Endpoint drawn_address(std::uint64_t salt, std::size_t meeting, int rank) {
+  const std::uint64_t bits =
+      keyed_bits(keyed_bits(salt, meeting), static_cast<std::uint64_t>(rank));
+  const auto number = static_cast<unsigned>(bits >> 40);
+  Endpoint address{text("node-", number), static_cast<int>(1024 + bits % 60000)};
+  if (bits % 3 == 1) address.host = text("10.0.", number % 200, ".", number % 251);
+  if (bits % 3 == 2) address.host = text("fe80::", number % 9973);
+  return address;
+}
+
 template <typename Check>
 void for_each_view(const MeetingRun& run, const Check& check) {
   const ReportOrder<Kind> call{{Kind::calls},
@@ -275,6 +287,44 @@ void for_each_view(const MeetingRun& run, const Check& check) {
 }
 
 }  // namespace
+
+MeetingCase MeetingProblem::case_of(std::uint64_t salt, int rank) const {
+  MeetingCase one{.store_timeout_s = store_timeout_s, .meetings = {}};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const MeetingPlan& plan = plans[i];
+    const int size = size_of(plan);
+    Meeting& m = one.meetings.emplace_back(Meeting{.attempt = plan.attempt,
+                                                   .size = size,
+                                                   .mine = drawn_address(salt, i, rank),
+                                                   .timeout_s = plan.timeout_s});
+    m.comes = rank < size && std::ranges::find(plan.missing, rank) == plan.missing.end();
+    if (rank >= size) continue;
+    const auto places = keyed_order(size, keyed_bits(salt, 100 + i));
+    m.after_s = plan.apart_s * static_cast<double>(places[static_cast<std::size_t>(rank)]);
+    if (const auto late = plan.late.find(rank); late != plan.late.end()) m.after_s = late->second;
+  }
+  return one;
+}
+
+std::vector<MeetingCase> MeetingProblem::ranks_of(std::uint64_t salt) const {
+  std::vector<MeetingCase> all;
+  for (int rank = 0; rank < members.size(); ++rank) all.push_back(case_of(salt, rank));
+  return all;
+}
+
+std::string MeetingProblem::description() const {
+  std::string words = members.description();
+  for (const MeetingPlan& plan : plans) {
+    if (plans.size() > 1) words += text(", attempt ", plan.attempt);
+    if (plan.apart_s > 0) words += text(", ", plan.apart_s, " s apart");
+    if (!plan.missing.empty()) words += text(", ", plan.missing.size(), " missing");
+    if (plan.late.size() != 1) continue;
+    words += text(", rank ", plan.late.begin()->first, " ", plan.late.begin()->second, " s late");
+  }
+  if (store_timeout_s < 30) words += text(", get() waits for ", store_timeout_s, " s");
+  if (lost_s < sim::Service::forever) words += text(", the store is lost at ", lost_s, " s");
+  return words;
+}
 
 std::optional<sim::Service::Answer> LosableStore::serve(const sim::Actor& who,
                                                         const sim::Request& request, double now) {

@@ -2,10 +2,12 @@
 // of every rank, when it began, how and when it ended, and how often it called the store.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "engine/sim/core/services.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/services_checks.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 
 namespace lockstep::grader::store_rendezvous {
@@ -27,8 +29,31 @@ class LosableStore final : public sim::Service {
   double lost_s_;
 };
 
+// One meeting of the ranks of a world.
+struct MeetingPlan {
+  int attempt = 0;
+  int size_max = 1000;  // of more ranks, those behind stay away
+  double timeout_s = 60;
+  double apart_s = 0;            // ranks come so far apart, in a drawn order
+  std::map<int, double> late{};  // when a rank comes, where that is said
+  std::vector<int> missing{};
+};
+
+struct MeetingProblem {
+  Members members{};
+  std::vector<MeetingPlan> plans{{}};
+  double store_timeout_s = 30;
+  double lost_s = sim::Service::forever;  // when the store is lost
+  std::uint64_t schedule_seed = 0;
+
+  int size_of(const MeetingPlan& plan) const { return std::min(members.size(), plan.size_max); }
+  MeetingCase case_of(std::uint64_t salt, int rank) const;
+  std::vector<MeetingCase> ranks_of(std::uint64_t salt) const;
+  std::string description() const;
+};
+
 struct MeetingRun {
-  const std::vector<MeetingCase>& ranks;
+  std::vector<MeetingCase> ranks;
   const sim::StoreService& store;
   const ReportedService<MeetingReport>& reports;
   double lost_s = sim::Service::forever;  // when the store is lost

@@ -2,10 +2,10 @@
 // another.
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/collective_rules.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::all_to_all {
 namespace {
@@ -54,7 +54,7 @@ Counts drawn_counts(CaseRunner& runner, int n) {
   std::uint64_t i = 0;
   for (auto& row : counts) {
     for (std::int64_t& count : row) {
-      const std::uint64_t bits = random_bits(salt, i++);
+      const std::uint64_t bits = keyed_bits(salt, i++);
       const std::int64_t kinds[] = {0, 1, static_cast<std::int64_t>(bits >> 40) % 10, 97};
       count = kinds[bits % 4];
     }

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <span>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/case_runner.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/rules.hpp"
 
 namespace lockstep::grader::prefetching_loader {
@@ -83,7 +83,7 @@ void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) 
   LoaderCase c{p.options, {}, p.which, p.steps, p.width, p.damage};
   Samples samples{.salt = runner.draw(), .digits = p.digits, .odd = p.odd};
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
-    c.orders.push_back(random_permutation(p.samples, runner.draw()));
+    c.orders.push_back(keyed_order(p.samples, runner.draw()));
     if (p.which.empty()) c.epochs.push_back(epoch);
     auto& order = c.orders.back();
     for (std::int64_t i = 0; i < p.repeated; ++i)

@@ -1,7 +1,7 @@
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/services.hpp"
 
-#include "engine/base/random.hpp"
 #include "engine/sim/wire/printable.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::prefetching_loader {
 void require_reports(const LoaderCase& c, const LoaderLog& log) {
@@ -30,7 +30,7 @@ void require_reports(const LoaderCase& c, const LoaderLog& log) {
 double Samples::input(std::int64_t sample, std::int64_t i) const {
   const auto at =
       static_cast<std::uint64_t>(sample) * sample_inputs + static_cast<std::uint64_t>(i);
-  const auto drawn = static_cast<double>(random_bits(salt, at) >> 44);  // 20 bits
+  const auto drawn = static_cast<double>(keyed_bits(salt, at) >> 44);  // 20 bits
   return digits == SampleDigits::of_float64 ? drawn + 0x1p-20 : drawn;
 }
 
@@ -42,7 +42,7 @@ std::vector<double> Samples::inputs_of(std::int64_t sample) const {
 }
 
 std::int64_t Samples::label(std::int64_t sample) const {
-  return static_cast<std::int64_t>(random_bits(salt + 1, static_cast<std::uint64_t>(sample)) % 10);
+  return static_cast<std::int64_t>(keyed_bits(salt + 1, static_cast<std::uint64_t>(sample)) % 10);
 }
 
 std::string Samples::damage_of(std::span<const std::int64_t> indices) const {

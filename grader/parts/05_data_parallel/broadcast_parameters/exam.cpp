@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"
 
 namespace lockstep::grader::broadcast_parameters {
@@ -38,8 +38,8 @@ Bytes values_of(const Problem& p, std::uint64_t salt, std::size_t m, std::size_t
   const TensorPlan& plan = p.models[m].tensor(i);
   const auto count = static_cast<std::size_t>(plan.count);
   const auto bits = [&](std::size_t e) {
-    return random_bits(salt, ((static_cast<std::uint64_t>(e) * 64 + i) * 4 + m) * 16 +
-                                 static_cast<std::uint64_t>(rank));
+    return keyed_bits(salt, ((static_cast<std::uint64_t>(e) * 64 + i) * 4 + m) * 16 +
+                                static_cast<std::uint64_t>(rank));
   };
   if (!is_integer(plan.dtype)) {
     std::vector<double> values(count);
@@ -139,7 +139,7 @@ ReplicaCase case_of(const Problem& p, std::uint64_t salt, int rank) {
     const ModelPlan& model = p.models[m];
     Replica& replica = one.replicas.emplace_back();
     replica.source = model.source;
-    replica.allocation_seed = random_bits(salt, 1'000'000 + 16 * m + world_rank) >> 32;
+    replica.allocation_seed = keyed_bits(salt, 1'000'000 + 16 * m + world_rank) >> 32;
     for (std::size_t i = 0; i < model.size(); ++i) {
       auto& tensors = i < model.parameters.size() ? replica.parameters : replica.buffers;
       tensors.push_back({model.tensor(i).dtype, values_of(p, salt, m, i, rank)});

@@ -239,9 +239,9 @@ Exam exam() {
       {"NaN and infinity in one rank's samples show in every replica; zeros are samples, too",
        odd_values},
       // Among real processes no rank is killed.
-      of_cost("when a peer is lost, a rank throws CommError and takes no step with the remaining "
-              "gradients",
-              checks.lose_peers(4)),
+      of_fault("when a peer is lost, a rank throws CommError and takes no step with the remaining "
+               "gradients",
+               checks.lose_peers(4)),
       of_cost("each step reduces the gradients once", checks.price({2, 8, 1}, check_traffic)),
   };
 }

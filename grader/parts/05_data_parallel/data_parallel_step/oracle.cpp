@@ -1,8 +1,8 @@
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::data_parallel_step {
@@ -12,7 +12,7 @@ using Problem = StepProblem;
 using Trained = StepTrained;
 
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
-std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 1'000'003) >> 32; }
+std::uint64_t model_seed_of(std::uint64_t salt) { return keyed_bits(salt, 1'000'003) >> 32; }
 
 }  // namespace
 
@@ -38,12 +38,12 @@ StepCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   const auto samples = static_cast<std::size_t>(steps * p.batch);
   for (std::size_t i = 0; i < samples; ++i) {
     const auto label = static_cast<std::int64_t>(
-        random_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
+        keyed_bits(salt + 17, i * 16 + static_cast<std::uint64_t>(rank)) % classes);
     c.labels.push_back(label);
     for (std::int64_t j = 0; j < width; ++j) {
       const double noise =
-          random_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
-                                        static_cast<std::uint64_t>(j));
+          keyed_uniform(salt + 29, (i * 16 + static_cast<std::uint64_t>(rank)) * width +
+                                       static_cast<std::uint64_t>(j));
       // Ranks draw from shifted clouds, so their gradients really differ.
       c.inputs.push_back(2 * noise - 1 + 0.7 * static_cast<double>(rank) +
                          (j == label ? 1.5 : 0.0));

@@ -16,7 +16,7 @@ struct EvaluateCase {
   Peer peer = Peer::stays;
   DType dtype = DType::float64;
   DatasetShape dataset{};
-  std::vector<std::uint64_t> model_seeds;  // one evaluation each, of a model of its own
+  std::vector<std::uint64_t> model_seeds{};  // one evaluation each, of a model of its own
 };
 
 // A rank's report on one evaluation.

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/oracle.hpp"
 
@@ -206,9 +206,11 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   // From the last rank: what rank 0 says may be its own or what it told all.
   for (int rank = p.ranks() - 1; rank >= 0; --rank) {
     const Results& results = of_ranks[static_cast<std::size_t>(rank)];
-    if (results.size() != p.model_seeds.size()) throw MalformedMessage("not a result a model");
+    if (std::cmp_not_equal(results.size(), p.evaluations)) {
+      throw MalformedMessage("not a result a model");
+    }
     for (std::size_t k = 0; k < results.size(); ++k) {
-      const std::uint64_t seed = p.model_seeds[k];
+      const std::uint64_t seed = model_seed(salt, k);
       const std::string where = text("rank ", rank);
       require(wrong_numbers(p, samples, seed, rank, results[k]), where);
       require(other_bits(rank, results[k], p.ranks() - 1, of_ranks.back()[k]), where);
@@ -226,87 +228,50 @@ void ask_of(const Problem& p, std::uint64_t salt, int, const EvaluateCase&, Situ
 
 const RanksContract<Problem, EvaluateCase, Results, DatasetService> contract{
     .case_of =
-        [](const Problem& p, std::uint64_t, int) {
-          return EvaluateCase{.dtype = p.dtype, .dataset = p.shape(), .model_seeds = p.model_seeds};
+        [](const Problem& p, std::uint64_t salt, int) {
+          EvaluateCase one{.dtype = p.dtype, .dataset = p.shape()};
+          for (int k = 0; k < p.evaluations; ++k) one.model_seeds.push_back(model_seed(salt, k));
+          return one;
         },
     .compare = compare,
     .ask_of = ask_of,
+    .smaller =
+        smaller_by(fewer_ranks, down_to(&Problem::evaluations, 1), down_to(&Problem::samples, 1),
+                   one_less(&Problem::samples), down_to(&Problem::labels, 1)),
     .services =
         [](CaseRunner&, const Problem& p, std::uint64_t salt) {
           return std::tuple(DatasetService({p.shape(), salt, p.odd}));
         }};
 
-void draw_models(CaseRunner& runner, Problem& p) {
-  for (int k = 0; k < p.evaluations; ++k) p.model_seeds.push_back(runner.draw() >> 32);
-}
-
-void play(CaseRunner& runner, Problem p) {
-  const std::uint64_t salt = runner.draw();
-  draw_models(runner, p);
-  grader::play(runner, contract, p, salt);
-}
-
-void lose_a_peer(CaseRunner& runner) {
-  Problem p{.members = whole_world(3), .samples = 10};
-  draw_models(runner, p);
-  judge_lost_peers(runner, contract, p);
-}
+const RanksChecks checks(contract);
 
 }  // namespace
 
 Exam exam() {
   return {
       {"with equal shares every rank has one device's loss and accuracy",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts)
-           play(runner, {.members = whole_world(n), .samples = 2 * n});
-       }},
+       checks.every_size([](Problem& p) { p.samples = 2 * p.ranks(); })},
       {"with unequal shares every sample still counts once",
-       [](CaseRunner& runner) {
-         for (int n : {2, 3, 5, 7, 8}) {
-           play(runner, {.members = whole_world(n), .samples = 13, .schedule_seed = runner.draw()});
-         }
-         play(runner, {.members = whole_world(4), .samples = 31});
-         play(runner, {.members = whole_world(13), .samples = 31});
-       }},
-      {"ranks without samples take part",
-       [](CaseRunner& runner) {
-         play(runner, {.members = whole_world(4), .samples = 3});
-         play(runner, {.members = whole_world(8), .samples = 1});
-         play(runner, {.members = whole_world(5), .samples = 6});
-       }},
+       in_turn(checks.on({2, 3, 5, 7, 8}, with(&Problem::samples, 13)),
+               checks.on({4, 13}, with(&Problem::samples, 31)))},
+      {"ranks without samples take part", in_turn(checks.on({4}, with(&Problem::samples, 3)),
+                                                  checks.on({8}, with(&Problem::samples, 1)),
+                                                  checks.on({5}, with(&Problem::samples, 6)))},
       {"with many labels per sample the mean is over labels, and batches stay small",
-       [](CaseRunner& runner) {
-         play(runner, {.members = whole_world(3), .samples = 7, .labels = 6});
-         play(runner, {.members = whole_world(2), .samples = 11, .labels = 1024});
-       }},
+       checks.these({{.members = whole_world(3), .samples = 7, .labels = 6},
+                     {.members = whole_world(2), .samples = 11, .labels = 1024}})},
       {"a dataset larger than one batch is evaluated whole",
-       [](CaseRunner& runner) {
-         play(runner, {.members = whole_world(1), .samples = 600});
-         play(runner, {.members = whole_world(2), .samples = 1031});
-       }},
+       in_turn(checks.on({1}, with(&Problem::samples, 600)),
+               checks.on({2}, with(&Problem::samples, 1031)))},
       {"each of several evaluations in a row uses its own model",
-       [](CaseRunner& runner) {
-         play(runner, {.members = whole_world(3), .samples = 10, .evaluations = 3});
-       }},
+       checks.on({3}, with(&Problem::evaluations, 3))},
       {"when a peer is lost, a rank throws CommError and leaves no mean over the remaining ranks",
-       lose_a_peer},
-      {"a subgroup evaluates like a world of its own",
-       [](CaseRunner& runner) {
-         Problem p{.members = {5, {4, 0, 3}}, .samples = 10};
-         draw_models(runner, p);
-         play_twice(runner, contract, p);
-       }},
+       checks.lose_peers(3)},
+      {"a subgroup evaluates like a world of its own", checks.twice_in_a_subgroup()},
       {"a sample whose loss is not finite shows in the mean; samples of zeros count, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           play(runner, {.members = whole_world(3), .samples = 10, .odd = odd});
-         }
-       }},
+       checks.odd_values()},
       {"a float32 model is evaluated the same way",
-       [](CaseRunner& runner) {
-         play(runner, {.members = whole_world(3), .samples = 40, .dtype = DType::float32});
-       }},
+       checks.types({DType::float32}, 3, with(&Problem::samples, 40))},
   };
 }
 

@@ -7,18 +7,18 @@
 #include "engine/base/units.hpp"
 #include "grader/exam/dataset_service.hpp"
 #include "grader/exam/members.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
 namespace lockstep::grader::evaluate_distributed {
 
 struct EvaluationProblem {
   Members members = whole_world(2);
-  std::int64_t samples = 13, labels = 1;
-  int evaluations = 1;
+  std::int64_t samples = 10, labels = 1;
+  int evaluations = 1;  // each of a model of its own
   DType dtype = DType::float64;
   std::uint64_t schedule_seed = 0;
-  std::vector<std::uint64_t> model_seeds{};  // drawn for each case
-  Odd odd = Odd::none;                       // what the samples hold
+  Odd odd = Odd::none;  // what the samples hold
 
   int ranks() const { return members.size(); }
   DatasetShape shape() const { return {samples, 5, labels, 4}; }
@@ -33,6 +33,11 @@ struct EvaluationProblem {
 struct EvaluationNumbers {
   double loss = 0, accuracy = 0;
 };
+
+// Of each evaluation's model.
+inline std::uint64_t model_seed(std::uint64_t salt, std::size_t evaluation) {
+  return keyed_bits(salt + 7, evaluation) >> 32;
+}
 
 EvaluationNumbers right_numbers(const EvaluationProblem& p, const HiddenSamples& samples,
                                 std::uint64_t model_seed);

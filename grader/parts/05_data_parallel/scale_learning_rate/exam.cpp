@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::scale_learning_rate {
@@ -253,7 +253,7 @@ std::vector<RateQuestion> random_rates(CaseRunner& runner) {
   std::vector<RateQuestion> questions;
   for (int k = 0; k < 200; ++k) {
     ScaledRate rate;
-    rate.base = 0.001 + random_uniform(runner.draw(), 0);
+    rate.base = 0.001 + keyed_uniform(runner.draw(), 0);
     rate.base_batch = 1 + drawn(5000);
     rate.batch = 1 + drawn(300);
     rate.ranks = static_cast<int>(1 + drawn(1000));

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/gradient_rules.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/token_weighted_mean/causes.hpp"
 
 namespace lockstep::grader::token_weighted_mean {
@@ -37,11 +37,11 @@ struct Problem {
 };
 
 // The salts of the calls of one case differ.
-std::uint64_t salt_of(std::uint64_t salt, std::size_t round) { return random_bits(salt, round); }
+std::uint64_t salt_of(std::uint64_t salt, std::size_t round) { return keyed_bits(salt, round); }
 
 data_parallel::LossSum loss_of(const Round& round, std::uint64_t salt, int rank) {
   const auto r = static_cast<std::size_t>(rank);
-  const double mean = (0.5 + random_uniform(salt, 77 + r)) * (1 + rank);
+  const double mean = (0.5 + keyed_uniform(salt, 77 + r)) * (1 + rank);
   return {round.loss_scale * mean * static_cast<double>(round.counted[r]), round.counted[r],
           round.padded[r]};
 }

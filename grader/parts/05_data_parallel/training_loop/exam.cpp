@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_exam.hpp"
+#include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
@@ -299,15 +299,26 @@ const RanksContract<LoopProblem, TrainingLoopCase, std::vector<double>, DatasetS
               ask_of(DrawnLoop{p, salt}.samples(), asked);
               if (p.dtype == DType::float64) asked.insert(Situation::double_digits);
             },
+        .smaller = smaller_by(fewer_ranks, down_to(&LoopProblem::epochs, 1),
+                              down_to(&LoopProblem::samples, 1), one_less(&LoopProblem::samples)),
         .services =
             [](CaseRunner&, const LoopProblem& p, std::uint64_t salt) {
               return std::tuple(DatasetService(DrawnLoop{p, salt}.samples()), LogService(p.log_s));
             }};
 
+const RanksChecks checks(contract);
+
+using Problem = LoopProblem;
+
+void share_of_the_samples(Problem& p) {
+  p.samples = p.ranks() > 4 ? 2 * p.ranks() : 36;
+  p.epochs = 1;
+}
+
 // Steps so large that the loss of some epoch is larger than that of the epoch before, well before
 // the last one.
 void play_rising(CaseRunner& runner) {
-  LoopProblem p{.members = whole_world(2), .samples = 16, .epochs = 4, .rate = 2};
+  Problem p{.members = whole_world(2), .samples = 16, .epochs = 4, .rate = 2};
   const std::uint64_t salt = runner.draw();
   const auto rises = [&] {
     const auto losses = epoch_losses(p, train_on_one_device(DrawnLoop{p, salt}).losses);
@@ -317,76 +328,51 @@ void play_rising(CaseRunner& runner) {
   play(runner, contract, p, salt);
 }
 
+void play_one_global_batch(CaseRunner& runner) {
+  const std::uint64_t salt = runner.draw();
+  for (const int n : {1, 2, 4}) {
+    play(runner, contract, {.members = whole_world(n), .samples = 64, .batch = 16 / n}, salt);
+  }
+}
+
 }  // namespace
 
 Exam exam() {
   return {
       {"every replica starts with rank 0's parameters and buffers",
-       [](CaseRunner& runner) {
-         for (int n : {2, 1, 5}) play(runner, contract, {.members = whole_world(n), .epochs = 0});
-       }},
+       checks.on({2, 1, 5}, with(&Problem::epochs, 0))},
       {"in one epoch every rank reads its share in order, and the replicas train as one device "
        "does",
-       [](CaseRunner& runner) {
-         for (const int n : rank_counts) {
-           play(runner, contract,
-                {.members = whole_world(n),
-                 .samples = n > 4 ? 2 * n : 36,
-                 .epochs = 1,
-                 .schedule_seed = runner.draw()});
-         }
-       }},
+       checks.every_size(share_of_the_samples)},
       {"each of several epochs has its own order, and the rate schedule runs on across epochs",
-       [](CaseRunner& runner) {
-         play(runner, contract, {.members = whole_world(2), .epochs = 3});
-         play(runner, contract,
-              {.members = whole_world(3),
-               .epochs = 2,
-               .optimizer = OptimizerKind::adam,
-               .clip_norm = 0.3});
-       }},
+       checks.these({{.members = whole_world(2), .epochs = 3},
+                     {.members = whole_world(3),
+                      .epochs = 2,
+                      .optimizer = OptimizerKind::adam,
+                      .clip_norm = 0.3}})},
       {"if the dataset does not divide, all ranks still take the same number of steps",
-       [](CaseRunner& runner) {
-         play(runner, contract, {.members = whole_world(4), .samples = 25, .batch = 3});
-         play(runner, contract, {.members = whole_world(7), .samples = 29, .batch = 2});
-         play(runner, contract, {.members = whole_world(8), .samples = 17, .batch = 2});
-         play(runner, contract, {.members = whole_world(5), .samples = 3, .batch = 2});
-       }},
-      {"1 rank with 16 samples, 2 with 8 and 4 with 4 log the same losses",
-       [](CaseRunner& runner) {
-         const std::uint64_t salt = runner.draw();
-         for (int n : {1, 2, 4}) {
-           play(runner, contract, {.members = whole_world(n), .samples = 64, .batch = 16 / n},
-                salt);
-         }
-       }},
+       checks.these({{.members = whole_world(4), .samples = 25, .batch = 3},
+                     {.members = whole_world(7), .samples = 29, .batch = 2},
+                     {.members = whole_world(8), .samples = 17, .batch = 2},
+                     {.members = whole_world(5), .samples = 3, .batch = 2}})},
+      {"1 rank with 16 samples, 2 with 8 and 4 with 4 log the same losses", play_one_global_batch},
       {"the loop runs options.epochs epochs, even if the loss rises", play_rising},
-      {"no rank leaves while rank 0 still writes its log",
-       [](CaseRunner& runner) {
-         for (int n : {2, 4})
-           play(runner, contract, {.members = whole_world(n), .epochs = 1, .log_s = 0.5});
-       }},
-      {"a subgroup trains like a world of its own",
-       [](CaseRunner& runner) {
-         play_twice(runner, contract, {.members = {5, {4, 0, 3}}});
-       }},
+      {"no rank leaves while rank 0 still writes its log", checks.on({2, 4},
+                                                                     [](Problem& p) {
+                                                                       p.epochs = 1;
+                                                                       p.log_s = 0.5;
+                                                                     })},
+      {"a subgroup trains like a world of its own", checks.twice_in_a_subgroup()},
       {"NaN and infinity in a sample show in every replica and in the log; zeros are samples, too",
-       [](CaseRunner& runner) {
-         for (const Odd odd : every_odd) {
-           play(runner, contract, {.members = whole_world(3), .epochs = 1, .odd = odd});
-         }
-       }},
-      {"when a peer is lost, a rank throws CommError, also at the end",
-       [](CaseRunner& runner) {
-         const LoopProblem p{.members = whole_world(3), .samples = 6, .batch = 2, .epochs = 1};
-         judge_lost_peers(runner, contract, p, 23);
-       },
-       {},
-       Asks::cost},  // among real processes no rank is killed
-      {"float32 parameters train the same way",
-       [](CaseRunner& runner) {
-         play(runner, contract, {.members = whole_world(3), .dtype = DType::float32});
-       }},
+       checks.odd_values(3, with(&Problem::epochs, 1))},
+      of_fault("when a peer is lost, a rank throws CommError, also at the end",
+               checks.lose_peers(3, 23,
+                                 [](Problem& p) {
+                                   p.samples = 6;
+                                   p.batch = 2;
+                                   p.epochs = 1;
+                                 })),  // among real processes no rank is killed
+      {"float32 parameters train the same way", checks.types({DType::float32})},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/units.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::training_loop {
 
@@ -21,7 +22,7 @@ std::string LoopProblem::description() const {
 HiddenSamples DrawnLoop::samples() const { return {{problem.samples, 5, 1, 4}, salt, problem.odd}; }
 
 std::uint64_t DrawnLoop::model_seed(int rank) const {
-  return random_bits(salt + 3, static_cast<std::uint64_t>(rank)) >> 32;
+  return keyed_bits(salt + 3, static_cast<std::uint64_t>(rank)) >> 32;
 }
 
 TrainingLoopCase DrawnLoop::case_of(int rank) const {
@@ -32,7 +33,7 @@ TrainingLoopCase DrawnLoop::case_of(int rank) const {
   c.dataset = samples().shape;
   c.options.batch_size = problem.batch;
   c.options.epochs = problem.epochs;
-  c.options.seed = random_bits(salt + 5, 0);  // of 64 bits
+  c.options.seed = keyed_bits(salt + 5, 0);  // of 64 bits
   c.options.clip_norm = problem.clip_norm;
   const std::int64_t steps = std::max<std::int64_t>(problem.epochs * problem.steps_in_epoch(), 1);
   const double usual = problem.optimizer == OptimizerKind::adam ? 0.02 : 0.3;

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/base/random.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_number.hpp"
 
 namespace lockstep::grader::choose_all_reduce {
@@ -296,7 +296,7 @@ const FunctionContract<ChoiceQuestion, collectives::Choice> contract{
     .situations = [](const ChoiceQuestion&) { return std::vector{Situation::double_digits}; }};
 
 collectives::LinkCosts drawn_links(CaseRunner& runner) {
-  const auto part = [&] { return 0.5 + random_uniform(runner.draw(), 0); };
+  const auto part = [&] { return 0.5 + keyed_uniform(runner.draw(), 0); };
   return {{2e-6 * part(), 1e-6 * part(), 200e9 * part()},
           {8e-6 * part(), 2e-6 * part(), 20e9 * part()}};
 }

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/driven_overlap.hpp"
 #include "grader/exam/driven_sums.hpp"
 #include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/found.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/started.hpp"
 
@@ -63,7 +63,7 @@ ReducerCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   one.parameters.sizes = p.script.sizes;
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
   one.parameters.grads.resize(p.script.sizes.size());
-  one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
+  one.parameters.allocation_seed = keyed_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
   return one;
 }
 
@@ -352,7 +352,7 @@ Exam exam() {
       {"a new reducer takes the grads over, and one that ends leaves no grad_place behind",
        checks.compared(compare_ends).on({2, 3}, remade)},
       {"finalize refuses a pass in which a gradient did not come, and names it", unfinished_passes},
-      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_fault("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/base/random.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::data_parallel_threads {
@@ -20,7 +20,7 @@ constexpr std::size_t copies_max = 1000;  // to a device, in a step
 double seconds_of(const ThreadsQuestion& q, const DeviceCall& call) {
   const std::uint64_t place = 64 * call.step + 2 * static_cast<std::uint64_t>(call.device) +
                               (call.kind == Kind::forward ? 0 : 1);
-  const double drawn_s = 1e-6 * static_cast<double>(random_bits(q.secret + 2, place) % 10);
+  const double drawn_s = 1e-6 * static_cast<double>(keyed_bits(q.secret + 2, place) % 10);
   return (call.kind == Kind::forward ? 10e-6 : 25e-6) + drawn_s;
 }
 

@@ -1,7 +1,7 @@
 #include "grader/parts/07_ddp/data_parallel_threads/oracle.hpp"
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::data_parallel_threads {
@@ -77,7 +77,7 @@ std::vector<double> drawn(std::uint64_t salt, std::int64_t sample, std::int64_t 
   std::vector<double> all;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::uint64_t>(sample * count + i);
-    all.push_back(least + static_cast<double>(random_bits(salt, at) % 64) / 64);
+    all.push_back(least + static_cast<double>(keyed_bits(salt, at) % 64) / 64);
   }
   return all;
 }
@@ -97,7 +97,7 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   ThreadsQuestion q;
   q.devices = devices;
   q.dtype = dtype;
-  q.model_seed = random_bits(salt, 2'000'033) >> 32;
+  q.model_seed = keyed_bits(salt, 2'000'033) >> 32;
   q.widths = {width, hidden, classes};
   q.sample_shape = {width};
   q.batches = std::move(batches);
@@ -105,10 +105,10 @@ ThreadsQuestion question_of(std::int64_t devices, std::vector<std::int64_t> batc
   for (const std::int64_t batch : q.batches) samples += batch;
   for (std::int64_t i = 0; i < samples; ++i) {
     const auto at = static_cast<std::uint64_t>(i);
-    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
+    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, at) % classes);
     q.labels.push_back(label);
     for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = random_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
+      const double noise = keyed_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
       // Later samples lie elsewhere, so that every chunk has another gradient.
       q.inputs.push_back(2 * noise - 1 + 0.3 * static_cast<double>(i % 5) +
                          (j == label ? 1.5 : 0.0));

@@ -266,8 +266,8 @@ Exam exam() {
       of_cost("gradients travel once per step, however many micro-batches it has",
               in_turn(checks.on({2, 3, 8}, with(&Problem::steps, equal_steps), check_traffic),
                       extreme_steps)),
-      of_cost("when a peer is lost, a rank throws CommError and makes no update",
-              checks.lose_peers(3, 18, with(&Problem::steps, {{2, 1}, {1, 1}}))),
+      of_fault("when a peer is lost, a rank throws CommError and makes no update",
+               checks.lose_peers(3, 18, with(&Problem::steps, {{2, 1}, {1, 1}}))),
   };
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/play/training.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t batch = 2;
 
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
-std::uint64_t model_seed_of(std::uint64_t salt) { return random_bits(salt, 2'000'029) >> 32; }
+std::uint64_t model_seed_of(std::uint64_t salt) { return keyed_bits(salt, 2'000'029) >> 32; }
 
 // Plays the steps of all ranks on one device.
 class OneDevice {
@@ -110,10 +110,10 @@ JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
   }
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
-    const auto label = static_cast<std::int64_t>(random_bits(salt + 17, at) % classes);
+    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, at) % classes);
     c.labels.push_back(label);
     for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = random_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
+      const double noise = keyed_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
       // Ranks draw from shifted clouds, and so do samples of a rank: every gradient differs.
       c.inputs.push_back(2 * noise - 1 + 0.4 * rank + 0.1 * static_cast<double>(i % 7) +
                          (j == label ? 1.5 : 0.0));

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::unused_parameters {
 namespace {
@@ -15,7 +15,7 @@ enum class Kind : std::uint8_t { before, made };
 
 Values drawn(const UnusedProblem& p, std::uint64_t salt, std::size_t pass, Kind kind, int rank,
              std::size_t i) {
-  const std::uint64_t of_pass = random_bits(salt, 2 * pass + (kind == Kind::made ? 1 : 0));
+  const std::uint64_t of_pass = keyed_bits(salt, 2 * pass + (kind == Kind::made ? 1 : 0));
   return drawn_gradient(p.gradients(), of_pass, rank, i);
 }
 
@@ -103,7 +103,7 @@ bool adds_before(const UnusedProblem& p, std::size_t pass, std::size_t i) {
 UnusedCase case_of(const UnusedProblem& p, std::uint64_t salt, int rank) {
   UnusedCase c{.plan = p.plan, .passes = {}, .bare = p.bare ? std::uint8_t{1} : std::uint8_t{0}};
   const std::size_t parameters = p.sizes.size();
-  c.parameters = {p.dtype, random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32, p.sizes,
+  c.parameters = {p.dtype, keyed_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32, p.sizes,
                   std::vector<std::uint8_t>(parameters), std::vector<Bytes>(parameters)};
   for (std::size_t k = 0; k < p.passes.size(); ++k) {
     UnusedPassCase& pass = c.passes.emplace_back();
@@ -120,8 +120,8 @@ UnusedCase case_of(const UnusedProblem& p, std::uint64_t salt, int rank) {
       if (adds_before(p, k, i)) pass.before[i] = bytes(Kind::before);
       if (pass.used[i] != 0) pass.made[i] = bytes(Kind::made);
     }
-    const std::uint64_t seed = random_bits(salt, 1'000 + k) + static_cast<std::uint64_t>(rank);
-    for (const std::int64_t i : random_permutation(std::ssize(p.sizes), seed)) {
+    const std::uint64_t seed = keyed_bits(salt, 1'000 + k) + static_cast<std::uint64_t>(rank);
+    for (const std::int64_t i : keyed_order(std::ssize(p.sizes), seed)) {
       if (pass.used[static_cast<std::size_t>(i)] != 0) {
         pass.order.push_back(static_cast<std::uint32_t>(i));
       }

@@ -207,7 +207,7 @@ Exam exam() {
       {"after another backward pass, or a step, gradients are reduced again as they are",
        reduced_again},
       {"in a subgroup the gradients are reduced over that subgroup", checks.in_a_subgroup()},
-      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_fault("when a peer is lost, a rank throws CommError", lost_peers),
   };
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_values.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
@@ -281,7 +281,7 @@ OptimizerCase case_of_optimizer(const OptimizerProblem& p, std::uint64_t salt, i
   one.parameters.sizes = training.sizes;
   one.parameters.has_grad.assign(training.sizes.size(), 0);
   one.parameters.grads.resize(training.sizes.size());
-  one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
+  one.parameters.allocation_seed = keyed_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
   return one;
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::distributed_optimizer {
 namespace {
@@ -17,15 +17,14 @@ using Tries = TrainingStep::Tries;
 constexpr int first_of_all = 32;
 
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, int pass) {
-  return random_bits(salt, 64 * step + static_cast<std::uint64_t>(pass));
+  return keyed_bits(salt, 64 * step + static_cast<std::uint64_t>(pass));
 }
 
 std::vector<std::int64_t> order_of(const Training& training, std::uint64_t salt, std::size_t step,
                                    int rank) {
   const auto count = std::ssize(training.sizes);
   if (training.order == Training::Order::of_each_rank) {
-    return random_permutation(count,
-                              random_bits(salt, 1'000 + step) + static_cast<std::uint64_t>(rank));
+    return keyed_order(count, keyed_bits(salt, 1'000 + step) + static_cast<std::uint64_t>(rank));
   }
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.rbegin(), order.rend(), std::int64_t{0});
@@ -87,7 +86,7 @@ class Writer {
   void put(OptimizerEvent event) {
     const auto place = static_cast<std::uint64_t>(rank_) * 4096 + events_.size();
     const double takes_s = event.kind == Kind::gradient
-                               ? training_.gap_s * (0.5 + random_uniform(salt_ ^ 0x4072, place))
+                               ? training_.gap_s * (0.5 + keyed_uniform(salt_ ^ 0x4072, place))
                                : 0;
     events_.push_back({std::move(event), takes_s, step_, pass_});
   }

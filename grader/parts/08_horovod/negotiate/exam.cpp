@@ -2,7 +2,7 @@
 // or have waited too long. What each is answered is in rules.hpp.
 #include <algorithm>
 
-#include "engine/base/random.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/08_horovod/negotiate/rules.hpp"
 
 namespace lockstep::grader::negotiate {
@@ -34,8 +34,8 @@ Round random_round(CaseRunner& runner, int ranks, int gradients, double probabil
   for (int rank = 0; rank < ranks; ++rank) {
     Brought& brought = round.emplace_back();
     const std::uint64_t seed = runner.draw();
-    for (const std::int64_t at : random_permutation(gradients, seed)) {
-      if (random_uniform(seed, 1000 + static_cast<std::uint64_t>(at)) >= probability) continue;
+    for (const std::int64_t at : keyed_order(gradients, seed)) {
+      if (keyed_uniform(seed, 1000 + static_cast<std::uint64_t>(at)) >= probability) continue;
       brought.ready.push_back(all[static_cast<std::size_t>(at)]);
     }
   }

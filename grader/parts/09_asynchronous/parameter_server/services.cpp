@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "engine/parallel/async_sgd/bounded_staleness.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::parameter_server {
 namespace {
@@ -17,7 +17,7 @@ using async_sgd::unbounded;
 Values drawn_values(std::uint64_t salt, std::uint64_t from, std::int64_t count) {
   Values values;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto bits = random_bits(salt, (from << 12) + static_cast<std::uint64_t>(i));
+    const auto bits = keyed_bits(salt, (from << 12) + static_cast<std::uint64_t>(i));
     const double size = static_cast<double>(1 + bits % 60) / 7;
     values.push_back(bits & (1 << 20) ? size : -size);
   }
@@ -77,15 +77,18 @@ Values Script::pushed_by(std::size_t worker, int k) const {
   return values;
 }
 
-Situations Script::asked() const {
-  Situations asked = asks;
+std::string Script::description() const {
+  return text(counted(std::ssize(workers), "worker"), ", ", counted(count, "element"), ", ",
+              staleness == unbounded ? std::string("no bound") : text("a bound of ", staleness));
+}
+
+void Script::ask(Situations& asked) const {
   for (std::size_t w = 0; w < workers.size(); ++w) {
     for (int k = 1; k <= workers[w].steps; ++k) ask_of_values(pushed_by(w, k), asked);
     if (workers[w].dies != Death::none) asked.insert(Situation::lost_at_each_request);
   }
   if (workers.size() == 13) asked.insert(Situation::rank_counts);
   asked.insert(Situation::double_digits);  // parameters are of float64
-  return asked;
 }
 
 WorkersService::WorkersService(const Script& script)
@@ -336,7 +339,7 @@ auto ServersService::compute(const WorkerCall& call, double now) -> Answer {
                          .seen = "two"}),
                 now);
   }
-  return answer_with(WorkerReply{.values = drawn(2, ++gradients_)}, now + step_s_);
+  return answer_with(WorkerReply{.values = drawn(2, ++gradients_)}, now + 0.01);
 }
 
 auto ServersService::take_push(const WorkerCall& call, double now) -> Answer {

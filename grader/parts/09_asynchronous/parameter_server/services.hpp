@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/reported_service.hpp"
+#include "engine/base/units.hpp"
+#include "grader/exam/services_checks.hpp"
 #include "grader/parts/09_asynchronous/parameter_server/oracle.hpp"
 
 namespace lockstep::grader::parameter_server {
@@ -31,18 +32,19 @@ struct Worker {
 enum class Gradients : std::uint8_t { drawn, telling, odd, zeros };
 
 struct Script {
+  Members members{};  // the server
   std::vector<Worker> workers{};
   std::int64_t staleness = 1;
   std::int64_t count = 3;  // n
   std::uint64_t salt = 0;  // of gradients and parameters
   Gradients gradients = Gradients::drawn;
+  std::uint64_t schedule_seed = 0;
 
-  Situations asks{};
-
+  std::string description() const;
   LoopsCase of_server() const;
   // The values that a worker pushes for the k-th time, from 1.
   Values pushed_by(std::size_t worker, int k) const;
-  Situations asked() const;
+  void ask(Situations& asked) const;
 };
 
 // A pull, and when it was answered.
@@ -94,11 +96,22 @@ class WorkersService final : public TypedService<ServerCall> {
   bool returned_ = false;
 };
 
+// A call of work(); each gradient takes step_s.
+struct WorkerLoop {
+  Members members{};  // the worker
+  int steps = 3;
+  std::int64_t count = 5;
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const {
+    return text("work() with ", counted(steps, "step"), ", ", counted(count, "element"));
+  }
+};
+
 class ServersService final : public TypedService<WorkerCall> {
  public:
-  // work() with `steps`; each gradient takes step_s.
-  ServersService(std::uint64_t salt, std::int64_t count, int steps, double step_s)
-      : salt_(salt), count_(count), steps_(steps), step_s_(step_s) {}
+  ServersService(const WorkerLoop& loop, std::uint64_t salt)
+      : salt_(salt), count_(loop.count), steps_(loop.steps) {}
 
   const std::optional<Failure>& failure() const { return failure_; }
   bool returned() const { return returned_; }
@@ -117,7 +130,6 @@ class ServersService final : public TypedService<WorkerCall> {
   std::uint64_t salt_;
   std::int64_t count_;
   int steps_;
-  double step_s_;
   int pulls_ = 0, gradients_ = 0, pushes_ = 0;
   int pulls_before_push_ = 0, gradients_before_push_ = 0;
   std::optional<Failure> failure_{};

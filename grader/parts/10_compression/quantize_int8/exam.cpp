@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "grader/exam/lossy_checks.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/10_compression/quantize_int8/oracle.hpp"
 
 namespace lockstep::grader::quantize_int8 {
@@ -102,9 +103,9 @@ Numbers known_codes(const Problem& p, std::uint64_t salt, int rank, std::size_t 
   const Chunks chunks = chunks_of(p);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const auto i = static_cast<std::int64_t>(k);
-    const std::uint64_t bits = random_bits(random_bits(salt, call), k);
+    const std::uint64_t bits = keyed_bits(keyed_bits(salt, call), k);
     const double code = static_cast<double>(bits % 253) - 126;
-    const auto of_rank = random_bits(bits, static_cast<std::uint64_t>(rank));
+    const auto of_rank = keyed_bits(bits, static_cast<std::uint64_t>(rank));
     const double beside = (static_cast<double>(of_rank % 7) - 3) / 8;
     const std::int64_t begin = chunks.around(i).first;
     const int far = call == 0 ? 0 : -80;  // the second call has very small numbers

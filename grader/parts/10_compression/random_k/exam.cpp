@@ -9,6 +9,7 @@
 #include <span>
 #include <tuple>
 
+#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/lossy_checks.hpp"
 #include "grader/exam/traffic.hpp"

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "grader/judge/keyed.hpp"
+
 namespace lockstep::grader::activation_checkpoint {
 namespace {
 
 using Kind = SegmentCall::Kind;
 
 std::uint64_t token_of(const CheckpointQuestion& q, int pass) {
-  return random_bits(q.secret, 5'000'000 + static_cast<std::uint64_t>(pass)) | 1;
+  return keyed_bits(q.secret, 5'000'000 + static_cast<std::uint64_t>(pass)) | 1;
 }
 
 }  // namespace
@@ -16,7 +18,7 @@ std::uint64_t token_of(const CheckpointQuestion& q, int pass) {
 SegmentAnswer answer_to(const CheckpointQuestion& q, const SegmentCall& call) {
   switch (call.kind) {
     case Kind::forward_is_over:
-      return {.begin_at = 0.5 + static_cast<double>(random_bits(q.secret, 4'000'000) % 64) / 64};
+      return {.begin_at = 0.5 + static_cast<double>(keyed_bits(q.secret, 4'000'000) % 64) / 64};
     case Kind::first_half_is_over:
       return {.token = token_of(q, call.pass)};
     case Kind::all_is_over:
@@ -27,12 +29,12 @@ SegmentAnswer answer_to(const CheckpointQuestion& q, const SegmentCall& call) {
   // A block's runs in one pass have one mask: both compute the same.
   const auto place = static_cast<std::uint64_t>(2 * (call.pass * q.block_count() + call.block) +
                                                 (call.kind == Kind::run ? 0 : 1));
-  const std::uint64_t salt = random_bits(q.secret, place);
+  const std::uint64_t salt = keyed_bits(q.secret, place);
   SegmentAnswer answer;
   answer.mask.resize(static_cast<std::size_t>(q.batch) * static_cast<std::size_t>(q.width));
   std::uint64_t at = 0;
   for (float& one : answer.mask) {
-    one = 0.5F + static_cast<float>(random_bits(salt, at++) >> 40) / static_cast<float>(1 << 24);
+    one = 0.5F + static_cast<float>(keyed_bits(salt, at++) >> 40) / static_cast<float>(1 << 24);
   }
   return answer;
 }

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_values.hpp"
 
 namespace lockstep::grader::clip_global_norm {
@@ -30,7 +30,7 @@ std::vector<double> drawn(const Problem& p, std::uint64_t salt, std::int64_t cou
                           std::uint64_t id) {
   std::vector<double> values(static_cast<std::size_t>(count));
   for (std::size_t e = 0; e < values.size(); ++e) {
-    const double size = 0.5 + random_uniform(salt, (id << 24) + e);
+    const double size = 0.5 + keyed_uniform(salt, (id << 24) + e);
     values[e] = size * static_cast<double>(1 + id % 7) * (e % 3 == 1 ? -1 : 1) * p.scale;
   }
   return values;
@@ -93,7 +93,7 @@ std::vector<double> Call::squares() const {
 }
 
 Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
-  const std::uint64_t own_salt = random_bits(salt, number);
+  const std::uint64_t own_salt = keyed_bits(salt, number);
   Call call;
   for (int rank = 0; rank < p.size(); ++rank) {
     call.counted.push_back(own_tensors(p, own_salt, rank));

@@ -1,9 +1,9 @@
 // Cases of fully_sharded, what units compute, and what is right.
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/11_sharding/fully_sharded/rules.hpp"
 
 namespace lockstep::grader::fully_sharded {
@@ -20,13 +20,13 @@ std::string name_of(Sharding sharding) {
 Numbers first_values(const Problem& p, std::uint64_t salt, std::size_t unit) {
   Numbers all(static_cast<std::size_t>(p.cut(unit).count));
   for (std::size_t e = 0; e < all.size(); ++e) {
-    all[e] = 2 * random_uniform(random_bits(salt, 40'000 + unit), e) - 1;
+    all[e] = 2 * keyed_uniform(keyed_bits(salt, 40'000 + unit), e) - 1;
   }
   return as_doubles(p.dtype, to_bytes(p.dtype, all));
 }
 
 std::uint64_t salt_of_pass(std::uint64_t salt, int pass) {
-  return random_bits(salt, 50'000 + static_cast<std::uint64_t>(pass));
+  return keyed_bits(salt, 50'000 + static_cast<std::uint64_t>(pass));
 }
 
 }  // namespace

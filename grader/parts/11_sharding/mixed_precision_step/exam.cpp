@@ -103,7 +103,7 @@ Exam exam() {
        in_turn(
            checks.on({3, 2}, with(&Problem::steps, {{Holds::zeros_on_one, 1}, {Holds::zeros}, {}})),
            checks.on({2}, with(&Problem::steps, {{Holds::zeros}, {Holds::zeros}})))},
-      of_cost(
+      of_fault(
           "when a peer is lost, a rank throws CommError, and no master moves without the others",
           checks.lose_peers(4, 14, with(&Problem::steps, {{}, {Holds::infinity, 1, 2}, {}}))),
       of_cost("gradients and parameters travel once, in 16 bits",

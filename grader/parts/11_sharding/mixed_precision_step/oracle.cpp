@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::mixed_precision_step {
 namespace {
@@ -26,8 +26,8 @@ std::string name_of_rule(MixedRule rule) {
 double unscaled(const MixedProblem& p, std::uint64_t salt, int rank, std::size_t step,
                 std::int64_t element) {
   const auto at = static_cast<std::uint64_t>(element);
-  const double u = random_uniform(salt + 1009 * (step + 1), at);
-  const double sign = random_bits(salt + 17, at) % 2 == 0 ? 1 : -1;
+  const double u = keyed_uniform(salt + 1009 * (step + 1), at);
+  const double sign = keyed_bits(salt + 17, at) % 2 == 0 ? 1 : -1;
   return sign * p.size * (0.5 + u) * (1 + 0.5 * rank);
 }
 
@@ -108,7 +108,7 @@ std::string MixedProblem::description() const {
 std::vector<double> first_masters(const MixedProblem& p, std::uint64_t salt) {
   std::vector<double> values;
   for (std::int64_t e = 0; e < p.elements(); ++e) {
-    values.push_back(0.75 + random_uniform(salt + 3, static_cast<std::uint64_t>(e)));
+    values.push_back(0.75 + keyed_uniform(salt + 3, static_cast<std::uint64_t>(e)));
   }
   return rounded(DType::float32, values);
 }

@@ -2,28 +2,13 @@
 // asked for, in virtual time. What is right, and what may cross the link, is in rules.cpp.
 #include "grader/parts/11_sharding/offload_optimizer/rules.hpp"
 
+#include "grader/judge/compare.hpp"
+
 namespace lockstep::grader::offload_optimizer {
 namespace {
 
 using Problem = OffloadProblem;
 using Step = std::vector<std::uint32_t>;
-
-constexpr std::int64_t requests_max = 5'000;
-
-void ask(CaseRunner& runner, const Problem& p, std::uint64_t salt, Property property,
-         Situations asked = {}) {
-  if (p.holds == Problem::Holds::not_a_number) asked.insert(Situation::not_a_number);
-  if (p.holds == Problem::Holds::infinity) asked.insert(Situation::infinity);
-  HostService host(p, salt, [&] { return runner.memory_bytes(0); });
-  const auto played = play_served(runner, p.description(), std::vector{case_of(p, salt)}, {&host},
-                                  requests_max, asked);
-  if (!played) return;
-  check(runner, *played, p, salt, host, property);
-}
-
-void ask(CaseRunner& runner, const Problem& p, Property property) {
-  ask(runner, p, runner.draw(), property);
-}
 
 // As often as there are steps, all gradients, the last one first as in backward.
 std::vector<Step> whole_steps(std::size_t buckets, std::size_t steps) {
@@ -34,43 +19,48 @@ std::vector<Step> whole_steps(std::size_t buckets, std::size_t steps) {
   return std::vector<Step>(steps, all);
 }
 
-void one_bucket(CaseRunner& runner) {
-  for (const DType dtype : {DType::float16, DType::bfloat16}) {
-    for (const std::int64_t size : {7, 64}) {
-      ask(runner,
-          {.dtype = dtype,
-           .sizes = {size},
-           .steps = whole_steps(1, 12),
-           .learning_rate = dtype == DType::float16 ? 2e-4 : 1e-3,
-           .weight_decay = size == 64 ? 0.1 : 0},
-          Property::values);
-    }
+// Without the last bucket.
+void fewer_buckets(const Problem& p, std::vector<Problem>& offered) {
+  if (p.sizes.size() < 2) return;
+  Problem& fewer = offered.emplace_back(p);
+  fewer.sizes.pop_back();
+  for (Step& step : fewer.steps) std::erase(step, fewer.sizes.size());
+}
+
+const RanksChecks checks(
+    ServicesContract<Problem, OffloadCase, HostService>{
+        .case_of = [](const Problem& p, std::uint64_t salt, int) { return case_of(p, salt); },
+        .compare = [](CaseRunner& runner, const Played& played, const Problem& p,
+                      std::uint64_t salt, const auto&,
+                      const HostService& host) { check_values(runner, played, p, salt, host); },
+        .ask_of =
+            [](const Problem& p, std::uint64_t salt, int, const OffloadCase&, Situations& asked) {
+              if (p.steps[0].empty()) return;
+              ask_of_values(as_doubles(p.dtype, gradient_of(p, salt, 0, 0)), asked);
+            },
+        .smaller = smaller_by(shorter(&Problem::steps), fewer_buckets),
+        .services =
+            [](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+              return std::tuple(HostService(p, salt, [&] { return runner.memory_bytes(0); }));
+            },
+        .requests_max = [](const Problem&) { return 5'000; }},
+    [](Problem& p) {
+      p.sizes = {5, 3};
+      p.steps = whole_steps(2, 2);
+    });
+
+// Few and many elements, which decay.
+Question one_bucket() {
+  Problem of_7{.steps = whole_steps(1, 12), .learning_rate = 2e-4};
+  Problem of_64 = of_7;
+  of_64.sizes = {64};
+  of_64.weight_decay = 0.1;
+  std::vector<Problem> all{of_7, of_64, of_7, of_64};
+  for (const std::size_t i : {2, 3}) {
+    all[i].dtype = DType::bfloat16;
+    all[i].learning_rate = 1e-3;
   }
-}
-
-void any_order(CaseRunner& runner) {
-  ask(runner, {.sizes = {5, 3, 8, 1}, .steps = whole_steps(4, 3)}, Property::values);
-  ask(runner, {.sizes = {6, 6, 6}, .steps = {{1, 0, 2}, {0, 1, 2}, {2, 0, 1}}}, Property::values);
-  ask(runner, {.sizes = {4, 0, 9}, .steps = whole_steps(3, 2)}, Property::values);
-  // The first step is given up when two gradients are there, another one when all are.
-  ask(runner, {.sizes = {5, 3}, .steps = {{1, 0, 1, 0}, {1, 0}, {1, 1, 0}, {0, 1}}},
-      Property::values);
-}
-
-void some_missing(CaseRunner& runner) {
-  ask(runner, {.sizes = {5, 3, 8}, .steps = {{2, 1, 0}, {2}, {}, {0, 2}, {2, 1, 0}}},
-      Property::values);
-  ask(runner, {.sizes = {4, 4}, .steps = {{}, {1}, {1}, {0}, {1, 0}}}, Property::values);
-}
-
-void odd_values(CaseRunner& runner) {
-  for (const Problem::Holds holds : {Problem::Holds::not_a_number, Problem::Holds::infinity}) {
-    ask(runner, {.sizes = {5, 3}, .steps = whole_steps(2, 2), .holds = holds}, Property::values);
-  }
-  const std::uint64_t salt = runner.draw();
-  const Problem p{.sizes = {5, 3}, .steps = whole_steps(2, 2)};
-  ask(runner, p, salt, Property::values);
-  ask(runner, p, salt, Property::values, {Situation::same_call_twice});
+  return checks.these(all);
 }
 
 // A copy takes longer than a gradient.
@@ -80,37 +70,12 @@ Problem with_slow_link(std::vector<std::int64_t> sizes, std::size_t steps) {
   return p;
 }
 
-void at_once(CaseRunner& runner) {
-  ask(runner, with_slow_link({400, 300, 500}, 2), Property::events);
-  ask(runner, {.sizes = {40, 30}, .steps = whole_steps(2, 2)}, Property::events);
-}
-
-void last_copy(CaseRunner& runner) {
-  ask(runner, with_slow_link({900, 40, 300}, 3), Property::values);
-  ask(runner, with_slow_link({900}, 2), Property::values);
-}
-
-void beside_updates(CaseRunner& runner) {
-  for (const double link_bytes_per_s : {1e9, 1e8}) {
-    for (const std::size_t buckets : {4, 2}) {
-      Problem p{.sizes = std::vector<std::int64_t>(buckets, 500), .steps = whole_steps(buckets, 2)};
-      p.link_bytes_per_s = link_bytes_per_s;
-      p.rest_s = 1;  // all gradients are there, so that any order of buckets is as good
-      ask(runner, p, Property::time);
-    }
-  }
-}
-
-void what_crosses(CaseRunner& runner) {
-  ask(runner, {.sizes = {40, 30, 9}, .steps = whole_steps(3, 3)}, Property::bytes);
-  ask(runner, {.dtype = DType::bfloat16, .sizes = {40, 30}, .steps = {{0}, {1}, {1, 0}}},
-      Property::bytes);
-}
-
-void memory(CaseRunner& runner) {
-  ask(runner,
-      {.sizes = std::vector<std::int64_t>(16, 32'000), .steps = whole_steps(16, 2), .large = true},
-      Property::memory);
+// All gradients are there at step(), so that any order of buckets is as good.
+Problem waits_before_the_step(double link_bytes_per_s, std::size_t buckets) {
+  return {.sizes = std::vector<std::int64_t>(buckets, 500),
+          .steps = whole_steps(buckets, 2),
+          .rest_s = 1,
+          .link_bytes_per_s = link_bytes_per_s};
 }
 
 }  // namespace
@@ -118,26 +83,39 @@ void memory(CaseRunner& runner) {
 Exam exam() {
   return {
       {"one bucket: after each step, the parameters are those of Adam with float32 masters",
-       one_bucket},
+       one_bucket()},
+      // The first step is given up when two gradients are there, another one when all are.
       {"the gradients of several buckets come in any order, and again when a step is given up",
-       any_order},
-      {"a bucket whose gradient does not come keeps its parameters and its state", some_missing},
-      {"NaN and infinity reach the parameters; the same training twice", odd_values},
+       checks.these({{.sizes = {5, 3, 8, 1}, .steps = whole_steps(4, 3)},
+                     {.sizes = {6, 6, 6}, .steps = {{1, 0, 2}, {0, 1, 2}, {2, 0, 1}}},
+                     {.sizes = {4, 0, 9}, .steps = whole_steps(3, 2)},
+                     {.sizes = {5, 3}, .steps = {{1, 0, 1, 0}, {1, 0}, {1, 1, 0}, {0, 1}}}})},
+      {"a bucket whose gradient does not come keeps its parameters and its state",
+       checks.these({{.sizes = {5, 3, 8}, .steps = {{2, 1, 0}, {2}, {}, {0, 2}, {2, 1, 0}}},
+                     {.sizes = {4, 4}, .steps = {{}, {1}, {1}, {0}, {1, 0}}}})},
+      {"NaN, infinity and zeros reach the parameters; the same training twice",
+       in_turn(checks.odd_values(1), checks.twice(1))},
       {"the last gradient's copy is not over when step() is called, and step() waits for it",
-       last_copy},
-      {"a gradient's copy begins when it comes, and backward waits for nothing",
-       at_once,
-       {},
-       Asks::cost},
-      {"a bucket's parameters come up while the next bucket is updated",
-       beside_updates,
-       {},
-       Asks::cost},
-      {"per step, gradients go down once and parameters come up once, in 16 bits; no state crosses",
-       what_crosses,
-       {},
-       Asks::cost},
-      {"the device keeps neither masters nor moments", memory, {}, Asks::cost},
+       checks.these({with_slow_link({900, 40, 300}, 3), with_slow_link({900}, 2)})},
+      of_cost("a gradient's copy begins when it comes, and backward waits for nothing",
+              checks.then(check_events)
+                  .these({with_slow_link({400, 300, 500}, 2),
+                          {.sizes = {40, 30}, .steps = whole_steps(2, 2)}})),
+      of_cost("a bucket's parameters come up while the next bucket is updated",
+              checks.then(check_time)
+                  .these({waits_before_the_step(1e9, 4), waits_before_the_step(1e9, 2),
+                          waits_before_the_step(1e8, 4), waits_before_the_step(1e8, 2)})),
+      of_cost(
+          "per step, gradients go down once and parameters come up once, in 16 bits; no state "
+          "crosses",
+          checks.then(check_bytes)
+              .these({{.sizes = {40, 30, 9}, .steps = whole_steps(3, 3)},
+                      {.dtype = DType::bfloat16, .sizes = {40, 30}, .steps = {{0}, {1}, {1, 0}}}})),
+      of_cost("the device keeps neither masters nor moments",
+              checks.then(check_memory)
+                  .these({{.sizes = std::vector<std::int64_t>(16, 32'000),
+                           .steps = whole_steps(16, 2),
+                           .large = true}})),
   };
 }
 

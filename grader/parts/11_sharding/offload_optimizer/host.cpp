@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::offload_optimizer {
 namespace {
@@ -25,8 +24,8 @@ Bytes bytes_in(DType dtype, const std::vector<float>& values) {
 
 // Some 1e-4 where a parameter is near 1: lost in 16 bits, and not in a master.
 double number_of_gradient(std::uint64_t salt, std::size_t element) {
-  const double sign = random_bits(salt + 5, element) % 2 == 0 ? 1 : -1;
-  return sign * (0.5 + random_uniform(salt, element));
+  const double sign = keyed_bits(salt + 5, element) % 2 == 0 ? 1 : -1;
+  return sign * (0.5 + keyed_uniform(salt, element));
 }
 
 // So many numbers of a large tensor are drawn; they come again and again.
@@ -44,7 +43,7 @@ Bytes in_turns(DType dtype, const std::vector<double>& drawn, std::int64_t size)
 
 //   time  how often the bucket's gradient came in this step before
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket, std::size_t time) {
-  return random_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
+  return keyed_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
 }
 
 }  // namespace
@@ -54,13 +53,13 @@ std::string OffloadProblem::description() const {
   for (const auto& one : steps) gradients.push_back(std::ssize(one));
   return text(counted(std::ssize(sizes), "bucket"), " of ", listed(sizes), " elements of ",
               lockstep::name_of(dtype), ", ", counted(std::ssize(steps), "step"), " with ",
-              listed(gradients), " gradients");
+              listed(gradients), " gradients", name_of(odd));
 }
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
   std::vector<double> values(drawn_of(p.sizes.at(bucket)));
-  const std::uint64_t own = random_bits(salt + 2, bucket);
-  for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + random_uniform(own, e);
+  const std::uint64_t own = keyed_bits(salt + 2, bucket);
+  for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + keyed_uniform(own, e);
   return in_turns(p.dtype, values, p.sizes[bucket]);
 }
 
@@ -73,11 +72,7 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
   std::vector<double> values(drawn_of(p.sizes.at(bucket)));
   const std::uint64_t own = salt_of(salt, step, bucket, static_cast<std::size_t>(time));
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
-  const bool first = step == 0 && event == 0;
-  if (first && p.holds == OffloadProblem::Holds::infinity)
-    values[0] = std::numeric_limits<double>::infinity();
-  if (first && p.holds == OffloadProblem::Holds::not_a_number)
-    values[0] = std::numeric_limits<double>::quiet_NaN();
+  if (step == 0 && event == 0) make_odd(values, p.odd);
   return in_turns(p.dtype, values, p.sizes[bucket]);
 }
 

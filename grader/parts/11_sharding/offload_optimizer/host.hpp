@@ -6,25 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/odd_values.hpp"
+#include "grader/exam/services_checks.hpp"
 #include "grader/parts/11_sharding/offload_optimizer/case.hpp"
 
 namespace lockstep::grader::offload_optimizer {
 
 struct OffloadProblem {
-  // The values of one gradient.
-  enum class Holds : std::uint8_t { numbers, not_a_number, infinity };
+  Members members{};
   DType dtype = DType::float16;
   std::vector<std::int64_t> sizes{7};  // by bucket
   // The buckets whose gradients come, in order. One that comes again: the step was given up.
   std::vector<std::vector<std::uint32_t>> steps{{0}};
-  Holds holds = Holds::numbers;   // of the first gradient of all
+  Odd odd = Odd::none;            // in the first gradient of all
   double gap_s = 1e-3;            // backward takes as long for each gradient
   double rest_s = 0;              // and as long from the last one to step()
   double link_bytes_per_s = 1e9;  // each way
   double updates_per_s = 250e6;   // elements
   double learning_rate = 1e-2, weight_decay = 0;
   bool large = false;  // its tensors are so large that the system's count of a process shows them
+  std::uint64_t schedule_seed = 0;
 
   std::int64_t bytes_of_bucket(std::size_t bucket) const {
     return sizes.at(bucket) * static_cast<std::int64_t>(bytes_of(dtype));

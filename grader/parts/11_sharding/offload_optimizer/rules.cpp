@@ -73,47 +73,15 @@ std::vector<double> tolerance_of(DType dtype, const std::vector<double>& values)
   return tolerance;
 }
 
-class Judgement {
- public:
-  Judgement(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-            const HostService& host)
-      : runner_(runner), played_(played), p_(p), salt_(salt), host_(host) {}
+std::string at(std::size_t step) { return text("step ", step); }
 
-  void check_values() const;
-  void check(Property property) const;
+bool came(const Problem& p, std::size_t step, std::size_t bucket) {
+  return std::ranges::count(p.steps[step], bucket) > 0;
+}
 
- private:
-  [[noreturn]] void fail(const Cause& cause, const std::string& what, const std::string& where,
-                         Verdict verdict, std::string expected, std::string seen) const {
-    runner_.fail(played_, because(cause, {.verdict = verdict,
-                                          .message = where + ": " + what,
-                                          .expected = std::move(expected),
-                                          .seen = std::move(seen),
-                                          .where = where}));
-  }
-  static std::string at(std::size_t step) { return text("step ", step); }
-  Cause cause_of(std::size_t step, std::size_t bucket, const std::vector<double>& seen,
-                 const std::vector<double>& before) const;
-  bool came(std::size_t step, std::size_t bucket) const {
-    return std::ranges::count(p_.steps[step], bucket) > 0;
-  }
-  void check_events(std::size_t step) const;
-  void check_time(std::size_t step) const;
-  void check_bytes(std::size_t step) const;
-  void check_first_bytes() const;
-  void check_memory() const;
-
-  CaseRunner& runner_;
-  const Played& played_;
-  const Problem& p_;
-  std::uint64_t salt_;
-  const HostService& host_;
-};
-
-Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vector<double>& seen,
-                          const std::vector<double>& before) const {
-  const StepNotes& notes = host_.in_step(step);
-  if (!came(step, bucket)) {
+Cause cause_of(const Problem& p, const StepNotes& notes, std::size_t step, std::size_t bucket,
+               bool unmoved) {
+  if (!came(p, step, bucket)) {
     return {"updated_without_gradient",
             "its gradient did not come in this step, so neither values nor state may change"};
   }
@@ -126,7 +94,7 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
     return {"copied_before_update",
             "the copy up began before the update was over, and read the old master"};
   }
-  if (!first_other_bits(seen, before) && (notes.left_copies > 0 || notes.up_bytes == 0)) {
+  if (unmoved && (notes.left_copies > 0 || notes.up_bytes == 0)) {
     return {"not_brought_up",
             "the values are those from before the step: the masters have to come up, and step() "
             "returns when they are there"};
@@ -136,134 +104,154 @@ Cause Judgement::cause_of(std::size_t step, std::size_t bucket, const std::vecto
       "each master is updated once, by its own bucket's gradient and moments, and rounded once"};
 }
 
-void Judgement::check_values() const {
-  const Right right = train(p_, salt_);
-  for (std::size_t step = 0; step < right.size(); ++step) {
-    const StepNotes& notes = host_.in_step(step);
-    if (notes.early_updates > 0) {
-      fail({"updated_early", "the caller may still clip, or give the step up: update in step()"},
-           "an update began before step() was called", at(step), Verdict::wrong_answer,
-           "no update before step()", counted(notes.early_updates, "update"));
-    }
-    const std::vector<Bytes>& after = host_.after(step);
-    for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
-      const auto seen = as_doubles(p_.dtype, after[bucket]);
-      const auto& expected = right[step][bucket];
-      const auto wrong = first_difference(seen, expected, tolerance_of(p_.dtype, expected));
-      if (!wrong) continue;
-      const auto before = step > 0 ? right[step - 1][bucket]
-                                   : as_doubles(p_.dtype, first_parameters(p_, salt_, bucket));
-      const std::string good = number_at(expected, *wrong, p_.dtype);
-      const std::string bad = number_at(seen, *wrong, p_.dtype);
-      const std::string where = text(at(step), ", bucket ", bucket);
-      fail(cause_of(step, bucket, seen, before),
-           text("parameter ", *wrong, " is ", bad, " where Adam gives ", good), where,
-           Verdict::wrong_answer, good, bad);
-    }
-  }
+// A right training that costs too much.
+struct Waste {
+  Cause cause;
+  std::string what, expected, seen;
+  Verdict verdict = Verdict::efficiency;
+};
+[[noreturn]] void fail(CaseRunner& runner, const Played& played, const std::string& where,
+                       const Waste& waste) {
+  runner.fail(played, because(waste.cause, {.verdict = waste.verdict,
+                                            .message = where + ": " + waste.what,
+                                            .expected = waste.expected,
+                                            .seen = waste.seen,
+                                            .where = where}));
 }
 
-void Judgement::check_events(std::size_t step) const {
-  const StepNotes& notes = host_.in_step(step);
-  if (!notes.not_sent.empty()) {
-    fail({"not_sent", "start its copy in on_gradient_shard(), and wait for it in step()"},
-         text("the gradient of bucket ", notes.not_sent.front(),
-              " came, and its copy had not begun when backward went on"),
-         at(step), Verdict::efficiency, "a copy that begins at once", "none yet");
-  }
-  if (!notes.waited.empty()) {
-    fail({"waited", "start its copy in on_gradient_shard(), and wait for it in step()"},
-         text("after the gradient of bucket ", notes.waited.front(),
-              ", backward went on later than it could: something was waited for"),
-         at(step), Verdict::efficiency, "no waiting in on_gradient_shard()", "it waited");
-  }
+// Fails when more bytes crossed the link than are allowed. `what`: "bytes went down".
+void check_link(CaseRunner& runner, const Played& played, const std::string& where,
+                const std::string& what, std::int64_t crossed, std::int64_t allowed,
+                const Cause& cause) {
+  if (crossed <= allowed) return;
+  fail(runner, played, where,
+       {.cause = cause,
+        .what = text(grouped(crossed), " ", what, " where ", grouped(allowed), " are enough"),
+        .expected = text(grouped(allowed), " bytes"),
+        .seen = text(grouped(crossed), " bytes")});
 }
 
 std::string microseconds(double seconds) {
   return text(number(std::round(seconds * 1e10) / 1e4), " µs");
 }
 
-void Judgement::check_time(std::size_t step) const {
-  const StepNotes& notes = host_.in_step(step);
-  if (notes.took_s <= notes.best_s * (1 + 1e-9)) return;
-  fail({"one_after_the_other",
-        "a bucket's parameters travel while the host updates the next bucket: start all updates, "
-        "then each copy when its update is over, and wait for the copies last"},
-       text("step() takes ", microseconds(notes.took_s), " where ", microseconds(notes.best_s),
-            " are enough"),
-       at(step), Verdict::efficiency, microseconds(notes.best_s), microseconds(notes.took_s));
-}
-
-void Judgement::check_bytes(std::size_t step) const {
-  const StepNotes& notes = host_.in_step(step);
-  std::int64_t down = 0, up = 0;
-  for (const std::uint32_t bucket : p_.steps[step]) down += p_.bytes_of_bucket(bucket);
-  for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
-    if (came(step, bucket)) up += p_.bytes_of_bucket(bucket);
-  }
-  const auto check = [&](const char* way, std::int64_t crossed, std::int64_t allowed,
-                         const Cause& cause) {
-    if (crossed <= allowed) return;
-    fail(cause,
-         text(grouped(crossed), " bytes went ", way, " where ", grouped(allowed), " are enough"),
-         at(step), Verdict::efficiency, text(grouped(allowed), " bytes"),
-         text(grouped(crossed), " bytes"));
-  };
-  check("down", notes.down_bytes, down,
-        {"too_much_down",
-         "per step, each gradient goes down once, in 16 bits; masters and moments stay on the "
-         "host"});
-  check("up", notes.up_bytes, up,
-        {"too_much_up",
-         "per step, parameters come up once, in 16 bits; masters and moments stay on the host"});
-}
-
-void Judgement::check_first_bytes() const {
-  std::int64_t allowed = 0;
-  for (std::size_t bucket = 0; bucket < p_.sizes.size(); ++bucket) {
-    allowed += p_.bytes_of_bucket(bucket);
-  }
-  const StepNotes& notes = host_.before();
-  const std::int64_t crossed = notes.down_bytes + notes.up_bytes;
-  if (crossed <= allowed) return;
-  fail({"too_much_first",
-        "the parameters go down once, in 16 bits, and become the masters; moments begin as zeros, "
-        "which allocate() makes"},
-       text(grouped(crossed), " bytes crossed the link before the first gradient, where ",
-            grouped(allowed), " are enough"),
-       "make_offload_optimizer", Verdict::efficiency, text(grouped(allowed), " bytes"),
-       text(grouped(crossed), " bytes"));
-}
-
-void Judgement::check_memory() const {
-  const std::int64_t held = host_.memory_bytes();
-  if (held <= others_bytes) return;
-  fail({"state_on_the_device",
-        "masters and moments belong into the host's memory: allocate() makes tensors there, and "
-        "adam() updates them there"},
-       text("the device's process came to hold ", grouped(held),
-            " bytes more than parameters and gradients"),
-       "its memory", Verdict::memory, text("at most ", grouped(others_bytes), " bytes more"),
-       text(grouped(held), " bytes more"));
-}
-
-void Judgement::check(Property property) const {
-  if (property == Property::memory) return check_memory();
-  if (property == Property::bytes) check_first_bytes();
-  for (std::size_t step = 0; step < p_.steps.size(); ++step) {
-    if (property == Property::events) check_events(step);
-    if (property == Property::time) check_time(step);
-    if (property == Property::bytes) check_bytes(step);
-  }
-}
-
 }  // namespace
 
-void check(CaseRunner& runner, const Played& played, const OffloadProblem& p, std::uint64_t salt,
-           const HostService& host, Property property) {
-  const Judgement judgement(runner, played, p, salt, host);
-  judgement.check_values();
-  judgement.check(property);
+void check_values(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                  const HostService& host) {
+  const Right right = train(p, salt);
+  for (std::size_t step = 0; step < right.size(); ++step) {
+    const StepNotes& notes = host.in_step(step);
+    if (notes.early_updates > 0) {
+      fail(runner, played, at(step),
+           {.cause = {"updated_early",
+                      "the caller may still clip, or give the step up: update in step()"},
+            .what = "an update began before step() was called",
+            .expected = "no update before step()",
+            .seen = counted(notes.early_updates, "update"),
+            .verdict = Verdict::wrong_answer});
+    }
+    const std::vector<Bytes>& after = host.after(step);
+    for (std::size_t bucket = 0; bucket < p.sizes.size(); ++bucket) {
+      const auto seen = as_doubles(p.dtype, after[bucket]);
+      const auto& expected = right[step][bucket];
+      const auto wrong = first_difference(seen, expected, tolerance_of(p.dtype, expected));
+      if (!wrong) continue;
+      const auto before = step > 0 ? right[step - 1][bucket]
+                                   : as_doubles(p.dtype, first_parameters(p, salt, bucket));
+      const std::string good = number_at(expected, *wrong, p.dtype);
+      const std::string bad = number_at(seen, *wrong, p.dtype);
+      fail(runner, played, text(at(step), ", bucket ", bucket),
+           {.cause = cause_of(p, notes, step, bucket, !first_other_bits(seen, before)),
+            .what = text("parameter ", *wrong, " is ", bad, " where Adam gives ", good),
+            .expected = good,
+            .seen = bad,
+            .verdict = Verdict::wrong_answer});
+    }
+  }
+}
+
+void check_events(CaseRunner& runner, const Played& played, const Problem& p,
+                  const HostService& host) {
+  const Cause cause{"not_sent", "start its copy in on_gradient_shard(), and wait for it in step()"};
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    const StepNotes& notes = host.in_step(step);
+    if (!notes.not_sent.empty()) {
+      fail(runner, played, at(step),
+           {.cause = cause,
+            .what = text("the gradient of bucket ", notes.not_sent.front(),
+                         " came, and its copy had not begun when backward went on"),
+            .expected = "a copy that begins at once",
+            .seen = "none yet"});
+    }
+    if (notes.waited.empty()) continue;
+    fail(runner, played, at(step),
+         {.cause = {"waited", cause.sentence},
+          .what = text("after the gradient of bucket ", notes.waited.front(),
+                       ", backward went on later than it could: something was waited for"),
+          .expected = "no waiting in on_gradient_shard()",
+          .seen = "it waited"});
+  }
+}
+
+void check_time(CaseRunner& runner, const Played& played, const Problem& p,
+                const HostService& host) {
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    const StepNotes& notes = host.in_step(step);
+    if (notes.took_s <= notes.best_s * (1 + 1e-9)) continue;
+    const std::string best = microseconds(notes.best_s), took = microseconds(notes.took_s);
+    fail(runner, played, at(step),
+         {.cause = {"one_after_the_other",
+                    "a bucket's parameters travel while the host updates the next bucket: start "
+                    "all updates, then each copy when its update is over, and wait for the copies "
+                    "last"},
+          .what = text("step() takes ", took, " where ", best, " are enough"),
+          .expected = best,
+          .seen = took});
+  }
+}
+
+void check_bytes(CaseRunner& runner, const Played& played, const Problem& p,
+                 const HostService& host) {
+  std::int64_t all = 0;
+  for (std::size_t bucket = 0; bucket < p.sizes.size(); ++bucket) all += p.bytes_of_bucket(bucket);
+  check_link(runner, played, "make_offload_optimizer",
+             "bytes crossed the link before the first gradient,",
+             host.before().down_bytes + host.before().up_bytes, all,
+             {"too_much_first",
+              "the parameters go down once, in 16 bits, and become the masters; moments begin as "
+              "zeros, which allocate() makes"});
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    const StepNotes& notes = host.in_step(step);
+    std::int64_t down = 0, up = 0;
+    for (const std::uint32_t bucket : p.steps[step]) down += p.bytes_of_bucket(bucket);
+    for (std::size_t bucket = 0; bucket < p.sizes.size(); ++bucket) {
+      if (came(p, step, bucket)) up += p.bytes_of_bucket(bucket);
+    }
+    check_link(runner, played, at(step), "bytes went down", notes.down_bytes, down,
+               {"too_much_down",
+                "per step, each gradient goes down once, in 16 bits; masters and moments stay on "
+                "the host"});
+    check_link(runner, played, at(step), "bytes went up", notes.up_bytes, up,
+               {"too_much_up",
+                "per step, parameters come up once, in 16 bits; masters and moments stay on the "
+                "host"});
+  }
+}
+
+void check_memory(CaseRunner& runner, const Played& played, const Problem&,
+                  const HostService& host) {
+  const std::int64_t held = host.memory_bytes();
+  if (held <= others_bytes) return;
+  fail(runner, played, "its memory",
+       {.cause = {"state_on_the_device",
+                  "masters and moments belong into the host's memory: allocate() makes tensors "
+                  "there, and adam() updates them there"},
+        .what = text("the device's process came to hold ", grouped(held),
+                     " bytes more than parameters and gradients"),
+        .expected = text("at most ", grouped(others_bytes), " bytes more"),
+        .seen = text(grouped(held), " bytes more"),
+        .verdict = Verdict::memory});
 }
 
 }  // namespace lockstep::grader::offload_optimizer

@@ -1,17 +1,23 @@
-// The rules of offload_optimizer.
+// The rules of offload_optimizer: each throws Failure through the runner.
 #pragma once
 
-#include "grader/judge/case_runner.hpp"
 #include "grader/parts/11_sharding/offload_optimizer/host.hpp"
 
 namespace lockstep::grader::offload_optimizer {
 
-// The property that a check asks for besides values.
-enum class Property : std::uint8_t { values, events, time, bytes, memory };
+// The parameters after each step.
+void check_values(CaseRunner& runner, const Played& played, const OffloadProblem& p,
+                  std::uint64_t salt, const HostService& host);
 
-// The parameters after each step, and then what the check asks for.
-//   Throws  Failure through the runner
-void check(CaseRunner& runner, const Played& played, const OffloadProblem& problem,
-           std::uint64_t salt, const HostService& host, Property property);
+// Of a training that is right: copies begin at once, none waits in vain, what crosses the link, and
+// what the device's process holds.
+void check_events(CaseRunner& runner, const Played& played, const OffloadProblem& p,
+                  const HostService& host);
+void check_time(CaseRunner& runner, const Played& played, const OffloadProblem& p,
+                const HostService& host);
+void check_bytes(CaseRunner& runner, const Played& played, const OffloadProblem& p,
+                 const HostService& host);
+void check_memory(CaseRunner& runner, const Played& played, const OffloadProblem& p,
+                  const HostService& host);
 
 }  // namespace lockstep::grader::offload_optimizer

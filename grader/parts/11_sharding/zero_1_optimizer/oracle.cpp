@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::zero_1_optimizer {
 namespace {
@@ -34,7 +34,7 @@ zero::FlatShards whole_parameters(const std::vector<std::int64_t>& sizes, int ra
 
 // A number for element e of the model, from -1 to 1.
 double drawn(std::uint64_t salt, std::uint64_t stream, std::size_t e) {
-  return 2 * random_uniform(random_bits(salt, 40'000 + stream), e) - 1;
+  return 2 * keyed_uniform(keyed_bits(salt, 40'000 + stream), e) - 1;
 }
 
 Numbers rounded(DType dtype, Numbers values) { return as_doubles(dtype, to_bytes(dtype, values)); }
@@ -51,7 +51,7 @@ bool has_gradient(const Problem& p, std::size_t i, int rank) {
 }
 
 std::uint64_t salt_of_step(std::uint64_t salt, int step) {
-  return random_bits(salt, 50'000 + static_cast<std::uint64_t>(step));
+  return keyed_bits(salt, 50'000 + static_cast<std::uint64_t>(step));
 }
 
 // The mean gradients of all parameters in one step.
@@ -152,7 +152,7 @@ Numbers tolerance_of(const Problem& p, std::span<const double> right) {
 }
 
 std::int64_t updates_given(std::uint64_t salt) {
-  return 2 + static_cast<std::int64_t>(random_bits(salt, 60'000) % 7);
+  return 2 + static_cast<std::int64_t>(keyed_bits(salt, 60'000) % 7);
 }
 
 Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks_checks.hpp"
 #include "grader/exam/traffic.hpp"
 #include "grader/exam/wire_price.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
 
 namespace lockstep::grader::zero_2_gradients {
@@ -28,7 +28,7 @@ Zero2Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   for (const std::int64_t size : p.script.sizes) one.parameters.sizes.push_back(size * p.filler);
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
   one.parameters.grads.resize(p.script.sizes.size());
-  one.parameters.allocation_seed = random_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
+  one.parameters.allocation_seed = keyed_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
   return one;
 }
 

@@ -228,7 +228,7 @@ Exam exam() {
                checks.odd_values(3, both))},
       {"several passes in flight, in any order, in two halves; in a subgroup, twice",
        in_turn(several_passes, checks.twice_in_a_subgroup(both))},
-      of_cost("when a peer is lost, a rank throws CommError", lost_peers),
+      of_fault("when a peer is lost, a rank throws CommError", lost_peers),
       of_cost("f sends nothing forward, g nothing backward, and each one all-reduce the other way",
               cost),
       of_cost("f makes a tensor backward only, and g forward only", memory),

@@ -4,9 +4,9 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/12_tensor_parallel/vocab_parallel_cross_entropy/oracle.hpp"
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {
@@ -17,7 +17,7 @@ using Limits = std::numeric_limits<double>;
 double drawn_logit(const Problem& p, std::uint64_t salt, std::size_t row, std::int64_t column) {
   const int rank = static_cast<int>(column / p.columns());
   const std::int64_t last = std::max<std::int64_t>(0, (p.vocabulary - 1) / p.columns());
-  const double usual = 6 * random_uniform(salt, row * 100'003 + at(column)) - 3;
+  const double usual = 6 * keyed_uniform(salt, row * 100'003 + at(column)) - 3;
   const double place =
       last == 0 ? 1 : static_cast<double>(2 * rank - last) / static_cast<double>(last);
   const bool odd_one = column == last * p.columns() && row == 1;
@@ -92,7 +92,7 @@ std::string Problem::description() const {
 }
 
 Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
-  const std::uint64_t own = random_bits(salt, 1000 + number);
+  const std::uint64_t own = keyed_bits(salt, 1000 + number);
   const std::int64_t width = p.columns() * p.ranks();
   Call call;
   call.gradient = number % 2 == 0 ? 1.5 : -0.25;  // that no type rounds
@@ -102,7 +102,7 @@ Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
                                              : padded_logit(p, row, c));
     }
     // Rows go through the ranks, the last one first.
-    const auto place = static_cast<std::int64_t>(random_bits(own, row) % at(p.columns()));
+    const auto place = static_cast<std::int64_t>(keyed_bits(own, row) % at(p.columns()));
     const auto rank = p.ranks() - 1 - static_cast<std::int64_t>(row) % p.ranks();
     std::int64_t label = (rank * p.columns() + place) % p.vocabulary;
     if (p.logits == Logits::in_turn) label = 2 * static_cast<std::int64_t>(row + number);

@@ -353,13 +353,13 @@ Exam exam() {
        "float32 and a loss without dimensions are right, too",
        odd_values},
       // Also at the last requests, when the others wait for their sends.
-      of_cost("when a neighbour is lost, a stage throws CommError",
-              [](CaseRunner& runner) {
-                judge_lost_peers(
-                    runner, contract,
-                    problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 39);
-              }),
-      of_cost("what a stage throws leaves the part", failing_stage),
+      of_fault("when a neighbour is lost, a stage throws CommError",
+               [](CaseRunner& runner) {
+                 judge_lost_peers(
+                     runner, contract,
+                     problem_of(runner, plan_of(Schedule::one_f_one_b, 3, 1, 2), "1F1B"), 39);
+               }),
+      of_fault("what a stage throws leaves the part", failing_stage),
       of_cost("each boundary is crossed once in each direction by each micro-batch, and by nothing "
               "else",
               messages),

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/base/random.hpp"
 #include "engine/parallel/pipeline/outbox.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::run_stage {
 
@@ -64,7 +64,7 @@ Plan drawn_plan(std::uint64_t seed, int stages, int chunks, int micro_batches) {
       }
     }
     if (ready.empty()) return plan;
-    const auto [part, m] = ready[random_bits(seed, drawn) % ready.size()];
+    const auto [part, m] = ready[keyed_bits(seed, drawn) % ready.size()];
     const Pass pass = at(part, m)++ == 0 ? Pass::forward : Pass::backward;
     plan.actions[static_cast<std::size_t>(part % stages)].push_back({pass, m, part / stages});
   }
@@ -84,7 +84,7 @@ std::vector<Chain> chains_of(const Problem& p, std::uint64_t salt) {
   std::vector<Chain> chains;
   for (std::size_t m = 0; m < p.rows.size(); ++m) {
     Chain chain =
-        make_chain(random_bits(salt, 95'000 + m), p.plan.stages * p.plan.chunks, {p.rows[m]});
+        make_chain(keyed_bits(salt, 95'000 + m), p.plan.stages * p.plan.chunks, {p.rows[m]});
     if (p.fine_inputs) chain = with_fine_inputs(std::move(chain));
     if (p.odd == Odd::zeros || m == p.rows.size() / 2) make_odd(chain.inputs.front(), p.odd);
     chains.push_back(std::move(chain));
@@ -155,8 +155,8 @@ std::vector<double> weights_of(const Problem& p, std::uint64_t salt) {
   for (double& weight : weights) weight += p.beside;
   if (p.without_weight >= 0) weights[static_cast<std::size_t>(p.without_weight)] = 0;
   if (!p.any_sign()) return weights;
-  const std::size_t m = weights.size(), negative = random_bits(salt, 91'000) % m;
-  const std::size_t nothing = (negative + 1 + random_bits(salt, 91'001) % (m - 1)) % m;
+  const std::size_t m = weights.size(), negative = keyed_bits(salt, 91'000) % m;
+  const std::size_t nothing = (negative + 1 + keyed_bits(salt, 91'001) % (m - 1)) % m;
   weights[negative] = -weights[negative];
   weights[nothing] = 0;
   return weights;

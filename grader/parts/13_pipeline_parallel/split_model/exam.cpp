@@ -310,8 +310,8 @@ Exam exam() {
        on_three.twice_in_a_subgroup(with(&Problem::device_of_layer, {1, 0, 2, 1}))},
       {"what is not finite in the batch shows in the loss and the gradients; zeros travel, too",
        on_three.odd_values()},
-      of_cost("when a device is lost, the others throw CommError",
-              on_three.lose_peers(3, 31, with(&Problem::device_of_layer, {0, 1, 2, 1, 0}))),
+      of_fault("when a device is lost, the others throw CommError",
+               on_three.lose_peers(3, 31, with(&Problem::device_of_layer, {0, 1, 2, 1, 0}))),
       of_cost(
           "activations go to the next layer's device, gradients come back, and nothing else "
           "travels",

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::dispatch_and_combine {
 namespace {
@@ -125,11 +125,11 @@ std::string Problem::description() const {
 SlotPlan plan_of(const Problem& p, std::uint64_t salt, int rank) {
   const std::int64_t tokens = p.tokens[at(rank)];
   SlotPlan plan{tokens, p.experts, std::min(p.capacity, tokens), {}};
-  const std::uint64_t key = random_bits(salt, 900 + static_cast<std::uint64_t>(rank));
+  const std::uint64_t key = keyed_bits(salt, 900 + static_cast<std::uint64_t>(rank));
   std::vector<std::vector<Route>> of_experts(at(p.experts));
   for (std::int64_t choice = 0; choice < p.k; ++choice) {
     for (std::int64_t t = 0; t < tokens; ++t) {
-      const auto drawn = static_cast<std::int64_t>(random_bits(key, at(t)) % at(p.experts));
+      const auto drawn = static_cast<std::int64_t>(keyed_bits(key, at(t)) % at(p.experts));
       const std::int64_t first = p.choices == Choices::to_one ? 0
                                  : p.choices == Choices::even ? t
                                                               : drawn;

@@ -3,9 +3,9 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::load_balancing_loss {
 namespace {
@@ -53,16 +53,15 @@ Given given_of(const Problem& p, std::uint64_t salt) {
   Given given;
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    const std::uint64_t key = random_bits(salt, 500 + r);
+    const std::uint64_t key = keyed_bits(salt, 500 + r);
     std::uint64_t next = 0;
     Numbers& all = given.probabilities.emplace_back();
     auto& choices = given.choices.emplace_back();
     for (std::int64_t t = 0; t < p.tokens[r]; ++t) {
       Numbers row;
-      for (std::int64_t e = 0; e < p.experts; ++e) row.push_back(0.1 + random_uniform(key, next++));
+      for (std::int64_t e = 0; e < p.experts; ++e) row.push_back(0.1 + keyed_uniform(key, next++));
       std::int64_t first = (t + rank) % p.experts;
-      if (random_uniform(key, next++) < 0.5)
-        first = std::min<std::int64_t>(first, rank % p.experts);
+      if (keyed_uniform(key, next++) < 0.5) first = std::min<std::int64_t>(first, rank % p.experts);
       if (p.kind == Tokens::to_one) first = 0;
       if (p.kind == Tokens::one_a_rank) first = rank % p.experts;
       if (p.kind == Tokens::alike) {

@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/function_exam.hpp"
 #include "grader/exam/odd_values.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/15_sequence_parallel/online_softmax/case.hpp"
 
 namespace lockstep::grader::online_softmax {
@@ -176,7 +176,7 @@ class Drawer {
   explicit Drawer(CaseRunner& runner) : key_(runner.draw()) {}
 
   double between(double least, double most) {
-    return least + (most - least) * random_uniform(key_, next_++);
+    return least + (most - least) * keyed_uniform(key_, next_++);
   }
   Partial partial(int elements, double reach = 3) {
     Partial one{between(-reach, reach), {}};

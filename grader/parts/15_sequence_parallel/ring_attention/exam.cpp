@@ -300,7 +300,7 @@ Exam exam() {
        checks.each(3, &Problem::misfit,
                    {Misfit::fewer_positions, Misfit::other_positions, Misfit::narrow_values,
                     Misfit::heads, Misfit::other_batch, Misfit::no_token})},
-      of_cost("when a neighbour is lost, a rank throws CommError", checks.lose_peers(4)),
+      of_fault("when a neighbour is lost, a rank throws CommError", checks.lose_peers(4)),
       of_cost("N-1 messages of one block each, to the right neighbour", messages),
       of_cost("a rank holds two blocks of keys and values at a time", memory),
       of_cost("the next block travels while this one is computed with", overlap),

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::ring_attention {
 namespace {
@@ -66,12 +66,12 @@ std::string Problem::description() const {
 }
 
 Numbers drawn_qkv(const Problem& p, std::uint64_t salt, int call) {
-  const std::uint64_t key = random_bits(salt, 70'000 + static_cast<std::uint64_t>(call));
+  const std::uint64_t key = keyed_bits(salt, 70'000 + static_cast<std::uint64_t>(call));
   Numbers all(at(p.batch * p.tokens * 3 * p.width()));
   for (std::size_t e = 0; e < all.size(); ++e) {
     const std::int64_t block = static_cast<std::int64_t>(e) / p.width() % 3;
     // Large numbers are whole ones, of which all types have the products exactly.
-    const double drawn = 2 * random_uniform(key, e) - 1;
+    const double drawn = 2 * keyed_uniform(key, e) - 1;
     const bool large = p.reach > 1 && block < 2;
     all[e] = large ? std::round(p.reach * drawn) : drawn;
     const bool is_odd = (p.odd_in == Problem::Where::queries) ? block == 0 : block == 2;

@@ -6,6 +6,7 @@
 
 #include "engine/base/units.hpp"
 #include "grader/exam/paper_run.hpp"
+#include "grader/exam/services_checks.hpp"
 #include "grader/exam/storage_service.hpp"
 #include "grader/judge/engine_errors.hpp"
 #include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
@@ -26,16 +27,24 @@ std::vector<PaperTensor> tensors(std::int64_t width) {
           {PieceKind::optimizer_state, "weight.exp_avg", {width, 3}}};
 }
 
-// Acts as letters: t a step, s a start, S a start and a step at once, w a wait.
 struct Problem {
-  std::string acts;
+  Members members{};
+  std::string acts{};   // acts_of()
   double call_s = 0.5;  // of a write; a save has three
   std::set<std::int64_t> refused{};
   bool foreign = false;
   bool away = false;
   std::int64_t width = 4;
   bool asks_memory = false;
+  std::uint64_t schedule_seed = 0;
 
+  std::string description() const {
+    return text("training ", acts, " (t a step, s a start, S a start and a step, w a wait)",
+                away ? " of tensors on another device, " : ", ", seconds_text(call_s), " a write");
+  }
+  PaperRun paper(std::uint64_t salt) const {
+    return {tensors(width), {.step = static_cast<std::int64_t>(salt % 10)}, salt};
+  }
   std::int64_t steps() const {
     return std::ranges::count_if(acts, [](char act) { return act == 't' || act == 'S'; });
   }
@@ -43,18 +52,17 @@ struct Problem {
 
 // One run: what was done, and what the services saw.
 struct Run {
-  const Problem& p;
+  Problem p;
   PaperRun paper;
   StepService steps;
   Reports reports{Reports::Caps{.reports = 12}};
   StorageService storage;
   std::optional<std::int64_t> before_bytes{}, peak_bytes{};  // where memory is looked at
 
-  Run(CaseRunner& runner, const Problem& problem)
-      : p(problem),
-        paper(tensors(problem.width), {.step = runner.draw_between(0, 9)}, runner.draw()),
-        steps(paper.service()),
-        storage({.call_s = p.call_s}) {}
+  Run(const Problem& problem, std::uint64_t salt)
+      : p(problem), paper(p.paper(salt)), steps(paper.service()), storage({.call_s = p.call_s}) {}
+
+  std::vector<sim::Service*> all() { return {&steps, &reports, &storage}; }
 
   // The steps taken before each start.
   std::vector<std::int64_t> starts() const {
@@ -295,105 +303,97 @@ void check_memory(CaseRunner& runner, const Played& played, Run& run) {
        Verdict::memory);
 }
 
-LifeAct act_of(char letter) {
-  switch (letter) {
-    case 't':
-      return LifeAct::step;
-    case 's':
-      return LifeAct::save;
-    case 'S':
-      return LifeAct::save_and_step;
-    default:
-      return LifeAct::wait;
-  }
+AsyncCase case_of(const Problem& p, std::uint64_t salt, int) {
+  const PaperRun paper = p.paper(salt);
+  AsyncCase c{.life = {}, .foreign = p.foreign, .away = p.away};
+  c.life.tensors = paper.held(PaperRun::Gives::values);
+  c.life.state = paper.state(0);
+  c.life.acts = acts_of(p.acts);
+  return c;
 }
 
-void play(CaseRunner& runner, const Problem& p, const std::vector<Rule>& rules) {
-  Run run(runner, p);
-  AsyncCase c;
-  c.life.tensors = run.paper.held(PaperRun::Gives::values);
-  c.life.state = run.paper.state(0);
-  c.foreign = p.foreign;
-  c.away = p.away;
-  std::ranges::transform(p.acts, std::back_inserter(c.life.acts), act_of);
-  for (std::size_t save = 0; save < run.starts().size(); ++save) {
-    run.storage.files().make(folder_of_save(save));
+std::unique_ptr<Run> run_of(CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+  auto made = std::make_unique<Run>(p, salt);
+  const auto saves = made->starts().size();
+  for (std::size_t save = 0; save < saves; ++save) {
+    made->storage.files().make(folder_of_save(save));
   }
-  run.storage.begin({.refused = p.refused});
-  if (p.asks_memory) {
-    run.steps.watch([&](std::size_t before) {
-      if (before == 0) run.before_bytes = runner.memory_bytes(0);
-      runner.take_peak_bytes(0);
-    });
-    run.storage.watch([&](const StorageEvent& event) {
-      if (event.name == run.file(1, 0)) {
-        run.peak_bytes = runner.take_peak_bytes(0);
-      }
-    });
-  }
-  Situations asked{Situation::double_digits};
-  if (p.acts.find("ss") != std::string::npos) asked.insert(Situation::same_call_twice);
-  const auto played = play_served(
-      runner,
-      text("training ", p.acts, " (t a step, s a start, S a start and a step, w a wait)",
-           p.away ? " of tensors on another device, " : ", ", seconds_text(p.call_s), " a write"),
-      std::vector{c}, {&run.steps, &run.reports, &run.storage}, 20'000, asked);
-  if (!played) return;
-  if (p.refused.empty()) check_nothing_thrown(runner, *played, run);
-  for (const Rule rule : rules) rule(runner, *played, run);
+  made->storage.begin({.refused = p.refused});
+  if (!p.asks_memory) return made;
+  made->steps.watch([&runner, run = made.get()](std::size_t before) {
+    if (before == 0) run->before_bytes = runner.memory_bytes(0);
+    runner.take_peak_bytes(0);
+  });
+  made->storage.watch([&runner, run = made.get()](const StorageEvent& event) {
+    if (event.name == run->file(1, 0)) run->peak_bytes = runner.take_peak_bytes(0);
+  });
+  return made;
 }
 
-const std::vector<Rule>& all_rules() {
-  static const std::vector<Rule> all{check_snapshots, check_pace, check_one_in_flight, check_end};
-  return all;
+// One act less, where no write is refused, whose number would be another one's.
+void fewer_acts(const Problem& p, std::vector<Problem>& offered) {
+  if (p.refused.empty() && !p.asks_memory) std::invoke(without_each(&Problem::acts), p, offered);
 }
 
-void snapshots(CaseRunner& runner) {
-  for (const char* acts : {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}) {
-    play(runner, {.acts = acts}, {check_snapshots});
-  }
-  play(runner, {.acts = "tStt", .away = true}, {check_snapshots});
+const RanksChecks checks(ServicesContract<Problem, AsyncCase, std::unique_ptr<Run>>{
+    .case_of = case_of,
+    .compare =
+        [](CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t, const auto&,
+           const std::unique_ptr<Run>& run) {
+          if (p.refused.empty()) check_nothing_thrown(runner, played, *run);
+        },
+    .ask_of =
+        [](const Problem& p, std::uint64_t, int, const AsyncCase&, Situations& asked) {
+          asked.insert(Situation::double_digits);
+          if (p.acts.find("ss") != std::string::npos) asked.insert(Situation::same_call_twice);
+        },
+    .smaller = smaller_by(fewer_acts),
+    .services = [](CaseRunner& runner, const Problem& p,
+                   std::uint64_t salt) { return std::tuple(run_of(runner, p, salt)); }});
+
+// Trainings of such acts, by these rules.
+Question train(const std::vector<Rule>& rules, const std::vector<const char*>& acts,
+               const Problem& like = {}) {
+  std::vector<Problem> all(acts.size(), like);
+  for (std::size_t i = 0; i < acts.size(); ++i) all[i].acts = acts[i];
+  const auto look = [rules](CaseRunner& runner, const Played& played, const Problem&,
+                            const std::unique_ptr<Run>& run) {
+    for (const Rule rule : rules) rule(runner, played, *run);
+  };
+  return checks.then(look).these(all);
 }
-void pace(CaseRunner& runner) {
-  for (const double call_s : {0.125, 0.5, 3.0}) {
-    play(runner, {.acts = "tsttttttttttttt", .call_s = call_s}, all_rules());
-  }
-  play(runner, {.acts = "tsttttsttttstttt", .call_s = 1}, all_rules());
-}
-void in_flight(CaseRunner& runner) {
-  // The second start comes in the middle of a write, one step after the state was another one.
-  play(runner, {.acts = "tsttst", .call_s = 1.5}, all_rules());
-  for (const char* acts : {"tss", "tstwst"}) {
-    play(runner, {.acts = acts, .call_s = 2}, all_rules());
-  }
-}
-void errors(CaseRunner& runner) {
-  for (const bool foreign : {false, true}) {
-    play(runner, {.acts = "tstttttwtwtsttttwtw", .refused = {1}, .foreign = foreign},
-         {check_error, check_snapshots});
-    play(runner, {.acts = "tssttw", .refused = {0}, .foreign = foreign}, {check_error});
-  }
-}
-void the_end(CaseRunner& runner) {
-  for (const char* acts : {"ts", "tstttttttttt", "t", "tw"}) {
-    play(runner, {.acts = acts, .call_s = 2}, all_rules());
-  }
-  play(runner, {.acts = "ts", .refused = {2}}, {check_end});
-}
-void memory(CaseRunner& runner) {
-  play(runner, {.acts = "tsttwts", .width = 170'000, .asks_memory = true}, {check_memory});
+
+const std::vector<Rule> all_rules{check_snapshots, check_pace, check_one_in_flight, check_end};
+
+Question errors(bool foreign) {
+  return in_turn(train({check_error, check_snapshots}, {"tstttttwtwtsttttwtw"},
+                       {.refused = {1}, .foreign = foreign}),
+                 train({check_error}, {"tssttw"}, {.refused = {0}, .foreign = foreign}));
 }
 
 }  // namespace
 
 Exam exam() {
   return {
-      {"what is written is the state at the call", snapshots},
-      {"a slow storage lengthens no step, and the write begins with start()", pace},
-      {"one save is in flight at a time", in_flight},
-      {"what a write throws comes out of the next call, once", errors},
-      {"the destructor returns when the save in flight is over, and throws nothing", the_end},
-      {"there is one snapshot at a time", memory, {}, Asks::cost},
+      {"what is written is the state at the call",
+       in_turn(train({check_snapshots}, {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}),
+               train({check_snapshots}, {"tStt"}, {.away = true}))},
+      {"a slow storage lengthens no step, and the write begins with start()",
+       in_turn(train(all_rules, {"tsttttttttttttt"}, {.call_s = 0.125}),
+               train(all_rules, {"tsttttttttttttt"}, {.call_s = 0.5}),
+               train(all_rules, {"tsttttttttttttt"}, {.call_s = 3}),
+               train(all_rules, {"tsttttsttttstttt"}, {.call_s = 1}))},
+      // The second start comes in the middle of a write, one step after the state was another one.
+      {"one save is in flight at a time",
+       in_turn(train(all_rules, {"tsttst"}, {.call_s = 1.5}),
+               train(all_rules, {"tss", "tstwst"}, {.call_s = 2}))},
+      {"what a write throws comes out of the next call, once",
+       in_turn(errors(false), errors(true))},
+      {"the destructor returns when the save in flight is over, and throws nothing",
+       in_turn(train(all_rules, {"ts", "tstttttttttt", "t", "tw"}, {.call_s = 2}),
+               train({check_end}, {"ts"}, {.refused = {2}}))},
+      of_cost("there is one snapshot at a time",
+              train({check_memory}, {"tsttwts"}, {.width = 170'000, .asks_memory = true})),
   };
 }
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
-#include "engine/base/random.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
+#include "grader/exam/services_checks.hpp"
 #include "grader/exam/storage_service.hpp"
 #include "grader/exam/wrong_ending.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
 namespace lockstep::grader::load_for_inference {
@@ -24,6 +25,7 @@ const std::string folder = "step_000007";
 enum class Wrote : std::uint8_t { whole, flat_shares, columns };
 
 struct Problem {
+  Members members{};
   Wrote wrote = Wrote::whole;
   int writers = 1;
   std::string prefix{};        // before every name
@@ -36,6 +38,9 @@ struct Problem {
   std::optional<DType> other_dtype{};
   std::string missing{};     // a tensor that is not saved
   std::string transposed{};  // a tensor whose axes are saved in the other order
+  std::uint64_t schedule_seed = 0;
+
+  std::string description() const;
 };
 
 nn::ModelSpec saved_spec(const Problem& p) {
@@ -112,68 +117,70 @@ void save(checkpoint::Storage& storage, nn::Module& model, const Problem& p) {
   checkpoint::commit_save(storage, draft, shares, {.step = step}, {.model = metadata});
 }
 
-std::string text_of(const Problem& p) {
-  const char* const cut = p.wrote == Wrote::whole         ? "whole"
-                          : p.wrote == Wrote::flat_shares ? "in flat shares"
-                                                          : "in columns";
-  std::string words = text("a GPT of width ", p.width, ", saved ", cut, " by ", p.writers,
-                           p.writers == 1 ? " rank" : " ranks");
-  if (!p.prefix.empty()) words += text(", its names behind \"", p.prefix, '"');
-  if (!p.not_prefixed.empty()) words += text(", but for ", p.not_prefixed);
-  if (!p.missing.empty()) words += text(", without ", p.missing);
-  if (!p.transposed.empty()) words += text(", ", p.transposed, " with its axes exchanged");
-  if (p.other_width > 0) words += text("; a model of width ", p.other_width, " is asked for");
-  if (p.other_dtype) words += text("; a model of ", name_of(*p.other_dtype), " is asked for");
-  if (p.dropout > 0) words += text(", dropout ", p.dropout);
+std::string Problem::description() const {
+  const char* const cut = wrote == Wrote::whole         ? "whole"
+                          : wrote == Wrote::flat_shares ? "in flat shares"
+                                                        : "in columns";
+  std::string words = text("a GPT of width ", width, ", saved ", cut, " by ", writers,
+                           writers == 1 ? " rank" : " ranks");
+  if (!prefix.empty()) words += text(", its names behind \"", prefix, '"');
+  if (!not_prefixed.empty()) words += text(", but for ", not_prefixed);
+  if (!missing.empty()) words += text(", without ", missing);
+  if (!transposed.empty()) words += text(", ", transposed, " with its axes exchanged");
+  if (other_width > 0) words += text("; a model of width ", other_width, " is asked for");
+  if (other_dtype) words += text("; a model of ", name_of(*other_dtype), " is asked for");
+  if (dropout > 0) words += text(", dropout ", dropout);
   return words;
 }
 
-// A case that was played.
-struct Seen {
+// The checkpoint of a case, and the run that it is of.
+struct Saved {
   StorageService storage;
   Bytes logits;             // the right ones
   std::uint64_t bytes = 0;  // of the model
-  InferenceReport report;
+
+  std::vector<sim::Service*> all() { return {&storage}; }
 };
+using SavedRun = std::unique_ptr<Saved>;
+using Reports = std::vector<InferenceReport>;
 
 // Numbers that no new model has: its biases are 0, and its norms 1.
 void fill(nn::Module& model, std::uint64_t seed, Device& device) {
   std::uint64_t at = 0;
   for (const NamedTensor& one : checkpoint::tensors_of(model)) {
     std::vector<double> values(static_cast<std::size_t>(one.value.numel()));
-    for (double& value : values) value = random_uniform(seed, at++) - 0.5;
+    for (double& value : values) value = keyed_uniform(seed, at++) - 0.5;
     one.value.copy_(from_values(values, one.value.shape(), one.value.dtype(), device));
   }
 }
 
-std::optional<Played> play(CaseRunner& runner, const Problem& p, Seen& seen) {
-  const std::uint64_t seed = runner.draw();
+InferenceCase case_of(const Problem& p, std::uint64_t salt, int) {
   InferenceCase c{folder, nn::metadata_of(asked_spec(p)), {}};
-  for (int i = 0; i < 6; ++i) c.tokens.push_back(runner.draw_between(0, vocabulary - 1));
-  if (runner.plays_next()) {
-    CpuDevice device;
-    const auto model = nn::make_model(saved_spec(p), device, 0);
-    fill(*model, seed, device);
-    model->prepare({.mode = nn::Mode::evaluation});
-    save(seen.storage.files(), *model, p);
-    seen.logits = logits_of(*model, c.tokens, device);
-    for (const NamedTensor& one : checkpoint::tensors_of(*model)) seen.bytes += one.value.bytes();
-    seen.storage.begin({});
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    c.tokens.push_back(static_cast<std::int64_t>(keyed_bits(salt + 1, i) % vocabulary));
   }
-  const auto played = play_served(runner, text_of(p), std::vector{c}, {&seen.storage}, 5'000,
-                                  {Situation::same_call_twice});
-  if (played) seen.report = read_fields<InferenceReport>(played->results->of(0));
-  return played;
+  return c;
 }
 
-// Loads, and compares the answers. `cause` is told of logits that differ.
-void answers(CaseRunner& runner, const Problem& p, const Cause& cause) {
-  Seen seen;
-  const auto played = play(runner, p, seen);
-  if (!played) return;
-  const Ending& ending = seen.report.ending;
+SavedRun save_run(const Problem& p, std::uint64_t salt) {
+  auto seen = std::make_unique<Saved>();
+  CpuDevice device;
+  const auto model = nn::make_model(saved_spec(p), device, 0);
+  fill(*model, salt, device);
+  model->prepare({.mode = nn::Mode::evaluation});
+  save(seen->storage.files(), *model, p);
+  seen->logits = logits_of(*model, case_of(p, salt, 0).tokens, device);
+  for (const NamedTensor& one : checkpoint::tensors_of(*model)) seen->bytes += one.value.bytes();
+  seen->storage.begin({});
+  return seen;
+}
+
+// Two models that were loaded answer as the run does.
+void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t,
+             const Reports& reports, const SavedRun& saved) {
+  const Ending& ending = reports[0].ending;
   if (ending.kind == Ending::Kind::threw_other) {
-    runner.fail(*played, unexpected_error(ending, text_of(p)));
+    runner.fail(played, unexpected_error(ending, p.description()));
   }
   if (ending.kind == Ending::Kind::threw_expected) {
     const std::string why =
@@ -181,52 +188,28 @@ void answers(CaseRunner& runner, const Problem& p, const Cause& cause) {
             ? "every tensor of the model is in the checkpoint, with its shape and dtype"
             : text("every name of the model stands behind the prefix ", quoted(p.prefix),
                    "; a prefix may be any, and have several dots");
-    runner.fail(*played, because({"refuses_valid", why},
-                                 {.message = text("the checkpoint was refused, with \"",
-                                                  sim::printable(ending.what, 200), '"')}));
+    runner.fail(played, because({"refuses_valid", why},
+                                {.message = text("the checkpoint was refused, with \"",
+                                                 sim::printable(ending.what, 200), '"')}));
   }
-  if (seen.report.logits.size() != 2) throw MalformedMessage("two models answer");
-  const auto right = [&](const Bytes& logits) { return logits == seen.logits; };
-  if (std::ranges::all_of(seen.report.logits, right)) return;
-  if (right(seen.report.logits[0])) {
-    runner.fail(*played, because({"second_load", "nothing may be kept from one call to the next"},
-                                 {.message = "the first model answers as the run does, and the "
-                                             "second one, of the same checkpoint, does not"}));
+  const std::vector<Bytes>& logits = reports[0].logits;
+  if (logits.size() != 2) throw MalformedMessage("two models answer");
+  const auto right = [&](const Bytes& one) { return one == saved->logits; };
+  if (std::ranges::all_of(logits, right)) return;
+  if (right(logits[0])) {
+    runner.fail(played, because({"second_load", "nothing may be kept from one call to the next"},
+                                {.message = "the first model answers as the run does, and the "
+                                            "second one, of the same checkpoint, does not"}));
   }
-  runner.fail(*played,
+  const Cause cause = p.dropout > 0
+                          ? Cause{"dropout_on",
+                                  "without dropout in the model, the answers were "
+                                  "right; prepare this one for an evaluation"}
+                          : Cause{"other_logits",
+                                  "some elements are those of a new model; every tensor has to get "
+                                  "all the elements that were saved, whoever wrote them"};
+  runner.fail(played,
               because(cause, {.message = "the logits are not those of the model that was saved"}));
-}
-
-const Cause other_logits{"other_logits",
-                         "some elements are those of a new model; every tensor has to get all the "
-                         "elements that were saved, whoever wrote them"};
-
-void every_cut(CaseRunner& runner) {
-  answers(runner, {}, other_logits);
-  for (const int writers : {2, 3, 8}) {
-    answers(runner, {.wrote = Wrote::flat_shares, .writers = writers}, other_logits);
-  }
-  for (const int writers : {2, 4}) {
-    answers(runner, {.wrote = Wrote::columns, .writers = writers}, other_logits);
-  }
-  answers(runner, {.wrote = Wrote::flat_shares, .writers = 2, .dtype = DType::bfloat16},
-          other_logits);
-  answers(runner, {.layers = 3}, other_logits);
-}
-
-void prefixes(CaseRunner& runner) {
-  for (const char* prefix : {"module.", "_orig_mod.", "a.b."}) {
-    answers(runner, {.wrote = Wrote::flat_shares, .writers = 2, .prefix = prefix}, other_logits);
-  }
-}
-
-void no_dropout(CaseRunner& runner) {
-  for (const double dropout : {0.1, 0.5}) {
-    answers(runner, {.dropout = dropout},
-            {"dropout_on",
-             "without dropout in the model, the answers were right; prepare this one "
-             "for an evaluation"});
-  }
 }
 
 // The first tensor of the model that is asked for, in its order, that does not fit.
@@ -284,81 +267,99 @@ void check_sentence(CaseRunner& runner, const Played& played, const Problem& p, 
   fail({"names_no_checkpoint", "the sentence names the checkpoint, too: weights->path()"}, folder);
 }
 
-void refusals(CaseRunner& runner) {
-  const Problem mixed{.prefix = "module.", .not_prefixed = "wpe.weight"};
+// A checkpoint that does not fit is refused before any of it is read.
+void compare_refusal(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t,
+                     const Reports& reports, const SavedRun& saved) {
   const Cause names_no_tensor{"names_no_tensor",
                               "the sentence names the first tensor, in the model's order, that is "
                               "missing or differs"};
   const Cause one_prefix{"one_prefix",
                          "a prefix stands before all of the model's names, or there is none: look "
                          "for all of them behind it before you take it"};
-  for (const Problem& p :
-       {Problem{.other_width = 16}, Problem{.other_dtype = DType::bfloat16},
-        Problem{.missing = "ln_f.bias"}, mixed, Problem{.prefix = "module.", .other_width = 16},
-        Problem{.transposed = "wpe.weight"},
-        Problem{.wrote = Wrote::columns, .writers = 2, .other_width = 4}}) {
-    Seen seen;
-    const auto played = play(runner, p, seen);
-    if (!played) continue;
-    const Ending& ending = seen.report.ending;
-    const bool is_mixed = !p.not_prefixed.empty();
-    if (ending.kind == Ending::Kind::returned) {
-      const Cause any{"accepts_another_model",
-                      "compare name, shape and dtype of every tensor before any is read"};
-      runner.fail(*played, because(is_mixed ? one_prefix : any,
-                                   {.message = "a checkpoint that does not fit was loaded"}));
-    }
-    if (ending.kind == Ending::Kind::threw_other) {
-      runner.fail(*played, wrong_ending(ending, "CheckpointError", text_of(p)));
-    }
-    if (std::ranges::any_of(seen.storage.log(), is_of_tensors)) {
-      runner.fail(*played, because({"half_loaded", "look at all tensors before any is read"},
-                                   {.message = "the checkpoint was refused when some of it had "
-                                               "been read"}));
-    }
-    check_sentence(runner, *played, p, is_mixed ? one_prefix : names_no_tensor, ending.what);
+  const Ending& ending = reports[0].ending;
+  const bool is_mixed = !p.not_prefixed.empty();
+  if (ending.kind == Ending::Kind::returned) {
+    const Cause any{"accepts_another_model",
+                    "compare name, shape and dtype of every tensor before any is read"};
+    runner.fail(played, because(is_mixed ? one_prefix : any,
+                                {.message = "a checkpoint that does not fit was loaded"}));
   }
+  if (ending.kind == Ending::Kind::threw_other) {
+    runner.fail(played, wrong_ending(ending, "CheckpointError", p.description()));
+  }
+  if (std::ranges::any_of(saved->storage.log(), is_of_tensors)) {
+    runner.fail(played, because({"half_loaded", "look at all tensors before any is read"},
+                                {.message = "the checkpoint was refused when some of it had been "
+                                            "read"}));
+  }
+  check_sentence(runner, played, p, is_mixed ? one_prefix : names_no_tensor, ending.what);
 }
 
-// Two models were loaded.
-void reads(CaseRunner& runner) {
-  for (const int writers : {1, 2, 4}) {
-    Seen seen;
-    const Wrote wrote = writers == 1 ? Wrote::whole : Wrote::flat_shares;
-    const auto played = play(runner, {.wrote = wrote, .writers = writers, .width = 64}, seen);
-    if (!played) continue;
-    std::uint64_t bytes = 0;
-    for (const StorageEvent& event : seen.storage.log()) {
-      if (!is_of_tensors(event)) continue;
-      bytes += event.bytes;
-      if (event.name.find("optimizer") == std::string::npos) continue;
-      runner.fail(*played,
-                  because({"optimizer_read", "an answer needs no optimizer"},
-                          {.verdict = Verdict::efficiency,
-                           .message = text(event.bytes, " bytes of ", event.name, " were read")}));
-    }
-    if (bytes <= 2 * seen.bytes) continue;
-    runner.fail(
-        *played,
-        because({"reads_twice", "each element is read once for each model"},
-                {.verdict = Verdict::efficiency,
-                 .message = text("of a model of ", seen.bytes, " bytes, ", bytes / 2, " were read"),
-                 .expected = text(seen.bytes, " bytes"),
-                 .seen = text(bytes / 2, " bytes")}));
+// Of two models that were loaded.
+void check_reads(CaseRunner& runner, const Played& played, const Problem&, const SavedRun& saved) {
+  std::uint64_t bytes = 0;
+  for (const StorageEvent& event : saved->storage.log()) {
+    if (!is_of_tensors(event)) continue;
+    bytes += event.bytes;
+    if (event.name.find("optimizer") == std::string::npos) continue;
+    runner.fail(played,
+                because({"optimizer_read", "an answer needs no optimizer"},
+                        {.verdict = Verdict::efficiency,
+                         .message = text(event.bytes, " bytes of ", event.name, " were read")}));
   }
+  if (bytes <= 2 * saved->bytes) return;
+  runner.fail(
+      played,
+      because({"reads_twice", "each element is read once for each model"},
+              {.verdict = Verdict::efficiency,
+               .message = text("of a model of ", saved->bytes, " bytes, ", bytes / 2, " were read"),
+               .expected = text(saved->bytes, " bytes"),
+               .seen = text(bytes / 2, " bytes")}));
 }
+
+const RanksChecks checks(RanksContract<Problem, InferenceCase, InferenceReport, SavedRun>{
+    .case_of = case_of,
+    .compare = compare,
+    .ask_of = [](const Problem&, std::uint64_t, int, const InferenceCase&,
+                 Situations& asked) { asked.insert(Situation::same_call_twice); },
+    .smaller = smaller_by(down_to(&Problem::writers, 1), down_to(&Problem::layers, 1)),
+    .services = [](CaseRunner&, const Problem& p,
+                   std::uint64_t salt) { return std::tuple(save_run(p, salt)); }});
 
 }  // namespace
 
 Exam exam() {
+  constexpr Wrote flat = Wrote::flat_shares, columns = Wrote::columns;
+  const auto behind = [](const char* prefix) {
+    return Problem{.wrote = flat, .writers = 2, .prefix = prefix};
+  };
   return {
-      {"the logits of the run, whoever has written its checkpoint", every_cut},
-      {"names behind a prefix", prefixes},
-      {"dropout is off", no_dropout},
-      {"another model is refused by its first tensor, and nothing is read", refusals},
-      {.name = "no optimizer is read, and each element of the model once",
-       .run = reads,
-       .asks = Asks::cost},
+      {"the logits of the run, whoever has written its checkpoint",
+       checks.these({{},
+                     {.wrote = flat, .writers = 2},
+                     {.wrote = flat, .writers = 3},
+                     {.wrote = flat, .writers = 8},
+                     {.wrote = columns, .writers = 2},
+                     {.wrote = columns, .writers = 4},
+                     {.wrote = flat, .writers = 2, .dtype = DType::bfloat16},
+                     {.layers = 3}})},
+      {"names behind a prefix",
+       checks.these({behind("module."), behind("_orig_mod."), behind("a.b.")})},
+      {"dropout is off", checks.each(1, &Problem::dropout, {0.1, 0.5})},
+      {"another model is refused by its first tensor, and nothing is read",
+       checks.compared(compare_refusal)
+           .these({{.other_width = 16},
+                   {.other_dtype = DType::bfloat16},
+                   {.missing = "ln_f.bias"},
+                   {.prefix = "module.", .not_prefixed = "wpe.weight"},
+                   {.prefix = "module.", .other_width = 16},
+                   {.transposed = "wpe.weight"},
+                   {.wrote = columns, .writers = 2, .other_width = 4}})},
+      of_cost("no optimizer is read, and each element of the model once",
+              checks.then(check_reads)
+                  .these({{.width = 64},
+                          {.wrote = flat, .writers = 2, .width = 64},
+                          {.wrote = flat, .writers = 4, .width = 64}})),
   };
 }
 

@@ -32,19 +32,9 @@ PaperRun run_at(CaseRunner& runner, std::int64_t step) {
 }
 PaperRun run_of(CaseRunner& runner) { return run_at(runner, runner.draw_between(1, 50)); }
 
-Bytes input_of(const LifeCase& life) {
-  Rank0Case c;
-  c.life = life;
-  return fields_to_bytes(c);
-}
-Bytes lost_input_of(const LifeCase& life) {
-  Rank0Case c{.peer = Peer::lost};
-  c.life = life;
-  return fields_to_bytes(c);
-}
 LivesProblem problem(std::vector<std::string> lives, int ranks, int writer) {
   LivesProblem p{.lives = std::move(lives), .ranks = ranks, .writer = writer};
-  p.input_of = input_of;
+  p.input_of = input_of_life<Rank0Case>;
   return p;
 }
 
@@ -100,57 +90,31 @@ void check_traffic(CaseRunner& runner, const Played& played, const LivesProblem&
 }
 
 void one_writer(CaseRunner& runner) {
-  for (const int ranks : rank_counts) {
-    const PaperRun run = run_of(runner);
-    const LivesProblem p = problem({"ts"}, ranks, ranks == 5 ? 0 : ranks / 2);
-    SeenLives seen(1, {.call_s = 0.125});
-    std::vector<Situation> asked;
-    if (ranks == 13) asked.push_back(Situation::rank_counts);
-    const auto played = play(runner, run, p, seen, {}, asked);
-    if (!played) continue;
-    check_writer(runner, *played, p, seen);
-    check_waited(runner, *played, p, seen, 0, run.state(1).step);
-    compare(runner, *played, run, p, {1}, "after its save");
-    check_traffic(runner, *played, p);
-  }
+  save_on_every_size(
+      runner, problem({}, 1, 0), [](CaseRunner& at, int) { return run_of(at); },
+      [&](const Played& played, const PaperRun&, const LivesProblem& p, SeenLives& seen) {
+        check_writer(runner, played, p, seen);
+      },
+      [&](const Played& played, const PaperRun&, const LivesProblem& p, SeenLives&) {
+        check_traffic(runner, played, p);
+      });
 }
 
 void goes_on(CaseRunner& runner) {
-  const std::string when = "after 5 steps, a save, and 5 more in new processes";
   const auto five_and_five = [&](const PaperRun& run, int ranks, int writer) {
     LivesProblem p = problem({"ttttts", "lttttt"}, ranks, writer);
     p.players = Players::fresh;
-    SeenLives seen(2);
-    const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
-    if (played) compare(runner, *played, run, p, {10}, when);
+    judge_lives(runner, run, p,
+                {.steps = 10,
+                 .when = "after 5 steps, a save, and 5 more in new processes",
+                 .situations = {Situation::double_digits}});
   };
   five_and_five(run_of(runner), 1, 0);
   five_and_five(run_of(runner), 3, 2);
   five_and_five(run_at(runner, (1 << 24) + 2 * runner.draw_between(0, 9)), 2, 1);
   // A run that has taken no step.
-  const PaperRun run = run_at(runner, 0);
-  const LivesProblem p = problem({"s", "lt"}, 2, 0);
-  SeenLives seen(2);
-  const auto played = play(runner, run, p, seen, {});
-  if (played) compare(runner, *played, run, p, {1}, "after a save at step 0, and a step more");
-}
-
-// The same step is saved again, and of an older checkpoint nothing is left.
-void saves_again(CaseRunner& runner) {
-  const PaperRun run = run_of(runner);
-  LivesProblem p = problem({"tstss", "l"}, 2, 1);
-  p.keep_last = 1;
-  SeenLives seen(2);
-  const auto played = play(runner, run, p, seen, {}, {Situation::same_call_twice});
-  if (!played) return;
-  compare(runner, *played, run, p, {2}, "after it was saved twice at one step");
-  const auto left = seen.storage.files().list("");
-  if (left.size() == 1) return;
-  runner.fail(*played, because({"options_lost", "hand `options` on to all that asks for them"},
-                               {.message = text(counted(std::ssize(left), "checkpoint"),
-                                                " are left, where keep_last is 1"),
-                                .expected = "1",
-                                .seen = text(left.size())}));
+  judge_lives(runner, run_at(runner, 0), problem({"s", "lt"}, 2, 0),
+              {.when = "after a save at step 0, and a step more"});
 }
 
 // In a load of this life, rank 0 alone looks which checkpoint is the last.
@@ -264,7 +228,8 @@ Exam exam() {
        ends_of_files},
       {"one rank writes, and none returns before the commit", one_writer},
       {"ten steps are five, a save, a load by new processes, and five more", goes_on},
-      {"a step that is saved again is the later save, and `options` count", saves_again},
+      {"a step that is saved again is the later save, and `options` count",
+       [](CaseRunner& runner) { saves_again(runner, run_of(runner), problem({}, 2, 1)); }},
       {"a save that is cut off at any call leaves the last checkpoint or the one before",
        [](CaseRunner& runner) {
          constexpr PowerCut bytes = PowerCut::loses_bytes, all = PowerCut::loses_names_and_bytes;
@@ -286,11 +251,11 @@ Exam exam() {
        }},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
-         lose_peers(runner, run_of(runner), problem({}, 3, 1), lost_input_of,
+         lose_peers(runner, run_of(runner), problem({}, 3, 1),
                     {{{"ts"}, 1}, {{"ts"}, 2}, {{"ts", "l"}, 0}}, 15);
        },
        {},
-       Asks::cost},
+       Asks::faults},
   };
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/base/random.hpp"
 #include "engine/base/units.hpp"
 #include "grader/exam/reported_service.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/case.hpp"
 
 namespace lockstep::grader::sharded_checkpoint {
@@ -29,7 +29,7 @@ class BoxService final : public TypedService<BoxCall> {
   Bytes bytes_of(std::span<const std::int64_t> numbers) const {
     Bytes bytes;
     for (const std::int64_t number : numbers) {
-      const std::uint64_t bits = random_bits(salt_, static_cast<std::uint64_t>(number));
+      const std::uint64_t bits = keyed_bits(salt_, static_cast<std::uint64_t>(number));
       for (std::uint32_t i = 0; i < reading_.element_bytes; ++i) {
         bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
       }

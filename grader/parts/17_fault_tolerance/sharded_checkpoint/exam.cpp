@@ -46,19 +46,9 @@ Boxes columns(const Shape& shape, int rank, int ranks) {
   return box.begin[axis] < box.end[axis] ? Boxes{box} : Boxes{};
 }
 
-Bytes input_of(const LifeCase& life) {
-  ShardedCase c;
-  c.life = life;
-  return fields_to_bytes(c);
-}
-Bytes lost_input_of(const LifeCase& life) {
-  ShardedCase c{.peer = Peer::lost};
-  c.life = life;
-  return fields_to_bytes(c);
-}
 LivesProblem problem(std::vector<std::string> lives, int ranks, int committer) {
   LivesProblem p{.lives = std::move(lives), .ranks = ranks, .cut = flat, .writer = committer};
-  p.input_of = input_of;
+  p.input_of = input_of_life<ShardedCase>;
   return p;
 }
 LivesProblem loaded_on(LivesProblem p, int ranks, BoxCut cut = flat) {
@@ -150,40 +140,29 @@ void other_ranks(CaseRunner& runner) {
     LivesProblem p = loaded_on(problem({"ts", "lt"}, one.from, one.from / 2), one.to, one.last_cut);
     p.cut = one.cut;
     if (one.to == 2) p.players = Players::fresh;
-    SeenLives seen(2, {.call_s = 0.125});
-    const auto played = play(runner, run, p, seen, {}, {Situation::double_digits});
-    if (!played) continue;
-    check_order(runner, *played, p, seen);
-    check_waited(runner, *played, p, seen, 0, run.state(1).step);
-    compare(runner, *played, run, p, {2},
-            text("one step behind the load of what ", counted(one.from, "rank"), " saved"));
+    judge_lives(
+        runner, run, p,
+        {.steps = 2,
+         .when = text("one step behind the load of what ", counted(one.from, "rank"), " saved"),
+         .situations = {Situation::double_digits},
+         .price = {.call_s = 0.125},
+         .before = [&](const Played& played, const PaperRun&, const LivesProblem&,
+                       SeenLives& seen) {
+           check_order(runner, played, p, seen);
+           check_waited(runner, played, p, seen, 0, run.state(1).step);
+         }});
   }
 }
 
-void saves_again(CaseRunner& runner) {
-  const PaperRun run = run_of(runner);
-  LivesProblem p = problem({"tstss", "l"}, 2, 1);
-  p.keep_last = 1;
-  SeenLives seen(2);
-  if (const auto played = play(runner, run, p, seen, {}, {Situation::same_call_twice})) {
-    compare(runner, *played, run, p, {2}, "after it was saved twice at one step");
-    const auto left = seen.storage.files().list("");
-    if (left.size() != 1) {
-      runner.fail(*played, because({"options_lost", "hand `options` on to all that asks for them"},
-                                   {.message = text(counted(std::ssize(left), "checkpoint"),
-                                                    " are left, where keep_last is 1"),
-                                    .expected = "1",
-                                    .seen = text(left.size())}));
-    }
-  }
+void at_one_step(CaseRunner& runner) {
+  saves_again(runner, run_of(runner), problem({}, 2, 1));
   // Fewer ranks save the step once more, where files of the larger world lie.
-  const PaperRun smaller = run_of(runner);
-  p = loaded_on(problem({"ts", "lsl"}, 3, 1), 2);
-  SeenLives of_both(2);
-  const auto played = play(runner, smaller, p, of_both, {});
-  if (!played) return;
-  check_waited(runner, *played, p, of_both, 1, smaller.state(1).step);
-  compare(runner, *played, smaller, p, {1}, "after 2 ranks saved what 3 had saved before");
+  judge_lives(runner, run_of(runner), loaded_on(problem({"ts", "lsl"}, 3, 1), 2),
+              {.when = "after 2 ranks saved what 3 had saved before",
+               .before = [&](const Played& played, const PaperRun& run, const LivesProblem& p,
+                             SeenLives& seen) {
+                 check_waited(runner, played, p, seen, 1, run.state(1).step);
+               }});
 }
 
 void kills(CaseRunner& runner) {
@@ -261,19 +240,15 @@ void check_traffic(CaseRunner& runner, const Played& played, int ranks) {
 }
 
 void each_its_share(CaseRunner& runner) {
-  for (const int ranks : rank_counts) {
-    // Elements outweigh the lists that travel, so that gathering them would show.
-    const PaperRun run = run_of(runner, ranks == 2 || ranks == 4 ? 2'000 : 100);
-    const LivesProblem p = problem({"ts"}, ranks, ranks == 5 ? 0 : ranks / 2);
-    SeenLives seen(1);
-    std::vector<Situation> asked;
-    if (ranks == 13) asked.push_back(Situation::rank_counts);
-    const auto played = play(runner, run, p, seen, {}, asked);
-    if (!played) continue;
-    compare(runner, *played, run, p, {1}, "behind its save");
-    check_shares(runner, *played, run, p, seen);
-    check_traffic(runner, *played, ranks);
-  }
+  save_on_every_size(
+      runner, problem({}, 1, 0),
+      // Elements outweigh the lists that travel, so that gathering them would show.
+      [](CaseRunner& at, int ranks) { return run_of(at, ranks == 2 || ranks == 4 ? 2'000 : 100); },
+      {},
+      [&](const Played& played, const PaperRun& run, const LivesProblem& p, SeenLives& seen) {
+        check_shares(runner, played, run, p, seen);
+        check_traffic(runner, played, p.ranks);
+      });
 }
 
 // The fewest bytes that a rank can read of what `p` has saved: of each box the blocks that have an
@@ -304,29 +279,32 @@ std::uint64_t fewest_bytes(const PaperRun& run, const LivesProblem& p, const Hol
   return static_cast<std::uint64_t>(bytes);
 }
 
-void own_reads(CaseRunner& runner) {
-  for (const int ranks : {1, 3}) {
-    // Two ranks have saved ranges of 2 blocks; or half of each row, and rank 0 wants them all.
-    const PaperRun run = run_of(runner, ranks == 3 ? 3'000 : 40);
-    LivesProblem p = loaded_on(problem({"ts", "l"}, 2, 0), ranks);
-    if (ranks == 1) p.cut = columns;
-    SeenLives seen(2);
-    const auto played = play(runner, run, p, seen, {});
-    if (!played) continue;
-    compare(runner, *played, run, p, {1}, "behind the load");
-    for (int rank = 0; rank < ranks; ++rank) {
-      const std::uint64_t most = fewest_bytes(run, p, p.holder(1, rank));
-      const std::uint64_t read = moved_bytes(seen.storage, 1, rank, Kind::read);
-      if (read <= most) continue;
-      runner.fail(*played, because({"reads_too_much",
-                                    "a rank reads the blocks that have an element of its own, each "
-                                    "once: read one box after the other, each from its front"},
-                                   {.verdict = Verdict::efficiency,
-                                    .message = text("rank ", rank, " read ", read, " bytes, where ",
-                                                    most, " are enough"),
-                                    .where = text("rank ", rank)}));
-    }
+// Each rank read no more than it had to.
+void check_reads(CaseRunner& runner, const Played& played, const PaperRun& run,
+                 const LivesProblem& p, const SeenLives& seen) {
+  for (int rank = 0; rank < p.ranks_of(1); ++rank) {
+    const std::uint64_t most = fewest_bytes(run, p, p.holder(1, rank));
+    const std::uint64_t read = moved_bytes(seen.storage, 1, rank, Kind::read);
+    if (read <= most) continue;
+    runner.fail(played, because({"reads_too_much",
+                                 "a rank reads the blocks that have an element of its own, each "
+                                 "once: read one box after the other, each from its front"},
+                                {.verdict = Verdict::efficiency,
+                                 .message = text("rank ", rank, " read ", read, " bytes, where ",
+                                                 most, " are enough"),
+                                 .where = text("rank ", rank)}));
   }
+}
+
+void own_reads(CaseRunner& runner) {
+  const AskedLives asked{.when = "behind the load",
+                         .after = [&](const auto&... seen) { check_reads(runner, seen...); }};
+  // Two ranks have saved ranges of 2 blocks; or half of each row, and rank 0 wants them all.
+  LivesProblem p = loaded_on(problem({"ts", "l"}, 2, 0), 3);
+  judge_lives(runner, run_of(runner, 3'000), p, asked);
+  p.cut = columns;
+  p.last_ranks = 1;
+  judge_lives(runner, run_of(runner, 40), p, asked);
 }
 
 }  // namespace
@@ -336,7 +314,7 @@ Exam exam() {
       {"boxes are read in turn, and each element goes to its place", boxes_in_turn},
       {"an element that no box has, and what `read` throws, reach the caller", boxes_refused},
       {"the index follows when every share is on the disk, and other ranks go on", other_ranks},
-      {"a step that is saved again is the later save, also by fewer ranks", saves_again},
+      {"a step that is saved again is the later save, also by fewer ranks", at_one_step},
       {"a save that is cut off at any call of any rank leaves the last checkpoint or the one "
        "before",
        kills},
@@ -346,11 +324,10 @@ Exam exam() {
       {"a rank reads its own elements and little more", own_reads, {}, Asks::cost},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {
-         lose_peers(runner, run_of(runner), problem({}, 3, 1), lost_input_of,
-                    {{{"ts"}, 1}, {{"ts"}, 2}}, 10);
+         lose_peers(runner, run_of(runner), problem({}, 3, 1), {{{"ts"}, 1}, {{"ts"}, 2}}, 10);
        },
        {},
-       Asks::cost},
+       Asks::faults},
   };
 }
 
