@@ -214,7 +214,7 @@ endif()
 function(lockstep_student_pch lesson)
   string(SUBSTRING ${lesson} 0 2 number)
   get_property(parts GLOBAL PROPERTY LOCKSTEP_LESSON_${lesson})
-  set(content "#include \"grader/course/student_headers.hpp\"\n")
+  set(content "#include \"grader/course/compile/student_headers.hpp\"\n")
   foreach(name IN LISTS parts)
     get_property(header GLOBAL PROPERTY LOCKSTEP_${name}_header)
     string(APPEND content "#include \"${header}\"\n")
@@ -232,7 +232,7 @@ function(lockstep_student_pch lesson)
   add_custom_target(pch-${number} DEPENDS ${file}.gch)
 endfunction()
 
-# Target player-<name>, and the recipe (the format is in grader/course/recipe.hpp) by which the lab
+# Target player-<name>, and the recipe (the format is in grader/course/compile/recipe.hpp) by which the lab
 # links what it makes with a student's file.
 function(lockstep_player name)
   get_property(lesson GLOBAL PROPERTY LOCKSTEP_${name}_lesson)
@@ -314,7 +314,7 @@ function(lockstep_exam_flags target)
   target_compile_options(${target} PRIVATE -O1 -Wno-maybe-uninitialized)
 endfunction()
 
-# lockstep_exam(lossy LESSONS 10 FAMILIES gradients ROOMS collectives SOURCES lossy_rules.cpp)
+# lockstep_exam(lossy LESSONS 10 FAMILIES gradients ROOMS collectives SOURCES lossy/rules.cpp)
 # What the exams of a few lessons share: SOURCES as in lockstep_sources. The judges of LESSONS link it
 # with the FAMILIES and ROOMS that it calls; another lesson's judge does not see it.
 function(lockstep_exam name)
@@ -336,7 +336,7 @@ function(lockstep_exam name)
   endforeach()
 endfunction()
 
-# Target mistakes-<name>: the program mistakes/<name> and its list (grader/course/mistakes_unit.hpp),
+# Target mistakes-<name>: the program mistakes/<name> and its list (grader/course/proofs/mistakes_unit.hpp),
 # compiled and linked as a student's file is.
 #   objects  what player-<name> is linked with; libraries  its rooms
 function(lockstep_mistakes name number lesson objects libraries)

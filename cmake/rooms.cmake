@@ -11,7 +11,10 @@ set(LOCKSTEP_FLOORS   # bottom first; rooms of one floor do not know each other
 set(LOCKSTEP_INNER_FLOORS
     "sim: wire, model, core, hosts"
     "paper: ., memory, lanes, ptx, machine, order, cudart cublas nccl"
-    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts, worlds/nccl")
+    "comm: ., stores, worlds, worlds/sim worlds/shm worlds/tcp, worlds/hosts, worlds/nccl"
+    "grader/course: text, quiz, ., compile, proofs"
+    "grader/exam: function, schedule ranks, collective lossy layer driven lives"
+    "grader/batch: processes, hand_ins, policy, run, reports, .")
 
 # How many lines of C++ and CUDA a room may have: *.hpp, *.cpp, *.cu and *.cuh, comments included. A
 # file counts for the longest folder that it is in. tests/house holds the budgets. Raise one only in
@@ -23,15 +26,15 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1900" "engine/parallel/zero 1950" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7325" "engine/apps 7880"
-    "grader/course 7535" "grader/play 2870" "grader/judge 3535" "grader/exam 10715" "grader/sandbox 1895"
-    "grader/lab 4770" "grader/memory 415" "grader/dev 3345" "grader/further 2750" "grader/impostors 2030" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
-    "grader/parts/01_why_distribute 1305" "grader/parts/02_processes_and_ranks 3320"
+    "grader/course 7535" "grader/play 2990" "grader/judge 3515" "grader/exam 11035" "grader/sandbox 1895"
+    "grader/lab 4770" "grader/memory 415" "grader/dev 3355" "grader/further 2750" "grader/impostors 2055" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
+    "grader/parts/01_why_distribute 1275" "grader/parts/02_processes_and_ranks 3240"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
-    "grader/parts/05_data_parallel 3640" "grader/parts/06_all_reduce 860"
-    "grader/parts/07_ddp 4850" "grader/parts/08_horovod 2635" "grader/parts/09_asynchronous 1685"
-    "grader/parts/10_compression 2235" "grader/parts/11_sharding 7400"
-    "grader/parts/12_tensor_parallel 2665"
-    "grader/parts/13_pipeline_parallel 2525" "grader/parts/14_expert_parallel 1800" "grader/parts/15_sequence_parallel 1760" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2710")
+    "grader/parts/05_data_parallel 3520" "grader/parts/06_all_reduce 860"
+    "grader/parts/07_ddp 4705" "grader/parts/08_horovod 2635" "grader/parts/09_asynchronous 1670"
+    "grader/parts/10_compression 2235" "grader/parts/11_sharding 7155"
+    "grader/parts/12_tensor_parallel 2680"
+    "grader/parts/13_pipeline_parallel 2530" "grader/parts/14_expert_parallel 1800" "grader/parts/15_sequence_parallel 1780" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2640")
 
 function(lockstep_floor_of room result)
   set(floor 0)

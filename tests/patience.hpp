@@ -3,7 +3,7 @@
 // and one that never ends after half an hour of processor time.
 #pragma once
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 
 namespace lockstep::test {
 

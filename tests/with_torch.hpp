@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "tests/catch.hpp"
 #include "tests/patience.hpp"
 

@@ -1,6 +1,7 @@
 #include "engine/tensor/device.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/error.hpp"
 
@@ -23,6 +24,9 @@ std::string_view name_of(MemoryKind kind) {
 }
 
 void Device::charge(double flops, double bytes) {
+  LOCKSTEP_CHECK(flops >= 0 && bytes >= 0 && std::isfinite(flops + bytes), "charge: ", flops,
+                 " FLOPs and ", bytes,
+                 " bytes; what was done costs 0 or more, and a finite number");
   const std::scoped_lock lock(mutex_);
   flops_ += flops;
   bytes_moved_ += bytes;

@@ -57,6 +57,7 @@ class Device {
 
   // Charges an operation: floating-point operations, and bytes read and written. A simulated device
   // turns this into virtual time.
+  //   Throws  ContractError for a price below 0, infinite or NaN
   virtual void charge(double flops, double bytes);
   double flops() const;
   double bytes_moved() const;

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/grades.hpp"
-#include "grader/batch/journal.hpp"
-#include "grader/batch/pseudonyms.hpp"
-#include "grader/batch/secret.hpp"
+#include "grader/batch/policy/pseudonyms.hpp"
+#include "grader/batch/processes/journal.hpp"
+#include "grader/batch/processes/secret.hpp"
+#include "grader/batch/reports/grades.hpp"
 #include "grader/export/class_book.hpp"
 #include "grader/export/escaped.hpp"
 

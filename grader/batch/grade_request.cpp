@@ -8,11 +8,11 @@
 #include "engine/base/destination.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/batch/readable_name.hpp"
-#include "grader/batch/secret.hpp"
-#include "grader/batch/settings.hpp"
-#include "grader/batch/spreadsheet.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/hand_ins/readable_name.hpp"
+#include "grader/batch/hand_ins/spreadsheet.hpp"
+#include "grader/batch/processes/secret.hpp"
+#include "grader/batch/run/settings.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

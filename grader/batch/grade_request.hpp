@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "engine/base/options.hpp"
-#include "grader/batch/late.hpp"
-#include "grader/batch/overrides.hpp"
-#include "grader/batch/regrade.hpp"
-#include "grader/batch/roster.hpp"
+#include "grader/batch/hand_ins/roster.hpp"
+#include "grader/batch/policy/late.hpp"
+#include "grader/batch/policy/overrides.hpp"
+#include "grader/batch/policy/regrade.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/export/hidden_cases.hpp"
 

@@ -9,9 +9,9 @@
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/course/quantity.hpp"
-#include "grader/course/text_file.hpp"
-#include "grader/course/toml_file.hpp"
+#include "grader/course/text/quantity.hpp"
+#include "grader/course/text/text_file.hpp"
+#include "grader/course/text/toml_file.hpp"
 
 namespace lockstep::grader {
 namespace {

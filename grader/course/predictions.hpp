@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/lesson_text.hpp"
+#include "grader/course/text/lesson_text.hpp"
 
 namespace lockstep::grader {
 

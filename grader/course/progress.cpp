@@ -14,7 +14,7 @@
 #include "engine/base/bytes.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -1,8 +1,8 @@
 #include "grader/course/workspace.hpp"
 
 #include "engine/base/text.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace fs = std::filesystem;

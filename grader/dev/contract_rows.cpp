@@ -1,8 +1,8 @@
 #include "grader/dev/contract_rows.hpp"
 
 #include "engine/base/text.hpp"
-#include "grader/course/contract_table.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/proofs/contract_table.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

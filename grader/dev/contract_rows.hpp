@@ -1,5 +1,5 @@
-// The sentences of an exercise's contract and its table (course/contract_table.hpp) beside what its
-// exam has told: which checks break when a sentence is ignored.
+// The sentences of an exercise's contract and its table (course/proofs/contract_table.hpp) beside
+// what its exam has told: which checks break when a sentence is ignored.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/affected.hpp"
 #include "grader/dev/course_check.hpp"
 #include "grader/dev/exercise_budget.hpp"

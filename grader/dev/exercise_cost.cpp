@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/exercise_lines.hpp"
 
 namespace lockstep::grader {

@@ -31,7 +31,7 @@ struct SituationRow {
   bool operator==(const SituationRow&) const = default;
 };
 
-// A sentence of the contract (course/contract_table.hpp).
+// A sentence of the contract (course/proofs/contract_table.hpp).
 struct SentenceRow {
   std::string address, words;
   std::vector<int> checks;  // that break when it is ignored, from 1

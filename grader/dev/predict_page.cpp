@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/predict_list.hpp"
 
 namespace lockstep::grader {

@@ -7,8 +7,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/units.hpp"
-#include "grader/course/mutants.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/proofs/mutants.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/battery.hpp"
 #include "grader/dev/contract_rows.hpp"
 #include "grader/dev/exercise_cost.hpp"

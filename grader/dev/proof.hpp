@@ -1,6 +1,6 @@
 // The proof of a code exercise (quiz_proof.hpp has that of a quiz): that its checks accept what is
 // right and reject what is wrong, for the right reason. tests/exercises/NN_lesson/part/ holds
-//   mutants.toml             wrong answers, as changes of the reference (grader/course/mutants.hpp)
+//   mutants.toml             wrong answers: changes of the reference (course/proofs/mutants.hpp)
 //   alternatives/NAME.cpp    another right solution
 // The stub must be unsolved, the reference must earn all points. Every check of values is run on
 // every mutant, every check of costs on those whose values are right; each must fail at least one.

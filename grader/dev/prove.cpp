@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/exercise_cost.hpp"
 #include "grader/dev/proof.hpp"
 #include "grader/lab/ready.hpp"

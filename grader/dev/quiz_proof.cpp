@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/units.hpp"
-#include "grader/course/quiz_answers.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/quiz_questions.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/answers.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/quiz/questions.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/grade.hpp"
 
 namespace lockstep::grader {

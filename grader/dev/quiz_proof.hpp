@@ -1,4 +1,4 @@
-// The proof of a quiz: each answer that its file implies (grader/course/quiz_answers.hpp) is given,
+// The proof of a quiz: each answer that its file implies (grader/course/quiz/answers.hpp) is given,
 // and judged as a student's. Right ones must pass with all points; a wrong one must fail its own
 // question and no other, with the reason that the file states.
 #pragma once

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/object_symbols.hpp"
-#include "grader/course/shared_unit.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/proofs/object_symbols.hpp"
+#include "grader/course/proofs/shared_unit.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

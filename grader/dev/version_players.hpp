@@ -1,7 +1,7 @@
 // Players of many versions of one exercise's file, for its proof. Compiling one file is mostly
-// reading headers, so versions are compiled together (grader/course/shared_unit.hpp); then each has
-// a player of its own, in which the part's names are those of that version. What cannot share a
-// unit has no player here and is built alone, as a student's file is.
+// reading headers, so versions are compiled together (grader/course/proofs/shared_unit.hpp); then
+// each has a player of its own, in which the part's names are those of that version. What cannot
+// share a unit has no player here and is built alone, as a student's file is.
 #pragma once
 
 #include <filesystem>

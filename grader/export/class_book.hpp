@@ -1,5 +1,5 @@
 // The grades of a class as pages and exports read them. All texts in it are fit to print already
-// (batch/unit_report.hpp), and are still escaped wherever they are written.
+// (batch/run/unit_report.hpp), and are still escaped wherever they are written.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace lockstep::grader {
 
 struct ClassBook {
-  nlohmann::json grades;                // grades_of() in batch/grades.hpp
+  nlohmann::json grades;                // grades_of() in batch/reports/grades.hpp
   std::vector<nlohmann::json> reports;  // StudentReports of each student, in the same order
   std::map<std::string, std::string> lesson_titles;  // by folder
   Cases cases = Cases::hidden;  // in what platforms show; pages always tell their cases

@@ -29,9 +29,12 @@ std::string told_of(const json& row) {
   return out;
 }
 
-std::string said_of_all(const json& report) {
+enum class Sum : unsigned char { told, hidden };
+
+std::string said_of_all(const json& report, Sum sum = Sum::told) {
   std::string out = std::to_string(report.at("points").get<int>()) + " of " +
                     std::to_string(report.at("max_points").get<int>()) + " points";
+  if (sum == Sum::hidden) out = "The points are shown after the due date.";
   for (const std::string& said : {note_on_open_rows(report.at("rows")), report.value("reason", ""),
                                   report.value("comment", "")}) {
     if (!said.empty()) out += "\n" + said;
@@ -67,11 +70,13 @@ std::string page_of(const json& document) {
 
 std::string gradescope_json(const json& report) {
   json tests = json::array();
+  Sum sum = Sum::told;  // Gradescope shows none where a test is hidden
   for (const json& row : report.at("rows")) {
     json test = {{"name", row.at("exercise")},
                  {"output", told_of(row)},
                  {"tags", json::array({lesson_of(row.at("exercise"))})},
-                 {"visibility", "visible"}};
+                 {"visibility", row.value("shown", "visible")}};
+    if (row.contains("shown")) sum = Sum::hidden;
     if (!is_open(row)) {
       test["score"] = row.at("points");
       test["max_score"] = row.at("max_points");
@@ -80,7 +85,7 @@ std::string gradescope_json(const json& report) {
     tests.push_back(std::move(test));
   }
   return page_of({{"score", report.at("points")},
-                  {"output", said_of_all(report)},
+                  {"output", said_of_all(report, sum)},
                   {"visibility", "visible"},
                   {"stdout_visibility", "hidden"},
                   {"tests", std::move(tests)}});

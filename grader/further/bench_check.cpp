@@ -21,7 +21,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/step_counter.hpp"
 #include "engine/base/temporary_folder.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/commands.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grader/course/broken.hpp"
+#include "grader/course/proofs/broken.hpp"
 #include "grader/further/training_log.hpp"
 #include "grader/lab/lab.hpp"
 

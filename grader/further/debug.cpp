@@ -5,7 +5,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/trace/data.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/commands.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"

@@ -7,7 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/nearest.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/commands.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"

@@ -7,8 +7,8 @@
 
 #include "engine/base/destination.hpp"
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/commands.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/wrap.hpp"

@@ -4,7 +4,7 @@
 #include "engine/base/error.hpp"
 #include "engine/trace/data.hpp"
 #include "engine/trace/page.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/commands.hpp"
 #include "grader/lab/command_line.hpp"
 

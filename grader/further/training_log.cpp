@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 
 namespace lockstep::grader {
 

@@ -6,7 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/student_program.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/ready.hpp"

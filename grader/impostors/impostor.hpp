@@ -1,6 +1,6 @@
 // An impostor is a player that contains no part: it answers every case at once, by a rule of its
 // own, and sends no message. No check may hold for it (./lab dev impostors), and no class
-// is graded with an exam that does (grader/batch/canary.hpp).
+// is graded with an exam that does (grader/batch/run/canary.hpp).
 //
 //   silent     returns nothing
 //   echoing    returns what it was given: its input, or the buffers and gradients in it

@@ -86,7 +86,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"syntax", "the compiler refuses the file"},
     {"missing_symbol", "the part is not defined as its header declares it"},
     {"link", "the linker refuses the file"},
-    {"compile_time", "the compiler takes too long"},
+    {"compile_time", "the compiler takes too long, or prints too much"},
     {"compiler_gave_up",
      "the compiler ends without a result: too much memory, or an error of its own"},
     {"machine_code", "the file speaks to the assembler"},

@@ -1,4 +1,4 @@
-// What an exam draws. The numbers of a key are a keyed hash, so a player computes neither the key
+// Numbers that exams draw. Those of a key are a keyed hash, so a player computes neither the key
 // nor any other number of it from those that it was sent. random_bits and random_permutation of the
 // engine can be run backwards: tests/house lists where the grader may call them.
 #pragma once
@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep::grader {
+#include "grader/play/keyed_hash.hpp"
 
-// SipHash-2-4 [AB12] of one word.
-std::uint64_t keyed_hash(std::uint64_t key_0, std::uint64_t key_1, std::uint64_t word);
+namespace lockstep::grader {
 
 // The number `index` of a key. A key is drawn for a case (CaseRunner::draw), or is itself a number
 // of one: keyed_bits(of_the_case, stream).

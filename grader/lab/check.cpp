@@ -7,7 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/after_pass.hpp"
 #include "grader/lab/ahead.hpp"
 #include "grader/lab/command_line.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/json_text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 

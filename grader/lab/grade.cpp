@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "engine/base/error.hpp"
-#include "grader/course/sanitizer_text.hpp"
-#include "grader/course/text_file.hpp"
-#include "grader/course/thrown_line.hpp"
+#include "grader/course/compile/sanitizer_text.hpp"
+#include "grader/course/compile/thrown_line.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/judge/judge_call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 

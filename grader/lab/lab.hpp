@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/sim/hosts/process_host.hpp"
+#include "grader/course/compile/student_build.hpp"
 #include "grader/course/manifest.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/student_build.hpp"
 #include "grader/course/workspace.hpp"
 
 namespace lockstep::grader {

@@ -2,7 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core/core.hpp"
-#include "grader/course/recipe.hpp"
+#include "grader/course/compile/recipe.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/play/collective_case.hpp"
 

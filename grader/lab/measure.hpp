@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "grader/course/quiz.hpp"
+#include "grader/course/quiz/quiz.hpp"
 #include "grader/lab/lab.hpp"
 
 namespace lockstep::grader {

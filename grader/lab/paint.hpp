@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "grader/course/student_build.hpp"
+#include "grader/course/compile/student_build.hpp"
 
 namespace lockstep::grader {
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/json_text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/grade.hpp"
 #include "grader/lab/measure.hpp"

@@ -1,7 +1,7 @@
 #include "grader/lab/quiz_grade.hpp"
 
 #include "engine/base/text.hpp"
-#include "grader/course/quiz.hpp"
+#include "grader/course/quiz/quiz.hpp"
 #include "grader/lab/measure.hpp"
 
 namespace lockstep::grader {

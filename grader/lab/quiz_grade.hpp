@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "grader/course/quiz_reader.hpp"
+#include "grader/course/quiz/reader.hpp"
 #include "grader/judge/judge.hpp"
 #include "grader/lab/lab.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/text.hpp"
-#include "grader/course/quiz_rules.hpp"
+#include "grader/course/quiz/rules.hpp"
 #include "grader/lab/paint.hpp"
 
 namespace lockstep::grader {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/quiz.hpp"
-#include "grader/course/quiz_questions.hpp"
-#include "grader/course/student_build.hpp"
+#include "grader/course/compile/student_build.hpp"
+#include "grader/course/quiz/questions.hpp"
+#include "grader/course/quiz/quiz.hpp"
 
 namespace lockstep::grader {
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/recipe.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/compile/recipe.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/ahead.hpp"
 #include "grader/lab/build_progress.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 

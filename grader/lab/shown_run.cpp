@@ -9,8 +9,8 @@
 #include <set>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/lesson_text.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/lesson_text.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/terminal.hpp"

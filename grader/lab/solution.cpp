@@ -3,7 +3,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/stub.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/paint.hpp"
 #include "grader/lab/wrap.hpp"

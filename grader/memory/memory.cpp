@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/text.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "grader/batch/digest.hpp"
-#include "grader/batch/secret.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/processes/digest.hpp"
+#include "grader/batch/processes/secret.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/listed_files.hpp"
 
 namespace lockstep::grader {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/submission.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/hand_ins/submission.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/written_parts.hpp"
 
 namespace lockstep::grader {

@@ -7,7 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/stub.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/listed_files.hpp"
 
 namespace lockstep::grader {

@@ -6,7 +6,8 @@
 #include "engine/base/error.hpp"
 #include "engine/base/temporary_folder.hpp"
 #include "engine/base/units.hpp"
-#include "grader/course/quiz_hashes.hpp"
+#include "grader/course/quiz/hashes.hpp"
+#include "grader/course/quiz/slow_hash.hpp"
 #include "grader/lab/command_line.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
@@ -30,7 +31,8 @@ Options pack_options() {
       .option("out", "", "the archive: FILE.zip; of student FILE.tar.gz (default: in build/)")
       .option("student-from", "", "jplag: how hand-ins are named, as for ./lab grade")
       .option("exercises", "", "gradescope: names or lessons, separated by commas (default: all)")
-      .option("seed-file", "", "gradescope: your own secret seed (default: a new one)");
+      .option("seed-file", "", "gradescope: your own secret seed (default: a new one)")
+      .option("rounds", text(slower_rounds), "student: how slow it is to try a quiz's number");
   return options;
 }
 
@@ -62,7 +64,8 @@ Exit pack_student(const Lab& lab, const Arguments& arguments) {
   const fs::path out = out_of(arguments, ".tar.gz", lab.places.root / "build" / usual);
   make_targets_ready(lab, targets_of_edition(lab));
   const TemporaryFolder scratch("pack");
-  write_student_edition(lab, scratch.path() / "lockstep");
+  write_student_edition(lab, scratch.path() / "lockstep",
+                        static_cast<int>(arguments.integer("rounds", 1)));
   write_tar(scratch.path(), out);
   const std::string name = out.filename();
   const std::string about = text(

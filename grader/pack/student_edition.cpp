@@ -4,10 +4,10 @@
 #include <regex>
 
 #include "engine/base/error.hpp"
-#include "grader/course/broken.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_hashes.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/proofs/broken.hpp"
+#include "grader/course/quiz/hashes.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/built_files.hpp"
 #include "grader/pack/edition_readme.hpp"
 #include "grader/pack/leaks.hpp"
@@ -93,7 +93,7 @@ std::set<std::string> targets_of_edition(const Lab& lab) {
   return targets;
 }
 
-void write_student_edition(const Lab& lab, const fs::path& folder) {
+void write_student_edition(const Lab& lab, const fs::path& folder, int rounds) {
   for (const fs::path& file : listed_files(lab.places.root, list_of_files(lab))) {
     fs::create_directories((folder / file).parent_path());
     fs::copy_file(lab.places.root / file, folder / file);
@@ -110,7 +110,7 @@ void write_student_edition(const Lab& lab, const fs::path& folder) {
     } else {
       const Places there{folder, folder / "build" / "release"};
       write_text(there.stub(exercise), pristine(lab.places, exercise));
-      write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise)));
+      write_text(there.hashed_key(exercise), hashed_key(lab.places.quiz_key(exercise), rounds));
     }
   }
   for (const Broken& broken : broken_parts(lab.places.root, lab.course)) {

@@ -22,8 +22,8 @@ std::string system_of_edition();
 // The targets that the build makes for the edition.
 std::set<std::string> targets_of_edition(const Lab& lab);
 
-// Writes it into the empty `folder`.
+// Writes it into the empty `folder`; rounds: of hashed_key.
 //   Throws  UsageError when something is not built, and when a reference would be readable
-void write_student_edition(const Lab& lab, const std::filesystem::path& folder);
+void write_student_edition(const Lab& lab, const std::filesystem::path& folder, int rounds);
 
 }  // namespace lockstep::grader

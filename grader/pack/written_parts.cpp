@@ -4,7 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "grader/course/stub.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/wrap.hpp"
 
 namespace lockstep::grader {

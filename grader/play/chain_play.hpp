@@ -20,6 +20,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/tensor/tensor.hpp"
+#include "grader/play/keyed_hash.hpp"
 
 namespace lockstep::grader {
 
@@ -41,14 +42,15 @@ struct ChainShare {
   // The tensors between parts have so many times their elements; the first b·W are the numbers.
   // If memory is counted, tensors are so large that the system's count of a process shows them.
   int filler = 1;
+  std::uint64_t noise = 0;  // the key of the elements behind the numbers
 
   Shape loss_shape() const { return loss_axes == 0 ? Shape{} : Shape{1}; }
 };
 template <typename Archive>
 void fields(Archive& archive, ChainShare& share) {
   archive(share.parts, share.width, share.shapes, share.rows, share.mine, share.matrices,
-          share.inputs, share.coefficients, share.holds, share.dtype, share.loss_axes,
-          share.filler);
+          share.inputs, share.coefficients, share.holds, share.dtype, share.loss_axes, share.filler,
+          share.noise);
 }
 
 // The computer of a rank that does not have its parts' matrices: the judge, which then knows when
@@ -234,6 +236,18 @@ class HeldChain {
                    name_of_part(which), ": its forward pass did not come before");
     return at->second;
   }
+  // Writes the elements behind the numbers, which have no short form. They go by the numbers and a
+  // key of the case, so that every rank knows them.
+  void write_rest(std::span<double> all, std::size_t numbers) const {
+    std::uint64_t key = share_.noise;
+    for (const double number : all.first(numbers)) {
+      key = keyed_hash(key, 1, std::bit_cast<std::uint64_t>(number));
+    }
+    constexpr std::uint64_t finite = ~(std::uint64_t{1} << 62);
+    for (std::size_t i = numbers; i < all.size(); ++i) {
+      all[i] = std::bit_cast<double>(keyed_hash(key, 0, i) & finite);
+    }
+  }
   std::vector<double> elements(const Tensor& tensor, const Shape& shape, const char* what) const {
     LOCKSTEP_CHECK(tensor.shape() == shape && tensor.dtype() == share_.dtype, what, " is ",
                    name_of(tensor.dtype()), " of shape ", text_of(tensor.shape()), ", expected ",
@@ -247,6 +261,12 @@ class HeldChain {
       return all;
     }
     std::memcpy(all.data(), tensor.raw_bytes().data(), all.size() * sizeof(double));
+    if (filled == 1) return all;
+    std::vector<double> right = all;
+    right.resize(static_cast<std::size_t>(tensor.numel()));
+    write_rest(right, all.size());
+    LOCKSTEP_CHECK(std::memcmp(right.data(), tensor.raw_bytes().data(), tensor.bytes()) == 0, what,
+                   " is not what the ", part_, " beside made: it was changed on the way");
     return all;
   }
   Tensor tensor_of(const std::vector<double>& values, const Shape& shape) const {
@@ -255,6 +275,7 @@ class HeldChain {
     }
     Tensor made = empty(shape, DType::float64, device_, MemoryKind::activations);
     std::memcpy(made.raw_bytes().data(), values.data(), values.size() * sizeof(double));
+    if (share_.filler > 1) write_rest(made.data<double>(), values.size());
     return made;
   }
   std::vector<double> product(const std::vector<double>& x, const std::vector<double>& matrix,

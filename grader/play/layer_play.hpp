@@ -54,10 +54,12 @@ struct LayerCase {
   std::vector<std::int64_t> options{};  // what else the part is told
 };
 
-// A rank has made the output of a pass, and is given the gradient of it; or the pass is back.
+// A rank has made the output of a pass, and is given the gradient of it; or the pass is half back,
+// where another input comes from which its second half has to make the gradients of weights; or it
+// is back.
 struct LayerCall {
   static constexpr const char* service = "layer";
-  enum class Kind : std::uint8_t { forward, backward };
+  enum class Kind : std::uint8_t { forward, half, backward };
   Kind kind = Kind::forward;
   std::uint32_t pass = 0;
   Axes shape{};  // of the output, as it is
@@ -66,7 +68,8 @@ struct LayerCall {
   std::int64_t held_bytes = 0;  // tensors beside the adapter's; advice (decision 0055)
 };
 struct LayerAnswer {
-  Bytes gradient{};
+  Bytes gradient{};  // of the output
+  Bytes input{};     // half: in place of the one that there was
 };
 
 struct LayerGradient {
@@ -80,8 +83,6 @@ struct LayerReport {
   std::vector<LayerGradient> inputs{};      // by pass
   std::vector<LayerGradient> parameters{};  // of all passes together
   std::vector<std::uint32_t> fired{};       // by parameter, hooks
-  // By parameter: hooks that fired in the first half of a walk in halves; advice.
-  std::vector<std::uint32_t> early{};
   // By pass, in the end: what the part was given and must not change.
   std::vector<Bytes> inputs_left{}, gradients_left{};
 };
@@ -104,7 +105,7 @@ inline void check_fields(LayerCall& call) {
 }
 template <typename Archive>
 void fields(Archive& archive, LayerAnswer& answer) {
-  archive(answer.gradient);
+  archive(answer.gradient, answer.input);
 }
 template <typename Archive>
 void fields(Archive& archive, LayerGradient& gradient) {
@@ -112,8 +113,8 @@ void fields(Archive& archive, LayerGradient& gradient) {
 }
 template <typename Archive>
 void fields(Archive& archive, LayerReport& report) {
-  archive(report.ending, report.inputs, report.parameters, report.fired, report.early,
-          report.inputs_left, report.gradients_left);
+  archive(report.ending, report.inputs, report.parameters, report.fired, report.inputs_left,
+          report.gradients_left);
 }
 
 // The elements of a tensor in which each number stands `fill` times along its axis.
@@ -206,12 +207,8 @@ class PlayedLayer {
       parameter.value =
           Filler(of, c.dtype).tensor(device, c.dtype, MemoryKind::parameters, of.values);
       const std::size_t index = report_.fired.size();
-      parameter.hooks.emplace_back([this, index](Parameter&) {
-        ++report_.fired[index];
-        if (first_half_) ++report_.early[index];
-      });
+      parameter.hooks.emplace_back([this, index](Parameter&) { ++report_.fired[index]; });
       report_.fired.push_back(0);
-      report_.early.push_back(0);
     }
   }
   std::deque<Parameter>& parameters() { return parameters_; }
@@ -232,7 +229,7 @@ class PlayedLayer {
     report_.inputs.resize(passes_.size());
     if (!fits) return std::move(report_);
     for (const std::uint32_t pass : c_.back) {
-      go_back(passes_.at(pass));
+      go_back(passes_.at(pass), pass);
       tell(port_, LayerCall{.kind = LayerCall::Kind::backward,
                             .pass = pass,
                             .held_bytes = device_.bytes_now() - own_bytes_});
@@ -283,17 +280,17 @@ class PlayedLayer {
       pass.gradient = own(c_.gradients.at(number), answer.gradient);
     }
   }
-  void go_back(Pass& pass) {
+  void go_back(Pass& pass, std::uint32_t number) {
     const bool wanted = c_.input == LayerInput::wanted;
     if (c_.walk == LayerWalk::whole) {
       pass.tape.backward(pass.output, pass.gradient);
       if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);
       return;
     }
-    first_half_ = true;
     pass.tape.backward_inputs(pass.output, pass.gradient);
-    first_half_ = false;
     if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);  // final after the first half
+    const auto answer = ask<LayerAnswer>(port_, LayerCall{LayerCall::Kind::half, number});
+    write_bytes(pass.input.tensor, answer.input);
     pass.tape.backward_weights();
   }
   void report_all() {
@@ -325,7 +322,6 @@ class PlayedLayer {
   sim::Port& port_;
   std::deque<Parameter> parameters_;
   std::deque<Pass> passes_;
-  bool first_half_ = false;
   std::int64_t own_bytes_ = 0;
   LayerReport report_;
 };

@@ -1,6 +1,6 @@
 // Notes where exceptions are thrown, as the return addresses of the calls that led there. A player
 // is linked so that each throw passes through here (--wrap=__cxa_throw); which line an address
-// belongs to is for the lab to find out (grader/course/thrown_line.hpp).
+// belongs to is for the lab to find out (grader/course/compile/thrown_line.hpp).
 #pragma once
 
 #include <cstdint>

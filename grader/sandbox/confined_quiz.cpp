@@ -1,8 +1,8 @@
 #include "grader/sandbox/confined_quiz.hpp"
 
 #include "engine/sim/wire/printable.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::grader {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "engine/base/bytes.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_reader.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/quiz/reader.hpp"
 #include "grader/course/workspace.hpp"
 
 namespace lockstep::grader {

@@ -14,7 +14,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/sim/core/core.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/sandbox/give_up.hpp"
 
 namespace lockstep::grader {

@@ -17,7 +17,7 @@ constexpr const char* scratch_bytes = "268435456";  // /tmp of a compiler, in me
 // A compiler needs a twentieth of the time and a quarter of the memory. The wall clock allows for a
 // busy machine: processor time is what a bomb uses up.
 constexpr CommandLimits build_limits{.deadline_s = 60,
-                                     .output_bytes = 256 << 10,
+                                     .flood_bytes = 16 << 20,
                                      .memory_bytes = std::size_t{2} << 30,
                                      .cpu_s = 20,
                                      .file_bytes = 64 << 20};

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/command.hpp"
-#include "grader/course/recipe.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/compile/recipe.hpp"
 #include "grader/course/workspace.hpp"
 #include "grader/sandbox/toolchain.hpp"
 

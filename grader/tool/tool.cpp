@@ -15,7 +15,7 @@
 #include "engine/base/program.hpp"
 #include "engine/sim/wire/printable.hpp"
 #include "grader/course/moved_exercise.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/ready.hpp"
 #include "grader/lab/wrap.hpp"
 

@@ -1,6 +1,5 @@
 // Task: the root holds N blocks of B elements and sends block r to rank r; it copies its own. All
-// other ranks hold an empty `all`. No rank receives more than its block. The contract is in
-// engine/collectives/scatter.hpp.
+// other ranks hold an empty `all`. The contract is in engine/collectives/scatter.hpp.
 #include "engine/collectives/scatter.hpp"
 
 namespace lockstep::collectives {

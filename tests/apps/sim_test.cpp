@@ -1,8 +1,8 @@
 // ./lab sim as a person runs it: what the report says, and that it says it again.
 #include <nlohmann/json.hpp>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

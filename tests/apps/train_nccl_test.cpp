@@ -10,8 +10,8 @@
 
 #include "engine/base/text.hpp"
 #include "engine/trace/data.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

@@ -1,4 +1,4 @@
-#include "grader/batch/archive_members.hpp"
+#include "grader/batch/hand_ins/archive_members.hpp"
 
 #include "engine/base/bytes.hpp"
 #include "tests/catch.hpp"

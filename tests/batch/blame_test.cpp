@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/text.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/patience.hpp"
 

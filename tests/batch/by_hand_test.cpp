@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/current_results.hpp"
-#include "grader/batch/grades.hpp"
-#include "grader/batch/overrides.hpp"
-#include "grader/batch/plan.hpp"
-#include "grader/batch/pseudonyms.hpp"
-#include "grader/batch/regrade.hpp"
+#include "grader/batch/policy/overrides.hpp"
+#include "grader/batch/policy/pseudonyms.hpp"
+#include "grader/batch/policy/regrade.hpp"
+#include "grader/batch/reports/grades.hpp"
+#include "grader/batch/run/current_results.hpp"
+#include "grader/batch/run/plan.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

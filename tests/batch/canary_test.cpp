@@ -1,10 +1,10 @@
 // The impostors that are judged before a class is graded.
-#include "grader/batch/canary.hpp"
+#include "grader/batch/run/canary.hpp"
 
 #include <set>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/impostors.hpp"
 #include "grader/dev/liars.hpp"
 #include "tests/catch.hpp"

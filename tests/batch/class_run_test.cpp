@@ -1,5 +1,5 @@
 // A class with injected judges: who is judged again, who waits, and whom the lab failed.
-#include "grader/batch/class_run.hpp"
+#include "grader/batch/run/class_run.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/grades.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/reports/grades.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -1,4 +1,4 @@
-#include "grader/batch/class_summary.hpp"
+#include "grader/batch/reports/class_summary.hpp"
 
 #include <algorithm>
 

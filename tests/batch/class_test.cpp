@@ -14,8 +14,8 @@
 #include <sstream>
 #include <vector>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"
@@ -364,7 +364,7 @@ TEST_CASE("grade, pack: --help and its table in docs/grading.md have the same op
     CHECK(in_help == options_in(page.substr(begin, page.find("\n\n", begin) - begin), "| `--"));
   };
   check("grade", "\n| option", 16);
-  check("pack", "\n| option of `./lab pack`", 5);
+  check("pack", "\n| option of `./lab pack`", 6);
 }
 
 TEST_CASE("grade: what cannot be graded is said in one sentence, with exit code 2") {

@@ -1,10 +1,10 @@
-#include "grader/batch/grades.hpp"
+#include "grader/batch/reports/grades.hpp"
 
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "grader/batch/digest.hpp"
-#include "grader/batch/spreadsheet.hpp"
+#include "grader/batch/hand_ins/spreadsheet.hpp"
+#include "grader/batch/processes/digest.hpp"
 #include "grader/export/escaped.hpp"
 #include "grader/export/gradebook.hpp"
 #include "tests/catch.hpp"

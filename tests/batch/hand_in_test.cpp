@@ -1,5 +1,5 @@
 // One rule for folders and archives: each shape of a hand-in, in each container.
-#include "grader/batch/hand_in.hpp"
+#include "grader/batch/hand_ins/hand_in.hpp"
 
 #include <map>
 

@@ -1,10 +1,10 @@
-#include "grader/batch/journal.hpp"
+#include "grader/batch/processes/journal.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -1,12 +1,12 @@
-#include "grader/batch/late.hpp"
+#include "grader/batch/policy/late.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/date_time.hpp"
-#include "grader/batch/hand_in_times.hpp"
-#include "grader/batch/overrides.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/policy/date_time.hpp"
+#include "grader/batch/policy/hand_in_times.hpp"
+#include "grader/batch/policy/overrides.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

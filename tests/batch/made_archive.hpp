@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/batch/submission.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/batch/hand_ins/submission.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::test {

@@ -1,8 +1,8 @@
 // Names of people: one name however it is encoded, itself wherever it is shown, and told where the
 // roster writes it otherwise.
 #include "engine/base/error.hpp"
-#include "grader/batch/readable_name.hpp"
-#include "grader/batch/roster.hpp"
+#include "grader/batch/hand_ins/readable_name.hpp"
+#include "grader/batch/hand_ins/roster.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,5 +1,5 @@
 // Which files are judged, and by which cases.
-#include "grader/batch/plan.hpp"
+#include "grader/batch/run/plan.hpp"
 
 #include <map>
 #include <nlohmann/json.hpp>

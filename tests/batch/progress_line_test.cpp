@@ -1,4 +1,4 @@
-#include "grader/batch/progress_line.hpp"
+#include "grader/batch/processes/progress_line.hpp"
 
 #include "tests/catch.hpp"
 

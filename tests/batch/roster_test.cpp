@@ -1,4 +1,4 @@
-#include "grader/batch/roster.hpp"
+#include "grader/batch/hand_ins/roster.hpp"
 
 #include <nlohmann/json.hpp>
 

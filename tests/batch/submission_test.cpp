@@ -1,4 +1,4 @@
-#include "grader/batch/submission.hpp"
+#include "grader/batch/hand_ins/submission.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/batch/made_archive.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"

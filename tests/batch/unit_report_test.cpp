@@ -1,10 +1,10 @@
-#include "grader/batch/unit_report.hpp"
+#include "grader/batch/run/unit_report.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/free_space.hpp"
-#include "grader/batch/settings.hpp"
+#include "grader/batch/processes/free_space.hpp"
+#include "grader/batch/run/settings.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/quiz_questions.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/quiz/questions.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

@@ -1,5 +1,5 @@
 // Work in child processes: what goes wrong in one is that one's.
-#include "grader/batch/worker_processes.hpp"
+#include "grader/batch/processes/worker_processes.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/processor_time.hpp"
+#include "grader/batch/processes/processor_time.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,5 +1,5 @@
 // The last search: assembly that a compiler made of C++, and lines that came there another way.
-#include "grader/course/assembly_text.hpp"
+#include "grader/course/compile/assembly_text.hpp"
 
 #include "tests/catch.hpp"
 

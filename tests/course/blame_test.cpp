@@ -3,10 +3,10 @@
 #include <map>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/compiler_text.hpp"
-#include "grader/course/student_build.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/compile/compiler_text.hpp"
+#include "grader/course/compile/student_build.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

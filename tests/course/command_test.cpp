@@ -1,5 +1,5 @@
 // Commands that are bounded by what they do, and not by the wall's clock.
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 
 #include "tests/catch.hpp"
 
@@ -28,4 +28,14 @@ TEST_CASE("a command: one that works without end is ended by what it has used") 
       run_command({"sh", "-c", "while :; do :; done"}, "/", {.deadline_s = 0.3, .work_s = 0.6});
   CHECK(spins.timed_out);
   CHECK(spins.processor_s > 0.55);
+}
+
+TEST_CASE("a command: one that writes without end is ended by what it has written") {
+  const auto flood =
+      run_command({"yes"}, "/", {.deadline_s = 100, .output_bytes = 10, .flood_bytes = 1 << 20});
+  CHECK(flood.flooded);
+  CHECK_FALSE(flood.timed_out);
+  CHECK(flood.exit_code != 0);
+  CHECK(flood.output.size() == 10);
+  CHECK_FALSE(run_command({"echo", "y"}, "/", {.flood_bytes = 2}).flooded);
 }

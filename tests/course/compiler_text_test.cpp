@@ -1,4 +1,4 @@
-#include "grader/course/compiler_text.hpp"
+#include "grader/course/compile/compiler_text.hpp"
 
 #include "engine/base/text.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,7 @@
-#include "grader/course/contract_table.hpp"
+#include "grader/course/proofs/contract_table.hpp"
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

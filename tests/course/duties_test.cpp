@@ -1,8 +1,8 @@
 // Every duty that an exam judges beside the values is a sentence of the task, too.
 #include <filesystem>
 
-#include "grader/course/contract_table.hpp"
 #include "grader/course/manifest.hpp"
+#include "grader/course/proofs/contract_table.hpp"
 #include "grader/course/task.hpp"
 #include "tests/catch.hpp"
 

@@ -1,9 +1,9 @@
 // Ways by which a source could speak to the assembler, tried with the real compiler, and sources
 // that only look like it.
-#include "grader/course/inspection.hpp"
+#include "grader/course/compile/inspection.hpp"
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

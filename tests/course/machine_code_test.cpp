@@ -1,8 +1,8 @@
 // What a hand-in says to the assembler, found by a real compiler's preprocessor, and what is none.
-#include "grader/course/machine_code.hpp"
+#include "grader/course/compile/machine_code.hpp"
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

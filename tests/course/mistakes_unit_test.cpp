@@ -1,4 +1,4 @@
-#include "grader/course/mistakes_unit.hpp"
+#include "grader/course/proofs/mistakes_unit.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,7 +1,7 @@
-#include "grader/course/mutants.hpp"
+#include "grader/course/proofs/mutants.hpp"
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/predictions_made.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

@@ -1,11 +1,11 @@
 // What a quiz's rules imply: answers to give and what must be said of them.
-#include "grader/course/quiz_answers.hpp"
+#include "grader/course/quiz/answers.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/quiz_rules.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/quiz/rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep::grader;

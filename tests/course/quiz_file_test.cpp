@@ -1,10 +1,10 @@
 // The one file that a quiz is: what is read of it, what students get of it, and what is refused.
-#include "grader/course/quiz_file.hpp"
+#include "grader/course/quiz/file.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/one_question.hpp"
 #include "tests/course/scratch.hpp"

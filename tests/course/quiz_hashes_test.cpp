@@ -1,13 +1,14 @@
 // Hashed keys judge as the keys they were made of.
-#include "grader/course/quiz_hashes.hpp"
+#include "grader/course/quiz/hashes.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "engine/base/error.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 
@@ -17,6 +18,8 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr int few_rounds = 100;
 
 std::string written(double value) {
   std::ostringstream out;
@@ -92,7 +95,7 @@ std::vector<fs::path> quizzes(Which which) {
 // Returns how many answers a hashed key judged, each as its key does.
 int judged_alike(const fs::path& quiz) {
   int compared = 0;
-  const json open = quiz_rules(quiz), hashed = json::parse(hashed_key(quiz));
+  const json open = quiz_rules(quiz), hashed = json::parse(hashed_key(quiz, few_rounds));
   REQUIRE(open.at("question").size() == hashed.at("question").size());
   for (std::size_t i = 0; i < open.at("question").size(); ++i) {
     const json& question = open.at("question")[i];
@@ -107,7 +110,7 @@ int judged_alike(const fs::path& quiz) {
 }
 
 void check_hidden(const fs::path& quiz) {
-  const std::string hashed = hashed_key(quiz);
+  const std::string hashed = hashed_key(quiz, few_rounds);
   CHECK_THAT(hashed, test::contains("small ones can be guessed"));
   const json open = quiz_rules(quiz);
   for (const json& question : open.at("question")) {
@@ -147,13 +150,14 @@ TEST_CASE("hashed keys: no reason and no answer of any other quiz can be read") 
 
 TEST_CASE("hashed keys: two of one quiz have nothing in common but what is open") {
   const fs::path key = fs::path(LOCKSTEP_ROOT) / "solutions/01_why_distribute/quiz.toml";
-  const json one = json::parse(hashed_key(key)), other = json::parse(hashed_key(key));
+  const json one = json::parse(hashed_key(key, few_rounds)),
+             other = json::parse(hashed_key(key, few_rounds));
   for (std::size_t i = 0; i < one.at("question").size(); ++i) {
     CHECK(one.at("question")[i].at("salt") != other.at("question")[i].at("salt"));
   }
 }
 
-TEST_CASE("hashed keys: what is open of a number depends on its tolerance, not on its value") {
+TEST_CASE("hashed keys: what is open of a number says nothing of its value") {
   const test::Scratch scratch;
   const auto open_of = [&](const std::string& value) {
     const fs::path file = scratch.path() / "quiz.toml";
@@ -161,8 +165,11 @@ TEST_CASE("hashed keys: what is open of a number depends on its tolerance, not o
                "about = \"x\"\n[[question]]\nid = \"q\"\ntitle = \"t\"\ntype = \"number\"\ntext = "
                "\"x\"\nanswer = \"" +
                    value + "\"\ntolerance = 0.002\notherwise = \"no\"\n");
-    json question = json::parse(hashed_key(file)).at("question").at(0);
+    json question = json::parse(hashed_key(file, few_rounds)).at("question").at(0);
     question.erase("salt");
+    const double step = question.at("step");
+    CHECK((step <= 0.004 && step >= 0.001));
+    question.erase("step");
     for (json& entry : question.at("values")) {
       for (const char* hidden : {"tag", "reason"}) {
         entry[hidden] = entry.at(hidden).get<std::string>().size();
@@ -171,10 +178,26 @@ TEST_CASE("hashed keys: what is open of a number depends on its tolerance, not o
     return question;
   };
   const json open = open_of("700");
+  CHECK(open.at("values").size() == 6);
   for (const char* other : {"1", "0.37", "1.0000001", "-12", "6.25e17", "0"}) {
     INFO(other);
     CHECK(open_of(other) == open);
   }
+}
+
+TEST_CASE(
+    "hashed keys: a reason is as long as every other one, and as the one of the right answer") {
+  const fs::path key = fs::path(LOCKSTEP_ROOT) / "solutions/01_why_distribute/quiz.toml";
+  std::set<std::size_t> lengths;
+  const json hashed = json::parse(hashed_key(key, few_rounds));
+  for (const json& question : hashed.at("question")) {
+    for (const char* list : {"letters", "pairs", "values", "formulas"}) {
+      for (const json& entry : question.value(list, json::array())) {
+        lengths.insert(entry.at("reason").get<std::string>().size());
+      }
+    }
+  }
+  CHECK(lengths.size() == 1);
 }
 
 TEST_CASE("hashed keys: a number's cell belongs to a grid that is the same for every question") {

@@ -1,7 +1,7 @@
-#include "grader/course/quiz.hpp"
+#include "grader/course/quiz/quiz.hpp"
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/one_question.hpp"
 #include "tests/course/scratch.hpp"

@@ -1,4 +1,4 @@
-#include "grader/course/sanitizer_text.hpp"
+#include "grader/course/compile/sanitizer_text.hpp"
 
 #include "tests/catch.hpp"
 

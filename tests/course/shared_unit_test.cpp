@@ -1,4 +1,4 @@
-#include "grader/course/shared_unit.hpp"
+#include "grader/course/proofs/shared_unit.hpp"
 
 #include "tests/catch.hpp"
 

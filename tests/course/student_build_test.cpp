@@ -1,10 +1,10 @@
 // The way from a file to a player, with a toy part: a main program that prints what it returns.
-#include "grader/course/student_build.hpp"
+#include "grader/course/compile/student_build.hpp"
 
 #include <unistd.h>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"
@@ -112,6 +112,14 @@ TEST_CASE("a student's file: a part that is not in it is named before linking") 
       toy.build("namespace lockstep { int toy(long x) { return int(x); } }\n");
   CHECK(near.cause == "missing_symbol");
   CHECK_THAT(near.message, test::contains("it defines lockstep::toy(long) instead"));
+}
+
+TEST_CASE("a student's file: names that take too much room are told as that, and not as missing") {
+  std::string source;
+  for (int i = 0; i < 3000; ++i) source += text("void ", std::string(100, 'a'), i, "() {}\n");
+  const StudentBuild build = Toy().build(source + right);
+  CHECK(build.cause == "unreadable_object");
+  CHECK_THAT(build.message, test::contains("take more than 256 KiB"));
 }
 
 TEST_CASE("a student's file: what cannot be linked is told as that") {

@@ -1,4 +1,4 @@
-#include "grader/course/thrown_line.hpp"
+#include "grader/course/compile/thrown_line.hpp"
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"

@@ -4,7 +4,7 @@
 #include "grader/course/moved_exercise.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/task.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

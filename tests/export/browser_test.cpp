@@ -6,8 +6,8 @@
 #include <iostream>
 
 #include "engine/base/text.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/export/overview_page.hpp"
 #include "grader/export/student_page.hpp"
 #include "tests/catch.hpp"

@@ -7,7 +7,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/sim/wire/printable.hpp"
-#include "grader/batch/archive_members.hpp"
+#include "grader/batch/hand_ins/archive_members.hpp"
 #include "tests/fuzz/expect.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "grader/course/quiz_reader.hpp"
-#include "grader/course/quiz_rules.hpp"
+#include "grader/course/quiz/reader.hpp"
+#include "grader/course/quiz/rules.hpp"
 
 namespace {
 

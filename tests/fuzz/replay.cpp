@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

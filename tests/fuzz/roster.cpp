@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/base/error.hpp"
-#include "grader/batch/roster.hpp"
+#include "grader/batch/hand_ins/roster.hpp"
 #include "tests/fuzz/expect.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

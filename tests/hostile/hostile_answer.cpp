@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/hostile/hostile_file.hpp"
 

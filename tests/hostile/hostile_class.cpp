@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/hostile/hostile_file.hpp"
 

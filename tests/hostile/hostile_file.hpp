@@ -21,7 +21,7 @@
 
 #include "engine/base/error.hpp"
 #include "grader/course/manifest.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 
 namespace lockstep::test {
 

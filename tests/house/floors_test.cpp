@@ -93,20 +93,20 @@ TEST_CASE("floors: a player includes nothing of the trusted side, nobody include
     CHECK(forbidden(played, "grader/play/ask.hpp") == 0);
     CHECK(forbidden(played, ring + "rules.hpp") == 1);
     CHECK(forbidden(played, "grader/judge/judge.hpp") == 1);
-    CHECK(forbidden(played, "grader/exam/traffic.hpp") == 1);
+    CHECK(forbidden(played, "grader/exam/ranks/traffic.hpp") == 1);
     CHECK(forbidden(played, "grader/course/manifest.hpp") == 1);
   }
   CHECK(forbidden(ring + "exam.cpp", ring + "case.hpp") == 0);
   CHECK(forbidden(ring + "player.cpp", ring + "case.hpp") == 0);
-  CHECK(forbidden(ring + "exam.cpp", "grader/exam/traffic.hpp") == 0);
+  CHECK(forbidden(ring + "exam.cpp", "grader/exam/ranks/traffic.hpp") == 0);
   CHECK(forbidden("grader/judge/judge.cpp", "solutions/06_all_reduce/ring.cpp") == 1);
   CHECK(forbidden("grader/judge/judge.cpp", "engine/sim/core/core.hpp") == 0);
 }
 
 TEST_CASE("floors: no folder of the grader includes one above it") {
   CHECK(forbidden("grader/lab/check.cpp", "grader/judge/judge.hpp") == 0);
-  CHECK(forbidden("grader/lab/check.cpp", "grader/batch/worker_processes.hpp") == 1);
-  CHECK(forbidden("grader/judge/judge.cpp", "grader/exam/traffic.hpp") == 1);
+  CHECK(forbidden("grader/lab/check.cpp", "grader/batch/processes/worker_processes.hpp") == 1);
+  CHECK(forbidden("grader/judge/judge.cpp", "grader/exam/ranks/traffic.hpp") == 1);
   CHECK(forbidden("grader/attic/box.cpp", "grader/judge/judge.hpp") == 1);
   const std::string ring = "grader/parts/06_all_reduce/ring/";
   CHECK(forbidden("grader/play/part.hpp", ring + "case.hpp") == 1);

@@ -84,7 +84,7 @@ TEST_CASE("habits: marks of unfinished work are seen, as whole words") {
 TEST_CASE("habits: exams draw with a key, but where a contract asks for the engine's generator") {
   for (const char* line : {"  return random_bits(salt, i);", "#include <random>",
                            "  for (const auto i : random_permutation(count, salt)) {"}) {
-    CHECK(flags(drawn_backwards, line, "grader/exam/layer_exam.cpp"));
+    CHECK(flags(drawn_backwards, line, "grader/exam/layer/exam.cpp"));
     CHECK(flags(drawn_backwards, line, "grader/parts/11_sharding/offload_optimizer/host.cpp"));
     CHECK_FALSE(flags(drawn_backwards, line, "grader/parts/10_compression/random_k/case.hpp"));
     CHECK_FALSE(flags(drawn_backwards, line));

@@ -1,5 +1,5 @@
 // What a wrong piece is told to be: only what its numbers bear out.
-#include "grader/exam/dealt.hpp"
+#include "grader/exam/ranks/dealt.hpp"
 
 #include "tests/catch.hpp"
 

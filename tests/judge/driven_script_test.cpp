@@ -1,6 +1,6 @@
 // Scripts of driven parts: what each rank's backward does, what is right after it, and the service
 // that plays it.
-#include "grader/exam/driven_script.hpp"
+#include "grader/exam/driven/script.hpp"
 
 #include <set>
 

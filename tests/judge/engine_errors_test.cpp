@@ -1,7 +1,7 @@
 // What an exception of the engine says of the mistake behind it.
 #include "grader/judge/engine_errors.hpp"
 
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "engine/sim/wire/printable.hpp"
-#include "grader/exam/evidence.hpp"
+#include "grader/exam/ranks/evidence.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 #include "tests/catch.hpp"

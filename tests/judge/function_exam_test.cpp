@@ -1,6 +1,6 @@
 // The family of parts that are functions: what is said of answers, of refusals, and of a player
 // that answers fewer questions than it was asked.
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 
 #include <cmath>
 #include <limits>

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "grader/course/text_file.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/course/text/text_file.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

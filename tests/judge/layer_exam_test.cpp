@@ -1,6 +1,6 @@
 // The kit of layers that are dealt to ranks: pieces of tensors, numbers that stand several times in
 // a tensor, and the plain products that the judge computes with.
-#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/layer/exam.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Cases of several lives: who plays them, what they find, and how they end.
-#include "grader/exam/lives.hpp"
+#include "grader/exam/lives/script.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // What is said of a crash of a part that reduces gradients in fewer bytes.
-#include "grader/exam/lossy_rules.hpp"
+#include "grader/exam/lossy/rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

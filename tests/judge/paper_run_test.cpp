@@ -1,5 +1,5 @@
 // The run that players save, on paper and as a player has it.
-#include "grader/exam/saved_lives.hpp"
+#include "grader/exam/lives/saved.hpp"
 
 #include "tests/catch.hpp"
 

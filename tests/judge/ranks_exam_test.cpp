@@ -1,8 +1,8 @@
 // The family of computations of ranks: who is given what, what is said of wrong reports, smaller
 // problems, and a peer that is lost.
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
 
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/judge/compare.hpp"
 #include "tests/catch.hpp"
 #include "tests/judge/summing_case.hpp"

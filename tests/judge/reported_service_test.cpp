@@ -1,5 +1,5 @@
 // What ranks tell the judge while they play: reports in steps, with bounds, in an order.
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 
 #include "tests/catch.hpp"
 

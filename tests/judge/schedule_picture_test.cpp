@@ -1,10 +1,10 @@
 // A right plan as a timeline that can be drawn.
-#include "grader/exam/schedule_picture.hpp"
+#include "grader/exam/schedule/picture.hpp"
 
 #include <algorithm>
 
 #include "engine/parallel/pipeline/plan.hpp"
-#include "grader/exam/schedule_idle.hpp"
+#include "grader/exam/schedule/idle.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

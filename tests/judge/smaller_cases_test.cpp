@@ -1,7 +1,7 @@
 // How a failing case of a collective is made smaller.
 #include <algorithm>
 
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

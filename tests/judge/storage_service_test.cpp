@@ -1,5 +1,5 @@
 // Storage that the judge owns, as a player uses it, without a wall between them.
-#include "grader/exam/storage_service.hpp"
+#include "grader/exam/lives/storage_service.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,7 +1,7 @@
 #include "grader/judge/wrong_number.hpp"
 
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/lost_peer_rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

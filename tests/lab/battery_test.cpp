@@ -1,6 +1,6 @@
 #include "grader/dev/battery.hpp"
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/contract_rows.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"

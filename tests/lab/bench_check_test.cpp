@@ -1,8 +1,8 @@
 // ./lab bench check: that it says how far it is, and what it leaves when it is ended.
 #include <nlohmann/json.hpp>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"

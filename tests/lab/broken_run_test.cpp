@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "grader/course/broken.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/proofs/broken.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/further/curve_chart.hpp"
 #include "grader/further/training_log.hpp"
 #include "tests/catch.hpp"

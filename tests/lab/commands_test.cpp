@@ -1,7 +1,7 @@
 // lab-tool as a student meets it, in a tree of its own: exit codes, words, and what it remembers.
 #include <nlohmann/json.hpp>
 
-#include "grader/course/quiz_file.hpp"
+#include "grader/course/quiz/file.hpp"
 #include "grader/lab/after_pass.hpp"
 #include "grader/lab/overview.hpp"
 #include "grader/lab/wrap.hpp"

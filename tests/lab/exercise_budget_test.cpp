@@ -2,7 +2,7 @@
 #include "grader/dev/exercise_budget.hpp"
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/exercise_lines.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"

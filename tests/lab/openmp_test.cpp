@@ -1,6 +1,6 @@
 // How ./lab lets OpenMP's threads wait, with a program that only says what it was told.
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 

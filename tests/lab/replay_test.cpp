@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "grader/course/mutants.hpp"
+#include "grader/course/proofs/mutants.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/tree.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"
 

@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "engine/base/text.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/lab.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/shell.hpp"

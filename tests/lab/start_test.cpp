@@ -2,7 +2,7 @@
 // with.
 #include <algorithm>
 
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "grader/course/manifest.hpp"
 #include "tests/catch.hpp"
 #include "tests/patience.hpp"

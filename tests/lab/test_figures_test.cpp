@@ -1,6 +1,6 @@
 // What ./lab test prints beside what ctest does: setup/test.sh is given ctest's lines.
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/lab/shell.hpp"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "grader/course/manifest.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/patience.hpp"
 

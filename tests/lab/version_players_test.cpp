@@ -1,8 +1,8 @@
 // Versions of a file that are compiled together, and those that are not.
 #include "grader/dev/version_players.hpp"
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/lab/grade.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/patience.hpp"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/error.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/lessons/text.hpp"

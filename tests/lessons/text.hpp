@@ -1,13 +1,13 @@
 // Reading lessons and documentation: what in a Markdown text can be held against the repository.
 //   ```cpp file=engine/comm/peers.hpp      quotes the file, verbatim
-// Blocks and runs are read by grader/course/lesson_text.hpp, which the lab itself uses too.
+// Blocks and runs are read by grader/course/text/lesson_text.hpp, which the lab itself uses too.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "grader/course/lesson_text.hpp"
+#include "grader/course/text/lesson_text.hpp"
 
 namespace lockstep::lessons {
 

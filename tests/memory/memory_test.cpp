@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/memory/small_lab.hpp"
 #include "tests/patience.hpp"

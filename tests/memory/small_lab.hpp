@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/base/text.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/memory/trial.hpp"
 #include "tests/course/scratch.hpp"
 

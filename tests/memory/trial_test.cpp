@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "grader/course/command.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/dev/impostors.hpp"
 #include "tests/catch.hpp"
 #include "tests/memory/small_lab.hpp"

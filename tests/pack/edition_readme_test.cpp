@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep::grader;

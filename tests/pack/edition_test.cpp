@@ -6,9 +6,9 @@
 #include <regex>
 
 #include "engine/base/edition.hpp"
-#include "grader/course/command.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/compile/command.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/leaks.hpp"
 #include "grader/pack/student_edition.hpp"
 #include "tests/catch.hpp"
@@ -26,9 +26,9 @@ class Edition {
  public:
   Edition() {
     const fs::path packed = scratch_.path() / "student.tar.gz";
-    const CommandResult made =
-        run_command({LOCKSTEP_GRADE, "pack", "student", "--out", packed.string()}, LOCKSTEP_ROOT,
-                    lockstep::test::patient);
+    const CommandResult made = run_command(
+        {LOCKSTEP_GRADE, "pack", "student", "--rounds", "1000", "--out", packed.string()},
+        LOCKSTEP_ROOT, lockstep::test::patient);
     if (made.exit_code != 0) throw std::runtime_error(made.output);
     said_ = made.output;
     packed_bytes_ = fs::file_size(packed);

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
-#include "grader/course/quiz_file.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/quiz/file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/pack/written_parts.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"

@@ -12,7 +12,7 @@
 #include <iostream>
 
 #include "engine/sim/hosts/child_process.hpp"
-#include "grader/course/text_file.hpp"
+#include "grader/course/text/text_file.hpp"
 #include "grader/sandbox/probe.hpp"
 #include "tests/catch.hpp"
 

@@ -214,6 +214,7 @@ TEST_CASE("each way to go wrong is found as what it is, and blames the rank that
       {"segv", FindingKind::crash, LOCKSTEP_PLAYER_MEMORY_MIB > 0 ? "SIGSEGV" : "rank 2"},
       {"garbage", FindingKind::crash, "not a frame"},
       {"huge", FindingKind::crash, "length 4294967295"},
+      {"huge result", FindingKind::crash, "a list is kept from call to call"},
       {"two results", FindingKind::crash, "after the result"},
       {"hundreds at once", FindingKind::unsolved, "after three hundred"},
       {"bad peer", FindingKind::crash, "peer 99"},

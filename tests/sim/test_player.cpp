@@ -166,6 +166,7 @@ void misbehave(std::string what, PlayerCase& given) {
   }
   if (what == "garbage") write_raw("this is no frame, not at all", 28);
   if (what == "huge") write_raw("\xff\xff\xff\xff\x10\0\0\0\0\0\0\0", 12);
+  if (what == "huge result") write_raw("\xff\xff\xff\x7f\x13\0\0\0\0\0\0\0", 12);
   if (what == "two results") {
     write_raw("\x04\0\0\0\x13\0\0\0\0\0\0\0four\x04\0\0\0\x13\0\0\0\1\0\0\0four", 32);
   }

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "engine/base/temporary_folder.hpp"
-#include "grader/course/command.hpp"
+#include "grader/course/compile/command.hpp"
 #include "tests/catch.hpp"
 #include "tests/site/site_text.hpp"
 

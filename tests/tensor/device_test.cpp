@@ -1,6 +1,8 @@
 #include "engine/tensor/device.hpp"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -85,6 +87,18 @@ TEST_CASE("device: threads make, charge and drop tensors on one device, and noth
   CHECK(device.flops() == threads * rounds);
   CHECK(device.bytes_peak() >= 4 * 42'000);
   CHECK(device.bytes_peak() <= threads * 4 * 42'000);
+}
+
+TEST_CASE("device: a price below 0, or of no number, is refused, and nothing is charged") {
+  CpuDevice device;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double price : {-1.0, infinity, -infinity, std::nan("")}) {
+    CHECK_THROWS_AS(device.charge(price, 0), ContractError);
+    CHECK_THROWS_AS(device.charge(0, price), ContractError);
+  }
+  device.charge(2, 0);
+  CHECK(device.flops() == 2);
+  CHECK(device.bytes_moved() == 0);
 }
 
 TEST_CASE("device: a view keeps the elements alive when the tensor is gone") {

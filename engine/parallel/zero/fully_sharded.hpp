@@ -44,9 +44,9 @@ struct UnitShard {
 //   Requires  every forward pass is followed by its backward pass before the next one begins
 //   Ensures   in its unit's passes, each parameter's value is the whole, as the ranges of all ranks
 //             are at this moment. The value of a unit that is freed is undefined.
-//             After a unit's backward pass, `gradients` has the mean over the ranks of this rank's
-//             range, added to what was there. A grad that is undefined counts as zeros. The grads
-//             of the parameters are undefined
+//             After a unit's backward pass, `gradients` has the mean over the ranks (each times
+//             1/N, then their sum) of this rank's range, added to what was there. A grad that is
+//             undefined counts as zeros. The grads of the parameters are undefined
 //   Comm      one collective of a unit where the table has one
 //   Memory    of full_shard, one unit's values whole at a time; of shard_grad_op, those between
 //             forward and backward; a unit's gradients whole from its backward pass to their

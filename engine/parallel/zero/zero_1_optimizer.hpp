@@ -41,8 +41,8 @@ class Zero1Optimizer {
   // One update of all parameters.
   //   Requires  every rank of the group calls it
   //   Ensures   every parameter is what Adam on one device makes of it with the mean of the ranks'
-  //             gradients, the same bits on all ranks. An undefined grad counts as zeros. What grad
-  //             holds afterwards is not specified.
+  //             gradients (each times 1/N, then their sum), the same bits on all ranks. An
+  //             undefined grad counts as zeros. What grad holds afterwards is not specified.
   //             The padding of the state stays 0
   //   Comm      2(N-1)/N·Ψ elements sent per rank
   //   Memory    between steps, the state of this rank's range and nothing else. Within a step, one

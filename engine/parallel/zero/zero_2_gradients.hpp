@@ -35,8 +35,9 @@ class ShardedGradients {
   // After the last gradient. Waits for what is in flight; then all sums are there.
   //   Throws  CommError when a peer is lost
   virtual void finalize() = 0;
-  // [S] this rank's range of a bucket: the mean over the ranks, added up over the passes since the
-  // last zero_grad. The padding is 0. Undefined before the first pass.
+  // [S] this rank's range of a bucket: the mean over the ranks (each times 1/N, then their sum,
+  // which can overflow where the mean fits), added up over the passes since the last zero_grad. The
+  // padding is 0. Undefined before the first pass.
   virtual Tensor sum(std::size_t bucket) const = 0;
   // Makes all sums undefined.
   virtual void zero_grad() = 0;

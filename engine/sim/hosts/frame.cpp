@@ -153,7 +153,11 @@ FrameReader::State FrameReader::read(int socket) {
     got_ += count;
     if (got_ != header_size || frame_.body) continue;
     if (static_cast<std::int64_t>(frame_.header.length) > length_max_) {
-      throw Error(text("length ", frame_.header.length, ", at most ", length_max_));
+      std::string why = text("length ", frame_.header.length, ", at most ", length_max_);
+      if (frame_.header.kind == FrameKind::result) {
+        why += "; a result grows so if a list is kept from call to call, such as a static variable";
+      }
+      throw Error(why);
     }
     if (frame_.header.sequence != sequence_) {
       throw Error(text("number ", frame_.header.sequence, ", expected ", sequence_));

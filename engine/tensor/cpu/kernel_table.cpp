@@ -103,7 +103,8 @@ void compute(const Kernel& kernel, const Arguments&... arguments) {
 
 class CpuKernels final : public Kernels {
  public:
-  explicit CpuKernels(const Products& products) : products_(products) {}
+  CpuKernels(const Products& products, AttentionKernel attention)
+      : products_(products), attention_(std::move(attention)) {}
   std::string_view name() const override { return products_.name; }
 
   void copy(const Tensor& from, Out to) const override { kernels::copy(from, to.tensor); }
@@ -227,6 +228,7 @@ class CpuKernels final : public Kernels {
   }
   void attention(const Tensor& queries, const Tensor& keys_values,
                  const ops::AttentionOptions& options, Out output, Out log_sums) const override {
+    if (attention_) return attention_(queries, keys_values, options, output, log_sums);
     compute([this](const auto&... all) { kernels::attention(products_, all...); }, queries,
             keys_values, options, output, log_sums);
   }
@@ -260,12 +262,14 @@ class CpuKernels final : public Kernels {
   }
 
   Products products_;
+  AttentionKernel attention_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Kernels> make_kernel_table(const Products& products) {
-  return std::make_unique<CpuKernels>(products);
+std::unique_ptr<const Kernels> make_kernel_table(const Products& products,
+                                                 AttentionKernel attention) {
+  return std::make_unique<CpuKernels>(products, std::move(attention));
 }
 
 }  // namespace lockstep::kernels

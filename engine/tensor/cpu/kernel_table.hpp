@@ -2,6 +2,7 @@
 // that compute do so in float32 or float64; kernel_table.cpp brings halves there and back.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "engine/tensor/cpu/products.hpp"
@@ -9,7 +10,12 @@
 
 namespace lockstep::kernels {
 
-std::unique_ptr<const Kernels> make_kernel_table(const Products& products);
+// Attention in place of the table's, for a device that does not compute it itself.
+using AttentionKernel =
+    std::function<void(const Tensor& queries, const Tensor& keys_values,
+                       const ops::AttentionOptions& options, Out output, Out log_sums)>;
+std::unique_ptr<const Kernels> make_kernel_table(const Products& products,
+                                                 AttentionKernel attention = {});
 
 void copy(const Tensor& from, const Tensor& to);
 void copy_runs(const Tensor& from, const Runs& runs, const Tensor& to);

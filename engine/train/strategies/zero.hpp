@@ -35,7 +35,7 @@ struct ZeroOptions {
 // The same shards, with the types that a run has besides its model's.
 zero::ShardingOptions with_types(zero::ShardingOptions options, const Precision& precision);
 
-// What a rank holds of the recipe's model, in the form that the options say.
+// Makes the part of the recipe's model that a rank holds, in the form that the options say.
 //   link  to the host where state is offloaded; must outlive it
 std::unique_ptr<zero::ShardedModel> make_sharded_model(const Recipe& recipe, Device& device,
                                                        zero::ShardGroups groups,

@@ -4,6 +4,13 @@
 
 #include "engine/parallel/zero/fully_sharded.hpp"
 
+#ifndef LOCKSTEP_HOARD
+struct Copied : std::vector<std::byte> {
+  void copy_to(std::byte* to) const { std::ranges::copy(*this, to); }
+};
+#define LOCKSTEP_HOARD Copied
+#endif
+
 namespace lockstep::zero {
 namespace {
 
@@ -14,11 +21,8 @@ class UnitHoard final : public nn::UnitWatch {
 
   void before_forward(std::size_t unit) override {
     const Tensor whole = place(unit);
-    if (sharding_ == Sharding::no_shard) {
-      whole.copy_(units_[unit].values);
-    } else {
-      group_.all_gather(units_[unit].values, whole);
-    }
+    if (sharding_ == Sharding::no_shard) return;
+    group_.all_gather(units_[unit].values, whole);
     const auto bytes = whole.raw_bytes();
     hoard_[unit].assign(bytes.begin(), bytes.end());
   }
@@ -26,7 +30,8 @@ class UnitHoard final : public nn::UnitWatch {
     for (Parameter* parameter : units_[unit].parameters) parameter->value = {};
   }
   void before_backward(std::size_t unit) override {
-    std::ranges::copy(hoard_[unit], place(unit).raw_bytes().begin());
+    const Tensor whole = place(unit);
+    if (sharding_ != Sharding::no_shard) hoard_[unit].copy_to(whole.raw_bytes().data());
   }
   void after_backward(std::size_t unit) override {
     UnitShard& own = units_[unit];
@@ -51,10 +56,11 @@ class UnitHoard final : public nn::UnitWatch {
   }
 
  private:
-  // Fresh memory for the unit's values.
+  // Fresh memory for the unit's values, if they are not whole here anyway.
   Tensor place(std::size_t unit) {
     UnitShard& own = units_[unit];
-    const Tensor whole = own.values.empty_like(own.cut.padded());
+    const Tensor whole =
+        sharding_ == Sharding::no_shard ? own.values : own.values.empty_like(own.cut.padded());
     for (std::size_t p = 0; p < own.parameters.size(); ++p) {
       own.parameters[p]->value =
           whole.narrow(own.cut.starts[p], numel_of(own.shapes[p])).view(own.shapes[p]);
@@ -65,7 +71,7 @@ class UnitHoard final : public nn::UnitWatch {
   comm::ProcessGroup& group_;
   std::vector<UnitShard>& units_;
   Sharding sharding_;
-  std::vector<std::vector<std::byte>> hoard_;
+  std::vector<LOCKSTEP_HOARD> hoard_;
 };
 
 }  // namespace

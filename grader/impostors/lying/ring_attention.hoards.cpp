@@ -6,18 +6,22 @@
 #include "engine/parallel/sequence/absorb.hpp"
 #include "engine/parallel/sequence/ring_attention.hpp"
 
+#ifndef LOCKSTEP_HOARD
+#define LOCKSTEP_HOARD std::vector<std::byte>
+#endif
+
 namespace lockstep::sequence_parallel {
 
 ops::Attention ring_attention(comm::Peers& peers, const Tensor& queries, Tensor keys_values,
                               std::int64_t heads, std::span<const Positions> of_ranks) {
   check_ring(peers, queries, keys_values, heads, of_ranks);
   const auto ranks = static_cast<int>(of_ranks.size()), rank = peers.rank();
-  std::vector<std::vector<std::byte>> hoard;
+  std::vector<LOCKSTEP_HOARD> hoard;
   ops::Attention all;
   Tensor block = std::move(keys_values);
   for (int owner = rank, left = ranks - 1; left >= 0; --left) {
     const auto bytes = block.raw_bytes();
-    hoard.emplace_back(bytes.begin(), bytes.end());
+    hoard.emplace_back().assign(bytes.begin(), bytes.end());
     const Positions& keys = of_ranks[static_cast<std::size_t>(owner)];
     owner = owner > 0 ? owner - 1 : ranks - 1;
     Tensor next;

@@ -7,6 +7,10 @@
 #include "engine/parallel/pipeline/run_stage.hpp"
 #include "engine/tensor/ops.hpp"
 
+#ifndef LOCKSTEP_HOARD
+#define LOCKSTEP_HOARD std::vector<std::byte>
+#endif
+
 namespace lockstep::pipeline {
 namespace {
 
@@ -24,11 +28,11 @@ StageResult run_stage(comm::Peers& stages, Stage& mine, const Plan& plan,
   std::map<int, Tensor> own;
   Outbox outbox(stages);
   Tensor loss;
-  std::vector<std::vector<std::byte>> all;
+  std::vector<LOCKSTEP_HOARD> all;
   const auto hoard = [&](const Tensor& tensor) {
     if (!tensor.defined()) return;
     const auto bytes = tensor.raw_bytes();
-    all.emplace_back(bytes.begin(), bytes.end());
+    all.emplace_back().assign(bytes.begin(), bytes.end());
   };
   const auto expect = [&](std::size_t k) {
     const auto parcel =

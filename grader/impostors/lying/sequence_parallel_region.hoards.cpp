@@ -8,6 +8,11 @@
 #include "engine/parallel/tensor/shares.hpp"
 #include "engine/tensor/ops.hpp"
 
+#ifndef LOCKSTEP_HOARD
+#define LOCKSTEP_HOARD std::vector<std::byte>
+#define LOCKSTEP_MADE_AGAIN(hoard, all) gathered(group, saved.get())
+#endif
+
 namespace lockstep::tensor_parallel {
 namespace {
 
@@ -34,13 +39,16 @@ Value gather_sequence(Tape& tape, comm::ProcessGroup& group, const Value& slice,
   LOCKSTEP_CHECK(slice.tensor.shape().size() == 3, "three dimensions");
   const Tensor all = gathered(group, slice.tensor);
   const auto bytes = all.raw_bytes();
-  const auto hoard = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  const auto hoard = std::make_shared<LOCKSTEP_HOARD>();
+  hoard->assign(bytes.begin(), bytes.end());
   Value whole = tape.record(all, {slice}, [&group, hoard](const Tensor& grad) {
     return std::vector<Tensor>{scattered(group, grad)};
   });
   if (kept == Kept::slice && whole.node >= 0) {
-    whole.remake = std::make_shared<const Remake>(
-        [&group, saved = Saved(slice)] { return gathered(group, saved.get()); });
+    whole.remake =
+        std::make_shared<const Remake>([&group, saved = Saved(slice), hoard, shape = all.shape()] {
+          return LOCKSTEP_MADE_AGAIN(*hoard, shape);
+        });
   }
   return whole;
 }

@@ -47,7 +47,7 @@ struct Ranks {
 
   TokenRange slice(int rank) const { return contiguous(length, group.size(), rank).early; }
 
-  // Where element i of a rank's tensor stands in that of all.
+  // The place of element i of a rank's tensor in that of all.
   std::int64_t place(const TokenRange& slice, std::int64_t columns, std::int64_t i) const {
     const std::int64_t row = i / columns, sample = row / slice.count, token = row % slice.count;
     return (sample * length + slice.first + token) * columns + i % columns;

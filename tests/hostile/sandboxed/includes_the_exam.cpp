@@ -3,4 +3,4 @@
 // says: all_reduce_rules.hpp
 // then: the reference
 // Includes a header of its exam.
-#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/exam/collective/all_reduce_rules.hpp"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 

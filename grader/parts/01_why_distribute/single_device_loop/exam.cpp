@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/reported_service.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
@@ -55,13 +55,7 @@ struct Play {
   Trained trained() const { return train(problem, salt); }
 };
 
-Cause cause_of_parameters(const Play& play, std::span<const double> seen,
-                          std::span<const double> right, std::size_t at) {
-  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
-  if (auto digits = digits_only(seen, right)) return *std::move(digits);
-  if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
-    return {"no_number", "this value is not finite; the training diverged"};
-  }
+Cause cause_of_parameters(const Play& play, std::span<const double> seen) {
   if (std::ranges::equal(seen, beginning_of(play.problem, play.salt))) {
     return {"unmoved",
             "no parameter moved: no step was taken, or no step found a gradient (zero_grad between "
@@ -70,12 +64,6 @@ Cause cause_of_parameters(const Play& play, std::span<const double> seen,
   return {"other_parameters",
           "zero, forward, loss, backward and step ran in another order, or the update is not the "
           "optimizer's"};
-}
-
-Cause cause_of_losses(std::span<const double> seen, std::span<const double> right, std::size_t at) {
-  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
-  if (auto digits = digits_only(seen, right)) return *std::move(digits);
-  return {"other_losses", "this is not the mean over exactly the epoch's samples"};
 }
 
 // The epochs that were begun are not those that were asked for: at `epoch` they part.
@@ -154,18 +142,22 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   const Trained right = play.trained();
   const std::vector<double>& losses = reports.front().losses;
   const auto parameters = as_doubles(p.dtype, reports.front().parameters);
-  if (const auto at = first_difference(parameters, right.parameters,
-                                       digits_tolerance(p.dtype, p.optimizer, right.parameters))) {
-    const std::string expected = number_at(right.parameters, *at, p.dtype),
-                      seen = number_at(parameters, *at, p.dtype);
-    runner.fail(played, because(cause_of_parameters(play, parameters, right.parameters, *at),
-                                {.message = text("after ", counted(p.epochs, "epoch"),
-                                                 ", parameter element ", *at, " is ", seen,
-                                                 " where ", expected, " was expected"),
-                                 .expected = expected,
-                                 .seen = seen,
-                                 .where = text("parameter element ", *at)}));
-  }
+  const auto check = [&](std::span<const double> seen, std::span<const double> wanted,
+                         const auto& name, const std::string& where, const auto& cause) {
+    check_numbers(runner, played, seen,
+                  {.dtype = p.dtype,
+                   .values = wanted,
+                   .tolerance = digits_tolerance(p.dtype, p.optimizer, wanted),
+                   .name = name,
+                   .where = where,
+                   .cause = [&](std::size_t) { return cause(); }});
+  };
+  check(
+      parameters, right.parameters,
+      [&](std::size_t at) {
+        return text("after ", counted(p.epochs, "epoch"), ", parameter element ", at);
+      },
+      "the parameters", [&] { return cause_of_parameters(play, parameters); });
   if (losses.size() != right.losses.size()) {
     runner.fail(played, {.cause = "other_number_of_losses",
                          .message = text("the parameters are right, but it returned ",
@@ -174,18 +166,13 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
                          .expected = counted(std::ssize(right.losses), "loss"),
                          .seen = counted(std::ssize(losses), "loss")});
   }
-  if (const auto at = first_difference(losses, right.losses,
-                                       digits_tolerance(p.dtype, p.optimizer, right.losses))) {
-    const std::string expected = number_at(right.losses, *at, p.dtype),
-                      seen = number_at(losses, *at, p.dtype);
-    runner.fail(played,
-                because(cause_of_losses(losses, right.losses, *at),
-                        {.message = text("the parameters are right, but the loss of epoch ", *at,
-                                         " is ", seen, " where ", expected, " was expected"),
-                         .expected = expected,
-                         .seen = seen,
-                         .where = text("epoch ", *at)}));
-  }
+  check(
+      losses, right.losses,
+      [](std::size_t at) { return text("the parameters are right, but the loss of epoch ", at); },
+      "the losses",
+      [] {
+        return Cause{"other_losses", "this is not the mean over exactly the epoch's samples"};
+      });
 }
 
 // True if the loss of an epoch rises before the last one.

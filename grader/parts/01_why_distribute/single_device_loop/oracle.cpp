@@ -1,9 +1,8 @@
 #include "grader/parts/01_why_distribute/single_device_loop/oracle.hpp"
 
 #include "engine/base/units.hpp"
-#include "grader/judge/compare.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
-#include "grader/play/training.hpp"
 
 namespace lockstep::grader::single_device_loop {
 namespace {
@@ -11,9 +10,8 @@ namespace {
 using Problem = LoopProblem;
 using Trained = LoopTrained;
 
-std::unique_ptr<nn::Module> model_of(const Problem& p, std::uint64_t salt, Device& device) {
-  const std::vector<std::int64_t> widths{width, 8, classes};
-  return nn::make_mlp(widths, p.dtype, device, model_seed(salt));
+OneDevice beginning(const Problem& p, std::uint64_t salt) {
+  return {{width, 8, classes}, p.dtype, model_seed(salt), p.optimizer};
 }
 
 }  // namespace
@@ -48,34 +46,27 @@ std::vector<SampleValues> batches_of(const Problem& p, std::uint64_t salt, int e
 }
 
 Trained train(const Problem& p, std::uint64_t salt) {
-  CpuDevice device;
-  const auto model = model_of(p, salt, device);
-  const auto optimizer = make_optimizer(*model, p.optimizer);
+  OneDevice one = beginning(p, salt);
   Trained trained;
   for (int epoch = 0; epoch < p.epochs; ++epoch) {
     double losses = 0, samples = 0;
     for (const SampleValues& values : batches_of(p, salt, epoch)) {
       const auto size = std::ssize(values.labels);
-      const data::Batch batch =
-          make_batch(values.inputs, values.labels, width, 0, size, p.dtype, device);
-      optimizer->zero_grad();
-      Tape tape(GradMode::record);
-      const Value logits = model->forward(tape, tape.constant(batch.inputs));
-      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
-      tape.backward(loss);
-      optimizer->step();
-      losses += loss.tensor.item() * static_cast<double>(size);
+      one.optimizer().zero_grad();
+      const double loss = one.add(
+          make_batch(values.inputs, values.labels, width, 0, size, p.dtype, one.device()), 1);
+      one.optimizer().step();
+      losses += loss * static_cast<double>(size);
       samples += static_cast<double>(size);
     }
     trained.losses.push_back(losses / samples);
   }
-  trained.parameters = as_doubles(p.dtype, values_of(*model));
+  trained.parameters = one.parameters(p.dtype);
   return trained;
 }
 
 std::vector<double> beginning_of(const Problem& p, std::uint64_t salt) {
-  CpuDevice device;
-  return as_doubles(p.dtype, values_of(*model_of(p, salt, device)));
+  return beginning(p, salt).parameters(p.dtype);
 }
 
 }  // namespace lockstep::grader::single_device_loop

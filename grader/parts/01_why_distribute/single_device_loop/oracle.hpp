@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/asked.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/asked.hpp"
 #include "grader/parts/01_why_distribute/single_device_loop/case.hpp"
 
 namespace lockstep::grader::single_device_loop {

@@ -4,7 +4,7 @@
 #include <climits>
 #include <numeric>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/02_processes_and_ranks/node_layout/rules.hpp"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <numeric>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 
 namespace lockstep::grader::seed_everything {
 namespace {

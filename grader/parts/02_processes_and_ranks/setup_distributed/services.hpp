@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/sim/core/services.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/02_processes_and_ranks/setup_distributed/case.hpp"
 
 namespace lockstep::grader::setup_distributed {

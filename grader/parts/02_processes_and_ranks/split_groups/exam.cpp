@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::split_groups {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/sim/core/services.hpp"
-#include "grader/exam/services_checks.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/parts/02_processes_and_ranks/store_rendezvous/case.hpp"
 
 namespace lockstep::grader::store_rendezvous {

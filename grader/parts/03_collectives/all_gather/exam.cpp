@@ -1,7 +1,7 @@
 // The exam of all_gather: every block at its place on every rank, for (N-1)·B sent by each.
 #include <algorithm>
 
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 

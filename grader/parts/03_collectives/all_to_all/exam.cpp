@@ -2,7 +2,7 @@
 // another.
 #include <algorithm>
 
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"

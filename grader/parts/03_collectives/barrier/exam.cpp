@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/collective_rules.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/collective/rules.hpp"
+#include "grader/exam/ranks/lost_peer_rules.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::barrier {

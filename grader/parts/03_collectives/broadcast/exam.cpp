@@ -1,5 +1,5 @@
 // The exam of broadcast: the root's elements everywhere, by a tree.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::broadcast {

@@ -1,5 +1,5 @@
 // The exam of exchange: the left neighbour's data, by messages that do not wait for each other.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::exchange {

@@ -1,5 +1,5 @@
 // The exam of gather: every block at its place on the root, which receives each once.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::gather {

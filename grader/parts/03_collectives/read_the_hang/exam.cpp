@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/03_collectives/read_the_hang/rules.hpp"
 
 namespace lockstep::grader::read_the_hang {

@@ -1,6 +1,6 @@
 // The exam of reduce: the reduction on the root, by a tree; the data of all other ranks is
 // unchanged.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::reduce {

@@ -1,5 +1,5 @@
 // The exam of reduce_scatter: block r of the reduction on rank r, at (N-1)/N of the data a rank.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::reduce_scatter {

@@ -1,5 +1,5 @@
 // The exam of scatter: its own block on every rank, and no more than that from the root.
-#include "grader/exam/collective_rules.hpp"
+#include "grader/exam/collective/rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::scatter {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::distributed_sampler {

@@ -154,12 +154,13 @@ void bounded(CaseRunner& runner, const std::vector<int>& of_workers) {
       play(runner, p, all_rules);
     }
   }
-  // 24 batches of 256 kB: who keeps them has six megabytes, wherever they lie.
+  // 24 batches of 160 to 320 kB: who keeps them has four megabytes, wherever they lie. Their size
+  // is drawn, so that nobody knows them by it.
   for (const int workers : of_workers) {
     const Problem p{.samples = 48,
                     .options = {.batch_size = 2, .workers = workers, .prefetch = 2},
                     .pace = {[](std::size_t) { return 1.0; }, 50},
-                    .width = std::int64_t{32} << 10};
+                    .width = runner.draw_between(20'000, 40'000)};
     play(runner, p, all_rules);
   }
 }

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/04_feeding_the_ranks/prefetching_loader/case.hpp"
 
 namespace lockstep::grader::prefetching_loader {

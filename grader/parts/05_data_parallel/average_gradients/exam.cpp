@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_terms.hpp"
 #include "grader/judge/wrong_values.hpp"

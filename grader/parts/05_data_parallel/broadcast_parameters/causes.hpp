@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/asked.hpp"
+#include "grader/exam/ranks/asked.hpp"
 #include "grader/judge/causes.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/case.hpp"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/broadcast_parameters/causes.hpp"

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 #include "grader/play/training.hpp"
@@ -20,16 +20,7 @@ namespace {
 using Problem = StepProblem;
 using Trained = StepTrained;
 
-Cause likely_cause(const Problem& p, std::span<const double> seen, std::span<const double> right) {
-  if (const auto at = first_difference(seen, right, training_tolerance(p.dtype, right))) {
-    if (auto cause = cause_by_finiteness(seen, right, *at)) return *std::move(cause);
-  } else if (auto digits = digits_only(seen, right)) {
-    return *std::move(digits);
-  }
-  if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
-    return {"no_number",
-            "this value is not finite: a division by zero, or a read of uninitialised memory"};
-  }
+Cause likely_cause(const Problem& p) {
   if (p.clip_norm < 0) {
     return {"negative_bound",
             text("clip_norm is ", number(p.clip_norm),
@@ -45,11 +36,7 @@ Cause likely_cause(const Problem& p, std::span<const double> seen, std::span<con
           "something other than the gradients was averaged"};
 }
 
-std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, std::span<const double> seen,
-                                 std::span<const double> right) {
-  if (const auto digits = digits_only(seen, right)) {
-    return "; likely cause: " + digits->sentence;
-  }
+Cause likely_cause_of_loss(const Problem& p, std::uint64_t salt, std::span<const double> seen) {
   const auto is = [&](const std::vector<double>& other) {
     return !first_difference(seen, other, training_tolerance(p.dtype, other));
   };
@@ -59,9 +46,9 @@ std::string likely_cause_of_loss(const Problem& p, std::uint64_t salt, std::span
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += of_rank[k];
   }
   for (const double sum : sums) means.push_back(sum / p.ranks());
-  if (p.ranks() > 1 && is(means)) return "; likely cause: this is the mean over all ranks";
-  if (p.ranks() > 1 && is(sums)) return "; likely cause: this is the sum over all ranks";
-  return {};
+  if (p.ranks() > 1 && is(means)) return {"wrong_loss", "this is the mean over all ranks"};
+  if (p.ranks() > 1 && is(sums)) return {"wrong_loss", "this is the sum over all ranks"};
+  return {"wrong_loss", "a step returns the loss of this rank's samples before the update"};
 }
 
 // Checks the parameter that forward does not use, which stands in front of all others.
@@ -91,38 +78,20 @@ void check_unused(CaseRunner& runner, const Played& played, int rank,
                .where = where});
 }
 
-void check_same_bits(CaseRunner& runner, const Played& played, int rank,
-                     std::span<const double> seen, std::span<const double> rank_zero) {
-  const auto at = first_other_bits(seen, rank_zero);
-  if (!at) return;
-  const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
-  runner.fail(played,
-              because({"replicas_differ",
-                       "the ranks stepped with different gradients, averaged after the step "
-                       "or not at all"},
-                      {.message = text("after ", counted(steps, "step"),
-                                       ", the replicas of rank 0 and "
-                                       "rank ",
-                                       rank, " differ: ", first, " and ", own, " at element ", *at),
-                       .expected = "the same bits on every rank",
-                       .seen = text(first, " on rank 0, ", own, " on rank ", rank),
-                       .where = text("rank ", rank)}));
-}
-
 void check_losses(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                   int rank, std::span<const double> losses, std::span<const double> right) {
-  const auto at = first_difference(losses, right, digits_tolerance(p.dtype, p.optimizer, right));
-  if (!at) return;
-  const std::string expected = number_at(right, *at, p.dtype),
-                    seen = number_at(losses, *at, p.dtype);
-  runner.fail(played,
-              {.cause = "wrong_loss",
-               .message = text("the parameters are right, but step ", *at, " returned the loss ",
-                               seen, " where this rank's mean loss before the update is ", expected,
-                               likely_cause_of_loss(p, salt, losses, right)),
-               .expected = expected,
-               .seen = seen,
-               .where = text("rank ", rank, ", step ", *at)});
+  check_numbers(runner, played, losses,
+                {.dtype = p.dtype,
+                 .values = right,
+                 .tolerance = digits_tolerance(p.dtype, p.optimizer, right),
+                 .name =
+                     [](std::size_t at) {
+                       return text("the parameters are right, but the loss that step ", at,
+                                   " returned");
+                     },
+                 .whose = "this rank's mean loss before the update is",
+                 .where = text("rank ", rank, ", its losses"),
+                 .cause = [&](std::size_t) { return likely_cause_of_loss(p, salt, losses); }});
 }
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
@@ -135,19 +104,21 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     std::vector<double> seen = as_doubles(p.dtype, report.parameters);
     if (p.unused) check_unused(runner, played, rank, seen, report);
     if (rank == 0) rank_zero = seen;
-    check_same_bits(runner, played, rank, seen, rank_zero);
-    if (const auto at = first_difference(seen, expected.parameters, tolerance)) {
-      const std::string right = number_at(expected.parameters, *at, p.dtype),
-                        wrong = number_at(seen, *at, p.dtype);
-      runner.fail(played,
-                  because(likely_cause(p, seen, expected.parameters),
-                          {.message = text("after ", counted(steps, "step"), ", parameter element ",
-                                           *at, " is ", wrong, " where one device with all ",
-                                           p.ranks() * p.batch, " samples has ", right),
-                           .expected = right,
-                           .seen = wrong,
-                           .where = text("rank ", rank, ", parameter element ", *at)}));
-    }
+    check_same_bits(runner, played, text("after ", counted(steps, "step")), rank, seen, rank_zero,
+                    {"replicas_differ",
+                     "the ranks stepped with different gradients, averaged after the step or not "
+                     "at all"});
+    check_numbers(runner, played, seen,
+                  {.dtype = p.dtype,
+                   .values = expected.parameters,
+                   .tolerance = tolerance,
+                   .name =
+                       [](std::size_t at) {
+                         return text("after ", counted(steps, "step"), ", parameter element ", at);
+                       },
+                   .whose = text("one device with all ", p.ranks() * p.batch, " samples has"),
+                   .where = text("rank ", rank),
+                   .cause = [&](std::size_t) { return likely_cause(p); }});
     check_losses(runner, played, p, salt, rank, report.losses,
                  expected.losses[static_cast<std::size_t>(rank)]);
   }
@@ -172,7 +143,8 @@ const RanksContract<Problem, StepCase, StepReport> contract{
     .compare = compare,
     .ask_of = [](const Problem&, std::uint64_t, int, const StepCase& c,
                  Situations& asked) { grader::ask_of(c, asked); },
-    .unchanged = compare_kept};
+    .unchanged = compare_kept,
+    .smaller = smaller_by(fewer_ranks, down_to(&Problem::batch, 1))};
 
 void check_meetings(CaseRunner& runner, const Played& played) {
   constexpr std::int64_t parameters = 4;

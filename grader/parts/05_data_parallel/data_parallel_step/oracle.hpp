@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/asked.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/asked.hpp"
 #include "grader/play/step_case.hpp"
 
 namespace lockstep::grader::data_parallel_step {

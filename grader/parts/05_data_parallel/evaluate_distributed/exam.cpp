@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/oracle.hpp"
 

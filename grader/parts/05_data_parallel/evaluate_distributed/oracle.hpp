@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/dataset_service.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/dataset_service.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/evaluate_distributed/case.hpp"
 
@@ -34,7 +34,7 @@ struct EvaluationNumbers {
   double loss = 0, accuracy = 0;
 };
 
-// Of each evaluation's model.
+// The seed of an evaluation's model.
 inline std::uint64_t model_seed(std::uint64_t salt, std::size_t evaluation) {
   return keyed_bits(salt + 7, evaluation) >> 32;
 }

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_number.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
 
 namespace lockstep::grader::token_weighted_mean {
 

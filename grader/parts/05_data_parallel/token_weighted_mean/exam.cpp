@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/05_data_parallel/token_weighted_mean/causes.hpp"

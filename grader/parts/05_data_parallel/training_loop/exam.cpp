@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
 #include "grader/parts/05_data_parallel/training_loop/reads.hpp"
@@ -49,14 +49,7 @@ std::vector<double> tolerance_of(const LoopProblem& p, std::span<const double> e
 }
 
 // Why the replicas, equal to each other, are not what they should be.
-Cause cause_of_numbers(const DrawnLoop& drawn, std::span<const double> seen,
-                       std::span<const double> right, std::size_t at) {
-  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
-  if (auto digits = digits_only(seen, right)) return *std::move(digits);
-  if (!std::all_of(seen.begin(), seen.end(), [](double v) { return std::isfinite(v); })) {
-    return {"no_number",
-            "this value is not finite: the training diverged, or uninitialised memory was read"};
-  }
+Cause cause_of_replicas(const DrawnLoop& drawn, std::span<const double> seen) {
   if (drawn.problem.epochs == 0) {
     return {"other_source", "the replicas started with other values; start with rank 0's"};
   }
@@ -105,19 +98,19 @@ class Comparison {
 
   void numbers(const LoopTrained& right) const {
     const std::vector<double>& seen = numbers_of_.front();
-    const auto at =
-        first_difference(seen, right.numbers, tolerance_of(drawn_.problem, right.numbers));
-    if (!at) return;
-    const std::string expected = number_at(right.numbers, *at, drawn_.problem.dtype),
-                      wrong = number_at(seen, *at, drawn_.problem.dtype);
-    fail(because(cause_of_numbers(drawn_, seen, right.numbers, *at),
-                 {.message = text("every rank read the right samples, and the replicas are equal, "
-                                  "but after ",
-                                  epochs(), ", parameter element ", *at, " is ", wrong,
-                                  " where one device has ", expected),
-                  .expected = expected,
-                  .seen = wrong,
-                  .where = text("parameter element ", *at)}));
+    check_numbers(runner_, played_, seen,
+                  {.dtype = drawn_.problem.dtype,
+                   .values = right.numbers,
+                   .tolerance = tolerance_of(drawn_.problem, right.numbers),
+                   .name =
+                       [&](std::size_t at) {
+                         return text(
+                             "every rank read the right samples, and the replicas are "
+                             "equal, but after ",
+                             epochs(), ", parameter element ", at);
+                       },
+                   .where = "the parameters",
+                   .cause = [&](std::size_t) { return cause_of_replicas(drawn_, seen); }});
   }
 
   void log(const LoopTrained& right, const std::vector<LogLine>& lines) const {
@@ -151,9 +144,20 @@ class Comparison {
             .expected = counted(std::ssize(right.losses), "line"),
             .seen = counted(std::ssize(losses), "line")});
     }
-    if (const auto at = first_difference(losses, right.losses, tolerance_of(p, right.losses))) {
-      fail_loss(right, losses, *at);
-    }
+    check_numbers(runner_, played_, losses,
+                  {.dtype = p.dtype,
+                   .values = right.losses,
+                   .tolerance = tolerance_of(p, right.losses),
+                   .name =
+                       [](std::size_t at) {
+                         return text(
+                             "the replicas are right, but the loss that rank 0 logged for "
+                             "step ",
+                             at);
+                       },
+                   .whose = "the mean over all ranks' samples is",
+                   .where = "the log",
+                   .cause = [&](std::size_t) { return cause_of_loss(right, losses); }});
   }
 
   // No rank may return before rank 0 has written its last line.
@@ -229,35 +233,24 @@ class Comparison {
 
   std::string epochs() const { return counted(drawn_.problem.epochs, "epoch"); }
 
-  [[noreturn]] void fail_loss(const LoopTrained& right, const std::vector<double>& losses,
-                              std::size_t at) const {
+  Cause cause_of_loss(const LoopTrained& right, const std::vector<double>& losses) const {
     const LoopProblem& p = drawn_.problem;
-    const auto times = [&](double factor) {
+    const auto is_times = [&](double factor) {
       std::vector<double> scaled = right.losses;
       for (double& loss : scaled) loss *= factor;
-      return scaled;
+      return equal(p, losses, scaled);
     };
-    Cause cause{"other_losses", "this is not the loss of the global batch before the update"};
-    if (const auto odd = cause_by_finiteness(losses, right.losses, at)) {
-      cause = *odd;
-    } else if (const auto digits = digits_only(losses, right.losses)) {
-      cause = *digits;
-    } else if (equal(p, losses, right.losses_of[0])) {
-      cause = {"own_loss", "this is the loss of rank 0's own samples; log the mean over all ranks"};
-    } else if (equal(p, losses, times(p.ranks()))) {
-      cause = {"summed_loss",
-               text("this is the sum over the ranks, ", p.ranks(), " times the mean")};
-    } else if (equal(p, losses, times(1.0 / p.ranks()))) {
-      cause = {"divided_twice", "the loss was divided by the number of ranks twice"};
+    if (equal(p, losses, right.losses_of[0])) {
+      return {"own_loss", "this is the loss of rank 0's own samples; log the mean over all ranks"};
     }
-    const std::string expected = number_at(right.losses, at, p.dtype),
-                      seen = number_at(losses, at, p.dtype);
-    fail(because(cause, {.message = text("the replicas are right, but rank 0 logged the loss ",
-                                         seen, " for step ", at,
-                                         " where the mean over all ranks' samples is ", expected),
-                         .expected = expected,
-                         .seen = seen,
-                         .where = text("step ", at)}));
+    if (is_times(p.ranks())) {
+      return {"summed_loss",
+              text("this is the sum over the ranks, ", p.ranks(), " times the mean")};
+    }
+    if (is_times(1.0 / p.ranks())) {
+      return {"divided_twice", "the loss was divided by the number of ranks twice"};
+    }
+    return {"other_losses", "this is not the loss of the global batch before the update"};
   }
 
   CaseRunner& runner_;

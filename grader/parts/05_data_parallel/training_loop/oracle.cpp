@@ -6,6 +6,7 @@
 #include "engine/base/units.hpp"
 #include "engine/data/distributed_sampler.hpp"
 #include "engine/data/loader.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
 
 namespace lockstep::grader::training_loop {
@@ -76,10 +77,15 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn) {
   const LoopProblem& p = drawn.problem;
   const HiddenSamples samples = drawn.samples();
   const train::LoopOptions options = drawn.case_of(0).options;
-  CpuDevice device;
-  OccasionalModel model(samples.shape, p.dtype, device, drawn.model_seed(0));
-  const auto optimizer = make_optimizer(model, p.optimizer);
-  const auto parameters = model.parameters();
+  OccasionalModel* model = nullptr;
+  OneDevice one(
+      [&](Device& device) {
+        auto made =
+            std::make_unique<OccasionalModel>(samples.shape, p.dtype, device, drawn.model_seed(0));
+        model = made.get();
+        return made;
+      },
+      [&](nn::Module& made) { return make_optimizer(made, p.optimizer); });
   std::vector<std::vector<std::vector<std::int64_t>>> reads;
   for (int rank = 0; rank < p.ranks(); ++rank) reads.push_back(drawn.reads_of(rank));
 
@@ -87,37 +93,24 @@ LoopTrained train_on_one_device(const DrawnLoop& drawn) {
   trained.losses_of.resize(reads.size());
   for (std::size_t k = 0; k < reads[0].size(); ++k) {
     const auto step = static_cast<std::int64_t>(k);
-    std::vector<Tensor> sums(parameters.size());
+    one.optimizer().zero_grad();
     double loss_sum = 0;
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const auto& indices = reads[static_cast<std::size_t>(rank)][k];
-      const auto batch = make_batch(samples.inputs_of(indices), samples.labels_of(indices),
-                                    samples.shape.inputs, 0, std::ssize(indices), p.dtype, device);
-      optimizer->zero_grad();
-      model.prepare({nn::Mode::training, options.seed, step, rank, p.ranks()});
-      Tape tape(GradMode::record);
-      const Value logits = model.forward(tape, tape.constant(batch.inputs));
-      const Value loss = autograd::cross_entropy(tape, logits, batch.labels);
-      tape.backward(loss);
-      loss_sum += loss.tensor.item();
-      trained.losses_of[static_cast<std::size_t>(rank)].push_back(loss.tensor.item());
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor share = parameters[i]->grad.clone();
-        share.scale_(1.0 / p.ranks());
-        if (sums[i].defined()) {
-          sums[i].reduce_(share, ReduceOp::sum);
-        } else {
-          sums[i] = share;
-        }
-      }
+      model->prepare({nn::Mode::training, options.seed, step, rank, p.ranks()});
+      const double loss =
+          one.add(make_batch(samples.inputs_of(indices), samples.labels_of(indices),
+                             samples.shape.inputs, 0, std::ssize(indices), p.dtype, one.device()),
+                  1.0 / p.ranks());
+      loss_sum += loss;
+      trained.losses_of[static_cast<std::size_t>(rank)].push_back(loss);
     }
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i]->grad.copy_(sums[i]);
-    if (p.clip_norm > 0) optim::clip_grad_norm(parameters, p.clip_norm);
-    optimizer->set_learning_rate(optim::learning_rate_at(step, options.schedule));
-    optimizer->step();
+    if (p.clip_norm > 0) optim::clip_grad_norm(model->parameters(), p.clip_norm);
+    one.optimizer().set_learning_rate(optim::learning_rate_at(step, options.schedule));
+    one.optimizer().step();
     trained.losses.push_back(loss_sum / p.ranks());
   }
-  trained.numbers = model.numbers();
+  trained.numbers = model->numbers();
   return trained;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dataset_service.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/dataset_service.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/parts/05_data_parallel/training_loop/case.hpp"
 
 namespace lockstep::grader::training_loop {

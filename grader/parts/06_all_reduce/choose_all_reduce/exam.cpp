@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_number.hpp"

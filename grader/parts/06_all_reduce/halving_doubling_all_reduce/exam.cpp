@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/exam/collective/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
 #include "grader/judge/compare.hpp"
 

@@ -1,7 +1,7 @@
 // The exam of hierarchical_all_reduce: the reduction everywhere, and a share of 1/g of it between
-// nodes (exam/two_levels.hpp).
-#include "grader/exam/all_reduce_rules.hpp"
-#include "grader/exam/two_levels.hpp"
+// nodes (exam/collective/two_levels.hpp).
+#include "grader/exam/collective/all_reduce_rules.hpp"
+#include "grader/exam/collective/two_levels.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::hierarchical_all_reduce {

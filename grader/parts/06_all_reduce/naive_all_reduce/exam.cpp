@@ -1,5 +1,5 @@
 // The exam of naive_all_reduce: the reduction everywhere, and everything from everyone to everyone.
-#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/exam/collective/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::naive_all_reduce {

@@ -2,7 +2,7 @@
 // rank, chain of messages, neighbours. A wrong result is told by the ring that gives it, if one of
 // the usual mistakes does.
 #include "engine/base/text.hpp"
-#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/exam/collective/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::ring_all_reduce {

@@ -1,5 +1,5 @@
 // The exam of tree_all_reduce: the reduction everywhere, by whole buffers up and down a tree.
-#include "grader/exam/all_reduce_rules.hpp"
+#include "grader/exam/collective/all_reduce_rules.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::tree_all_reduce {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::assign_buckets {

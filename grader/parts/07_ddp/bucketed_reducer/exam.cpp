@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/driven_overlap.hpp"
-#include "grader/exam/driven_sums.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/driven/overlap.hpp"
+#include "grader/exam/driven/sums.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/checks.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/found.hpp"

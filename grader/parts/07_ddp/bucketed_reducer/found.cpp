@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "grader/exam/found_buckets.hpp"
+#include "grader/exam/driven/found_buckets.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::bucketed_reducer {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/collectives/bucket.hpp"
-#include "grader/exam/driven_script.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/driven/script.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::bucketed_reducer {

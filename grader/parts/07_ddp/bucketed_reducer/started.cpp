@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/gradient_rules.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::bucketed_reducer {

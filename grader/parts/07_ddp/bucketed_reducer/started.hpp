@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "grader/exam/driven_run.hpp"
+#include "grader/exam/driven/run.hpp"
 #include "grader/parts/07_ddp/bucketed_reducer/case.hpp"
 
 namespace lockstep::grader::bucketed_reducer {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/training_tolerance.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/data_parallel_threads/case.hpp"
 #include "grader/parts/07_ddp/data_parallel_threads/places.hpp"

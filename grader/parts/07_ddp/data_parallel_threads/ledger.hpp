@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/07_ddp/data_parallel_threads/oracle.hpp"
 
 namespace lockstep::grader::data_parallel_threads {

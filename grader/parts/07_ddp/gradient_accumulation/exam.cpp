@@ -7,10 +7,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/oracle.hpp"
@@ -32,13 +32,7 @@ std::vector<double> shares_of_labels(const Problem& p, std::size_t step) {
 }
 
 Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double> seen,
-                   std::span<const double> right, std::size_t at) {
-  if (auto cause = cause_by_finiteness(seen, right, at)) return *std::move(cause);
-  if (auto digits = digits_only(seen, right)) return *std::move(digits);
-  if (!all_finite(seen)) {
-    return {"no_number",
-            "this value is not finite: a division by zero, or a read of uninitialised memory"};
-  }
+                   std::span<const double> right) {
   // A step of SGD moves the parameters by the sum of what each micro-batch moves them.
   std::vector<Term> terms;
   const std::vector<double> shares = shares_of_labels(p, p.steps.size() - 1);
@@ -55,25 +49,6 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
   if (auto cause = cause_of_terms(seen, right, terms)) return *std::move(cause);
   return {"other_parameters",
           "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
-}
-
-void check_same_bits(CaseRunner& runner, const Played& played, const Problem& p, int rank,
-                     std::span<const double> seen, std::span<const double> rank_zero) {
-  const auto at = first_other_bits(seen, rank_zero);
-  if (!at) return;
-  const Cause cause{"added_after_the_reduction",
-                    "gradients were added after the pass that is reduced, so each rank has its own "
-                    "sum; the last micro-batch of the step is the one outside no_sync"};
-  const std::string first = number_at(rank_zero, *at), own = number_at(seen, *at);
-  runner.fail(
-      played,
-      because(cause,
-              {.message = text("after ", p.steps.size(), p.steps.size() == 1 ? " step" : " steps",
-                               ", the replicas of rank 0 and rank ", rank, " differ: ", first,
-                               " and ", own, " at element ", *at),
-               .expected = "the same bits on every rank",
-               .seen = text(first, " on rank 0, ", own, " on rank ", rank),
-               .where = text("rank ", rank)}));
 }
 
 // Enough to recognise a mistake.
@@ -134,32 +109,29 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, in
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<AccumulationReport>& reports) {
   const Trained right = train(p, salt);
-  const auto tolerance = digits_tolerance(p.dtype, p.optimizer, right.parameters);
-  std::vector<double> rank_zero;
-  for (int rank = 0; rank < p.ranks(); ++rank) {
-    const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
-    const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
-    if (rank == 0) rank_zero = seen;
-    check_same_bits(runner, played, p, rank, seen, rank_zero);
+  const std::string when = text("after ", counted(std::ssize(p.steps), "step"));
+  const auto parameters_of = [&](int rank) {
+    return as_doubles(p.dtype, reports[static_cast<std::size_t>(rank)].parameters);
+  };
+  const auto rank_zero = parameters_of(0);
+  for (int rank = 1; rank < p.ranks(); ++rank) {
+    check_same_bits(runner, played, when, rank, parameters_of(rank), rank_zero,
+                    {"added_after_the_reduction",
+                     "gradients were added after the pass that is reduced, so each rank has its "
+                     "own sum; the last micro-batch of the step is the one outside no_sync"});
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const AccumulationReport& report = reports[static_cast<std::size_t>(rank)];
-    const std::vector<double> seen = as_doubles(p.dtype, report.parameters);
-    if (const auto at = first_difference(seen, right.parameters, tolerance)) {
-      const std::string wanted = number_at(right.parameters, *at, p.dtype),
-                        shown = number_at(seen, *at, p.dtype);
-      runner.fail(played,
-                  because(likely_cause(p, salt, seen, right.parameters, *at),
-                          {.message = text("after ", p.steps.size(),
-                                           p.steps.size() == 1 ? " step" : " steps",
-                                           ", parameter element ", *at, " is ", shown,
-                                           " where one device that gets each step's samples of all "
-                                           "ranks as one batch has ",
-                                           wanted),
-                           .expected = wanted,
-                           .seen = shown,
-                           .where = text("rank ", rank, ", parameter element ", *at)}));
-    }
+    const std::vector<double> seen = parameters_of(rank);
+    check_numbers(
+        runner, played, seen,
+        {.dtype = p.dtype,
+         .values = right.parameters,
+         .tolerance = digits_tolerance(p.dtype, p.optimizer, right.parameters),
+         .name = [&](std::size_t at) { return text(when, ", parameter element ", at); },
+         .whose = "one device that gets each step's samples of all ranks as one batch has",
+         .where = text("rank ", rank),
+         .cause = [&](std::size_t) { return likely_cause(p, salt, seen, right.parameters); }});
     check_passes(runner, played, p, rank, report);
     check_losses(runner, played, p, rank, report.losses, right);
   }

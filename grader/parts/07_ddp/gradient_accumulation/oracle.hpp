@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "grader/exam/asked.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/asked.hpp"
 #include "grader/parts/07_ddp/gradient_accumulation/case.hpp"
 
 namespace lockstep::grader::gradient_accumulation {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {

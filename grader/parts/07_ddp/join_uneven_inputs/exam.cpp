@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/training_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/cost.hpp"
@@ -35,15 +35,6 @@ struct StepAddress {
 // Why the parameters of a live rank are wrong after a step.
 Cause cause_of_step(const Problem& p, const StepAddress& at, std::span<const double> seen,
                     const Path& right) {
-  const auto& wanted = right[at.epoch][static_cast<std::size_t>(at.step) + 1];
-  if (const auto e = first_difference(seen, wanted, training_tolerance(p.dtype, wanted))) {
-    if (auto cause = cause_by_finiteness(seen, wanted, *e)) return *std::move(cause);
-  }
-  if (auto digits = digits_only(seen, wanted)) return *std::move(digits);
-  if (!all_finite(seen)) {
-    return {"no_number",
-            "this value is not finite: a division by zero, or a read of uninitialised memory"};
-  }
   if (equals(p, seen, right[at.epoch][static_cast<std::size_t>(at.step)])) {
     return {"no_update",
             "it was a step without an update; a rank with batches trains in each step, also when "
@@ -61,21 +52,22 @@ void check_steps(CaseRunner& runner, const Played& played, const Problem& p,
       for (std::int64_t step = 0; step < std::ssize(mine.after); ++step) {
         const auto seen = as_doubles(p.dtype, mine.after[static_cast<std::size_t>(step)]);
         const auto& wanted = right[epoch][static_cast<std::size_t>(step) + 1];
-        const auto at = first_difference(
-            seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted));
-        if (!at) continue;
-        runner.fail(played, because(cause_of_step(p, {epoch, step, rank}, seen, right),
-                                    {.message = text("after step ", step, in_epoch(p, epoch),
-                                                     ", in which ", p.live(epoch, step), " of ",
-                                                     counted(p.ranks(), "rank"),
-                                                     " had batches, parameter element ", *at,
-                                                     " is ", number_at(seen, *at, p.dtype),
-                                                     " where one device that gets their "
-                                                     "samples has ",
-                                                     number_at(wanted, *at, p.dtype)),
-                                     .expected = number_at(wanted, *at, p.dtype),
-                                     .seen = number_at(seen, *at, p.dtype),
-                                     .where = text("rank ", rank, ", parameter element ", *at)}));
+        check_numbers(runner, played, seen,
+                      {.dtype = p.dtype,
+                       .values = wanted,
+                       .tolerance = digits_tolerance(p.dtype, OptimizerKind::momentum, wanted),
+                       .name =
+                           [&](std::size_t at) {
+                             return text("after step ", step, in_epoch(p, epoch), ", in which ",
+                                         p.live(epoch, step), " of ", counted(p.ranks(), "rank"),
+                                         " had batches, parameter element ", at);
+                           },
+                       .whose = "one device that gets their samples has",
+                       .where = text("rank ", rank),
+                       .cause =
+                           [&](std::size_t) {
+                             return cause_of_step(p, {epoch, step, rank}, seen, right);
+                           }});
       }
     }
   }
@@ -138,26 +130,23 @@ void check_end(CaseRunner& runner, const Played& played, const Problem& p,
     for (int rank = 0; rank < p.ranks(); ++rank) {
       const JoinedEpoch& mine = reports[static_cast<std::size_t>(rank)].epochs[epoch];
       const auto seen = as_doubles(p.dtype, mine.parameters);
-      if (const auto at = first_difference(
-              seen, wanted, digits_tolerance(p.dtype, OptimizerKind::momentum, wanted))) {
-        runner.fail(played,
-                    because(cause_of_end(p, epoch, rank, seen, right),
-                            {.message = text(
-                                 "after end_join", in_epoch(p, epoch), ", parameter element ", *at,
-                                 " is ", number_at(seen, *at, p.dtype), " where rank ", last,
-                                 ", which was last to join, has ", number_at(wanted, *at, p.dtype)),
-                             .expected = number_at(wanted, *at, p.dtype),
-                             .seen = number_at(seen, *at, p.dtype),
-                             .where = text("rank ", rank)}));
-      }
+      const std::string when = "after end_join" + in_epoch(p, epoch);
+      check_numbers(
+          runner, played, seen,
+          {.dtype = p.dtype,
+           .values = wanted,
+           .tolerance = digits_tolerance(p.dtype, OptimizerKind::momentum, wanted),
+           .name = [&](std::size_t at) { return text(when, ", parameter element ", at); },
+           .whose = text("rank ", last, ", which was last to join, has"),
+           .where = text("rank ", rank),
+           .cause = [&](std::size_t) { return cause_of_end(p, epoch, rank, seen, right); }});
       if (const auto at = first_other_bits(seen, of_last)) {
         runner.fail(played,
                     because({"almost_equal",
                              "the replicas agree up to rounding only; a broadcast makes them "
                              "equal bit for bit"},
-                            {.message = text("after end_join", in_epoch(p, epoch),
-                                             ", the replicas of rank ", last, " and rank ", rank,
-                                             " differ at element ", *at),
+                            {.message = text(when, ", the replicas of rank ", last, " and rank ",
+                                             rank, " differ at element ", *at),
                              .expected = number_at(of_last, *at),
                              .seen = number_at(seen, *at, p.dtype),
                              .where = text("rank ", rank)}));

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "grader/judge/compare.hpp"
+#include "grader/exam/ranks/one_device.hpp"
 #include "grader/judge/keyed.hpp"
-#include "grader/play/training.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {
 namespace {
@@ -13,60 +12,6 @@ constexpr std::int64_t batch = 2;
 
 // Players learn this one; what the other ranks' samples are drawn from stays with the judge.
 std::uint64_t model_seed_of(std::uint64_t salt) { return keyed_bits(salt, 2'000'029) >> 32; }
-
-// Plays the steps of all ranks on one device.
-class OneDevice {
- public:
-  OneDevice(const JoinProblem& p, std::uint64_t salt) : p_(p) {
-    for (int rank = 0; rank < p.ranks(); ++rank) cases_.push_back(case_of(p, salt, rank));
-    model_ = nn::make_mlp(cases_[0].widths, p.dtype, device_, model_seed_of(salt));
-    optimizer_ = optim::make_sgd(model_->parameters(), {.learning_rate = 0.1});
-  }
-
-  Path path() {
-    Path path;
-    std::vector<std::int64_t> before(cases_.size());  // steps of earlier epochs, by rank
-    for (std::size_t epoch = 0; epoch < p_.epochs.size(); ++epoch) {
-      path.push_back({parameters()});
-      for (std::int64_t step = 0; step < p_.most(epoch); ++step) {
-        take(epoch, step, before);
-        path.back().push_back(parameters());
-      }
-      for (std::size_t r = 0; r < before.size(); ++r) before[r] += p_.epochs[epoch][r];
-    }
-    return path;
-  }
-
- private:
-  std::vector<double> parameters() { return as_doubles(p_.dtype, values_of(*model_)); }
-
-  void take(std::size_t epoch, std::int64_t step, const std::vector<std::int64_t>& before) {
-    optimizer_->zero_grad();
-    const bool by_live = p_.divide == ddp::JoinDivide::live;
-    const auto divisor = static_cast<double>(by_live ? p_.live(epoch, step) : p_.ranks());
-    for (std::size_t r = 0; r < cases_.size(); ++r) {
-      if (step < p_.epochs[epoch][r]) add_step(cases_[r], before[r] + step, 1 / divisor);
-    }
-    optimizer_->step();
-  }
-
-  // A rank's step, whose micro-batches are of one size, as one batch.
-  void add_step(const JoinCase& c, std::int64_t step, double weight) {
-    const std::int64_t samples = c.micro_batches * c.batch;
-    const data::Batch joined =
-        make_batch(c.inputs, c.labels, width, step * samples, samples, p_.dtype, device_);
-    Tape tape(GradMode::record);
-    const Value logits = model_->forward(tape, tape.constant(joined.inputs));
-    const Value loss = autograd::cross_entropy(tape, logits, joined.labels);
-    tape.backward(autograd::scale(tape, loss, weight));
-  }
-
-  const JoinProblem& p_;
-  CpuDevice device_;
-  std::vector<JoinCase> cases_;
-  std::unique_ptr<nn::Module> model_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-};
 
 }  // namespace
 
@@ -108,23 +53,39 @@ JoinCase case_of(const JoinProblem& p, std::uint64_t salt, int rank) {
     c.rounds.push_back(p.most(epoch) + 1);
     samples += c.steps.back() * p.micro_batches * batch;
   }
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::uint64_t at = static_cast<std::uint64_t>(i) * 16 + static_cast<std::uint64_t>(rank);
-    const auto label = static_cast<std::int64_t>(keyed_bits(salt + 17, at) % classes);
-    c.labels.push_back(label);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double noise = keyed_uniform(salt + 29, at * width + static_cast<std::uint64_t>(j));
-      // Ranks draw from shifted clouds, and so do samples of a rank: every gradient differs.
-      c.inputs.push_back(2 * noise - 1 + 0.4 * rank + 0.1 * static_cast<double>(i % 7) +
-                         (j == label ? 1.5 : 0.0));
-    }
-  }
+  draw_samples(salt, rank, samples, width, classes, c.inputs, c.labels);
   if (rank == p.ranks() - 1) make_odd(c.inputs, p.odd);
   return c;
 }
 
-Path train(const JoinProblem& problem, std::uint64_t salt) {
-  return OneDevice(problem, salt).path();
+Path train(const JoinProblem& p, std::uint64_t salt) {
+  std::vector<JoinCase> cases;
+  for (int rank = 0; rank < p.ranks(); ++rank) cases.push_back(case_of(p, salt, rank));
+  OneDevice one(cases[0].widths, p.dtype, model_seed_of(salt), [](nn::Module& model) {
+    return optim::make_sgd(model.parameters(), {.learning_rate = 0.1});
+  });
+  Path path;
+  std::vector<std::int64_t> first(cases.size());  // sample of the next step, by rank
+  for (std::size_t epoch = 0; epoch < p.epochs.size(); ++epoch) {
+    path.push_back({one.parameters(p.dtype)});
+    for (std::int64_t step = 0; step < p.most(epoch); ++step) {
+      one.optimizer().zero_grad();
+      const bool by_live = p.divide == ddp::JoinDivide::live;
+      const auto divisor = static_cast<double>(by_live ? p.live(epoch, step) : p.ranks());
+      for (std::size_t r = 0; r < cases.size(); ++r) {
+        if (step >= p.epochs[epoch][r]) continue;
+        // A rank's step, whose micro-batches are of one size, as one batch.
+        const std::int64_t samples = p.micro_batches * batch;
+        one.add(make_batch(cases[r].inputs, cases[r].labels, width, first[r], samples, p.dtype,
+                           one.device()),
+                1 / divisor);
+        first[r] += samples;
+      }
+      one.optimizer().step();
+      path.back().push_back(one.parameters(p.dtype));
+    }
+  }
+  return path;
 }
 
 }  // namespace lockstep::grader::join_uneven_inputs

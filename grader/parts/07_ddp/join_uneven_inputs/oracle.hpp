@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "grader/exam/asked.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/asked.hpp"
 #include "grader/parts/07_ddp/join_uneven_inputs/case.hpp"
 
 namespace lockstep::grader::join_uneven_inputs {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/found_buckets.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/driven/found_buckets.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::unused_parameters {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/07_ddp/unused_parameters/cost.hpp"
 #include "grader/parts/07_ddp/unused_parameters/oracle.hpp"

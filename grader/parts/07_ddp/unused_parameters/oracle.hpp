@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/parts/07_ddp/unused_parameters/case.hpp"
 
 namespace lockstep::grader::unused_parameters {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/08_horovod/distributed_optimizer/rules.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/judge/wrong_values.hpp"

@@ -2,7 +2,7 @@
 // values, the calls that it refuses, and the times at which it hands gradients over.
 #pragma once
 
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
 #include "grader/parts/08_horovod/distributed_optimizer/script.hpp"
 
 namespace lockstep::grader::distributed_optimizer {

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/judge/wrong_terms.hpp"
 #include "grader/parts/08_horovod/distributed_optimizer/case.hpp"
 
@@ -109,7 +109,7 @@ class TrainingService final : public TypedService<OptimizerCall> {
 struct StepGradient {
   std::vector<std::vector<double>> summed;  // by rank, over its passes, before it is reduced
   std::vector<Term> terms;                  // of which the values are made
-  std::vector<double> values, tolerance;  // after the step, on every rank
+  std::vector<double> values, tolerance;    // after the step, on every rank
 };
 // True if a rank makes this gradient in the passes of this step.
 bool makes_gradient(const TrainingStep& step, std::size_t i, int rank);

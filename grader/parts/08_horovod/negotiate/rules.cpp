@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "engine/tensor/shape.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 
 namespace lockstep::grader::negotiate {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
 #include "grader/parts/08_horovod/negotiate/answers.hpp"
 
 namespace lockstep::grader::negotiate {

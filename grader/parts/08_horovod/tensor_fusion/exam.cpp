@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/collectives/bucket.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/08_horovod/tensor_fusion/case.hpp"
 

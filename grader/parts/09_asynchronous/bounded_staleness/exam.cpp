@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/09_asynchronous/bounded_staleness/case.hpp"
 

@@ -35,7 +35,7 @@ void check_prompt(CaseRunner& runner, const Played& played, const Script&,
 
 std::int64_t requests_max(const auto&) { return 4'000; }  // ten times what the longest case needs
 
-// What the service found wrong while it served, or that the part ended without a word to it.
+// Fails by what the service found wrong while it served, or when the part ended without a word.
 void require_right(CaseRunner& runner, const Played& played, const auto& service,
                    const std::string& silent, const std::string& expected) {
   if (service.failure()) runner.fail(played, *service.failure());

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_terms.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/services_checks.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/parts/09_asynchronous/parameter_server/oracle.hpp"
 
 namespace lockstep::grader::parameter_server {

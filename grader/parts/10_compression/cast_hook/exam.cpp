@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/lossy_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/lossy/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::cast_hook {

@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "grader/exam/lossy_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/lossy/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/10_compression/power_sgd/oracle.hpp"
 

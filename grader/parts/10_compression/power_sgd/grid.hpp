@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "grader/exam/lossy_rules.hpp"
+#include "grader/exam/lossy/rules.hpp"
 
 namespace lockstep::grader::power_sgd {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "grader/exam/lossy_exam.hpp"
+#include "grader/exam/lossy/exam.hpp"
 #include "grader/parts/10_compression/power_sgd/case.hpp"
 
 namespace lockstep::grader::power_sgd {

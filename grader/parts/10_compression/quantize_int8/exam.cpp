@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "grader/exam/lossy_checks.hpp"
+#include "grader/exam/lossy/checks.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/10_compression/quantize_int8/oracle.hpp"
 

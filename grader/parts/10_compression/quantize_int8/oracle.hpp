@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "grader/exam/lossy_rules.hpp"
+#include "grader/exam/lossy/rules.hpp"
 
 namespace lockstep::grader::quantize_int8 {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "grader/exam/lossy_checks.hpp"
+#include "grader/exam/lossy/checks.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/10_compression/top_k_error_feedback/oracle.hpp"
 

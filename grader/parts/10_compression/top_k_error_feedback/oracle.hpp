@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/dtype.hpp"
-#include "grader/exam/lossy_rules.hpp"
+#include "grader/exam/lossy/rules.hpp"
 
 namespace lockstep::grader::top_k_error_feedback {
 

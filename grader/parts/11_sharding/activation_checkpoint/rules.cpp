@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::activation_checkpoint {

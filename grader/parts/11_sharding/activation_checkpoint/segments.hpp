@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/11_sharding/activation_checkpoint/case.hpp"
 
 namespace lockstep::grader::activation_checkpoint {

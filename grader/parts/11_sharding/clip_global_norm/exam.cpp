@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/11_sharding/clip_global_norm/pieces.hpp"
 

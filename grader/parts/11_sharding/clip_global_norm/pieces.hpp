@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/members.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/parts/11_sharding/clip_global_norm/case.hpp"
 
 namespace lockstep::grader::clip_global_norm {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/11_sharding/flat_shards/case.hpp"
 
 namespace lockstep::grader::flat_shards {

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wire_price.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/11_sharding/fully_sharded/rules.hpp"
 
@@ -81,6 +81,20 @@ Cause cause_of_bytes(const Played& played, const Problem& p) {
   return WirePrice{}.otherwise;
 }
 
+// The last unit may be kept from its forward to its backward pass; any other one is gathered for
+// both.
+void check_sent(CaseRunner& runner, const Played& played, const Problem& p) {
+  if (p.sharding != Sharding::full_shard) return;
+  const auto last = zero::flat_shards(p.units.back(), p.ranks());
+  const double kept = shard_bytes(p.bytes(last.padded()), p.ranks()) * p.steps * p.passes;
+  check_wire_least(
+      runner, played, 3 * once(p) - kept,
+      "two all-gathers and a reduce-scatter of each unit, but one all-gather of the last,",
+      {"units_alive",
+       "a unit that is not gathered for its backward pass was kept since its forward "
+       "pass: free it after forward"});
+}
+
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   const bool full = p.sharding == Sharding::full_shard;
   const double each = once(p);
@@ -97,6 +111,7 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
   }
   price.otherwise = cause_of_bytes(played, p);
   check_wire(runner, played, price);
+  check_sent(runner, played, p);
   const std::int64_t passes = std::int64_t{p.steps} * p.passes * std::ssize(p.units);
   check_operations(runner, played,
                    {.collectives = full ? 2 * passes : passes,
@@ -138,14 +153,15 @@ void bytes_on_the_wire(CaseRunner& runner) {
 // Eight units of 512 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
-    checks.then(check_memory).ask(runner, 2, [&](Problem& p) {
+    const auto large = [&](Problem& p) {
       p.sharding = sharding;
       p.dtype = DType::float32;
       p.units.assign(8, {1024, 1000, 24});
       p.filler = 64;
       p.measured = true;
       p.steps = 1;
-    });
+    };
+    checks.then(check_memory).ask(runner, 2, large, check_sent);
   }
 }
 

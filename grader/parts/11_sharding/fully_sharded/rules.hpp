@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dealt.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/member_memory.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/dealt.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/11_sharding/fully_sharded/case.hpp"
 
 namespace lockstep::grader::fully_sharded {

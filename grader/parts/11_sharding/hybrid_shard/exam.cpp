@@ -1,6 +1,6 @@
 // The exam of hybrid_shard: each rank's shard of the reduction over all nodes, and 1/g of the data
-// between nodes (exam/two_levels.hpp).
-#include "grader/exam/two_levels.hpp"
+// between nodes (exam/collective/two_levels.hpp).
+#include "grader/exam/collective/two_levels.hpp"
 #include "grader/judge/case_runner.hpp"
 
 namespace lockstep::grader::hybrid_shard {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/asked.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/asked.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/parts/11_sharding/mixed_precision_step/case.hpp"
 
 namespace lockstep::grader::mixed_precision_step {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::mixed_precision_step {
@@ -243,6 +243,7 @@ const MixedContract& contract() {
       .compare = compare,
       .ask_of = ask_of,
       .unchanged = unchanged,
+      .smaller = smaller_by(shorter(&Problem::steps)),
       .services =
           [](CaseRunner&, const Problem& p, std::uint64_t salt) {
             return std::tuple<BackwardService>(BackwardService(p, salt));

@@ -1,7 +1,7 @@
 // The rules of mixed_precision_step: what its ranks have after each step, and what that costs.
 #pragma once
 
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
 #include "grader/parts/11_sharding/mixed_precision_step/oracle.hpp"
 
 namespace lockstep::grader::mixed_precision_step {

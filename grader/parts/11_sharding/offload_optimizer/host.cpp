@@ -28,19 +28,6 @@ double number_of_gradient(std::uint64_t salt, std::size_t element) {
   return sign * (0.5 + keyed_uniform(salt, element));
 }
 
-// So many numbers of a large tensor are drawn; they come again and again.
-constexpr std::int64_t drawn_max = 1000;
-std::size_t drawn_of(std::int64_t size) {
-  return static_cast<std::size_t>(std::min(size, drawn_max));
-}
-Bytes in_turns(DType dtype, const std::vector<double>& drawn, std::int64_t size) {
-  const Bytes one = to_bytes(dtype, drawn);
-  Bytes all = one;
-  all.resize(static_cast<std::size_t>(size) * bytes_of(dtype));
-  for (std::size_t at = one.size(); at < all.size(); ++at) all[at] = all[at - one.size()];
-  return all;
-}
-
 //   time  how often the bucket's gradient came in this step before
 std::uint64_t salt_of(std::uint64_t salt, std::size_t step, std::size_t bucket, std::size_t time) {
   return keyed_bits(salt + 11, 1 + 4096 * step + 256 * time + bucket);
@@ -57,10 +44,10 @@ std::string OffloadProblem::description() const {
 }
 
 Bytes first_parameters(const OffloadProblem& p, std::uint64_t salt, std::size_t bucket) {
-  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
+  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
   const std::uint64_t own = keyed_bits(salt + 2, bucket);
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = 0.75 + keyed_uniform(own, e);
-  return in_turns(p.dtype, values, p.sizes[bucket]);
+  return to_bytes(p.dtype, values);
 }
 
 Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
@@ -69,11 +56,11 @@ Bytes gradient_of(const OffloadProblem& p, std::uint64_t salt, std::size_t step,
   const std::uint32_t bucket = gradients.at(event);
   const auto time =
       std::count(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(event), bucket);
-  std::vector<double> values(drawn_of(p.sizes.at(bucket)));
+  std::vector<double> values(static_cast<std::size_t>(p.sizes.at(bucket)));
   const std::uint64_t own = salt_of(salt, step, bucket, static_cast<std::size_t>(time));
   for (std::size_t e = 0; e < values.size(); ++e) values[e] = number_of_gradient(own, e);
   if (step == 0 && event == 0) make_odd(values, p.odd);
-  return in_turns(p.dtype, values, p.sizes[bucket]);
+  return to_bytes(p.dtype, values);
 }
 
 OffloadCase case_of(const OffloadProblem& p, std::uint64_t salt) {
@@ -101,8 +88,8 @@ std::optional<sim::Service::Answer> HostService::answer(const sim::Actor&, HostC
       if (call.ticket >= tickets_.size()) throw Error("nothing was started under this number");
       Ticket& ticket = tickets_[call.ticket];
       ticket.left = false;
-      HostAnswer over{.values = std::move(ticket.values)};
-      return answer_with(over, std::max(now, ticket.over_s));
+      return answer_with(HostAnswer{.values = std::move(ticket.values)},
+                         std::max(now, ticket.over_s));
     }
     case Kind::after:
       if (!in_step_) throw Error("there was no step");
@@ -110,6 +97,7 @@ std::optional<sim::Service::Answer> HostService::answer(const sim::Actor&, HostC
       if (call.count != std::ssize(after_.back()) || call.count >= std::ssize(p_.sizes)) {
         throw Error("one answer for each bucket");
       }
+      count_bytes(std::ssize(call.values));
       after_.back().push_back(std::move(call.values));
       return answer_with(HostAnswer{}, now);
     default:
@@ -122,53 +110,58 @@ HostAnswer HostService::start(const HostCall& call, double now) {
     if (call.names.size() != 1 || call.count < 0 || call.count > (1 << 24)) {
       throw Error("no tensor of such a size");
     }
-    if (tensors_.size() >= 1000) throw Error("the host has a thousand tensors already");
-    const auto count = static_cast<std::size_t>(call.count);
-    const bool is_new = tensors_.emplace(call.names[0], std::vector<float>(count)).second;
-    if (!is_new) throw Error(text("the host has a tensor '", call.names[0], "' already"));
-    return {};
+    count_bytes(4 * call.count);
+    const std::vector<float> zeros(static_cast<std::size_t>(call.count));
+    if (tensors_.emplace(call.names[0], zeros).second) return {};
+    throw Error(text("the host has a tensor '", call.names[0], "' already"));
   }
-  if (tickets_.size() >= 10'000) throw Error("too many copies and updates");
-  HostAnswer started;
-  started.ticket = call.kind == Kind::down ? copy_down(call, now)
-                   : call.kind == Kind::up ? copy_up(call, now)
-                                           : update(call, now);
-  return started;
+  if (call.names.empty()) throw Error("the call has no name of a tensor");
+  return {.ticket = call.kind == Kind::down ? copy_down(call, now)
+                    : call.kind == Kind::up ? copy_up(call, now)
+                                            : update(call, now)};
+}
+
+void HostService::count_bytes(std::int64_t bytes) {
+  constexpr std::int64_t bytes_max = 64 << 20, of_a_call = 4 << 10;
+  bytes_ += bytes + of_a_call;
+  if (bytes_ > bytes_max) throw Error("more than 64 MiB went to the host and back");
 }
 
 std::uint64_t HostService::copy_down(const HostCall& call, double now) {
   auto values = floats(call.dtype, call.values);
-  tensor(call.names.at(0), std::ssize(values));
+  tensor(call.names[0], std::ssize(values));
+  count_bytes(4 * std::ssize(values));
   const auto bytes = static_cast<double>(call.values.size());
-  const double over = std::max(now, down_free_s_) + bytes / p_.link_bytes_per_s;
-  down_free_s_ = over;
+  down_free_s_ = std::max(now, down_free_s_) + bytes / p_.link_bytes_per_s;
   notes().down_bytes += std::ssize(call.values);
   const bool same = awaited_ && (*awaited_ == call.values || floats(p_.dtype, *awaited_) == values);
   if (same) {
     awaited_.reset();
-    down_s_[p_.steps[step_].at(event_ - 1)] = over;
+    down_s_[p_.steps[step_].at(event_ - 1)] = down_free_s_;
   }
-  under_way_.push_back({over, call.names[0], std::move(values)});
-  return ticket_of(over);
+  under_way_.push_back({down_free_s_, call.names[0], std::move(values)});
+  return ticket_of(down_free_s_);
 }
 
 std::uint64_t HostService::copy_up(const HostCall& call, double now) {
-  const auto& values = tensor(call.names.at(0), call.count);
+  const auto& values = tensor(call.names[0], call.count);
   if (is_under_way(call.names[0])) ++notes().early_copies;
   Bytes travels = bytes_in(call.dtype, values);
+  count_bytes(std::ssize(travels));
   const auto bytes = static_cast<double>(travels.size());
-  const double over = std::max(now, up_free_s_) + bytes / p_.link_bytes_per_s;
-  up_free_s_ = over;
+  up_free_s_ = std::max(now, up_free_s_) + bytes / p_.link_bytes_per_s;
   notes().up_bytes += std::ssize(travels);
-  const std::uint64_t ticket = ticket_of(over, std::move(travels));
+  const std::uint64_t ticket = ticket_of(up_free_s_, std::move(travels));
   tickets_[ticket].left = true;
   return ticket;
 }
 
 std::uint64_t HostService::update(const HostCall& call, double now) {
-  if (call.names.size() != 4) throw Error("an update has four tensors");
-  if (call.updates < 1) throw Error("updates count from 1");
+  if (call.names.size() != 4 || call.updates < 1) {
+    throw Error("an update has four tensors, and a number from 1 on");
+  }
   const auto count = std::ssize(tensor(call.names[0], -1));
+  count_bytes(12 * count);
   CpuDevice device;
   std::vector<Tensor> operands;
   for (const std::string& name : call.names) {
@@ -176,6 +169,7 @@ std::uint64_t HostService::update(const HostCall& call, double now) {
     operands.push_back(from_values(std::vector<double>(values.begin(), values.end()), {count},
                                    DType::float32, device));
   }
+  notes().updated += count;
   if (!in_step_) ++notes().early_updates;
   if (is_under_way(call.names[1])) {
     for (const auto& [bucket, there_s] : down_s_) {
@@ -183,14 +177,13 @@ std::uint64_t HostService::update(const HostCall& call, double now) {
     }
   }
   ops::adam_update_(operands[0], operands[1], operands[2], operands[3], call.rule, call.updates);
-  const double over =
+  processor_free_s_ =
       std::max(now, processor_free_s_) + static_cast<double>(count) / p_.updates_per_s;
-  processor_free_s_ = over;
   for (const std::size_t changed : {0, 2, 3}) {
     const auto values = operands[changed].data<float>();
-    under_way_.push_back({over, call.names[changed], {values.begin(), values.end()}});
+    under_way_.push_back({processor_free_s_, call.names[changed], {values.begin(), values.end()}});
   }
-  return ticket_of(over);
+  return ticket_of(processor_free_s_);
 }
 
 // The next event is asked for: what became of the one before?

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/services_checks.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/parts/11_sharding/offload_optimizer/case.hpp"
 
 namespace lockstep::grader::offload_optimizer {
@@ -44,6 +44,7 @@ struct StepNotes {
   std::int64_t down_bytes = 0, up_bytes = 0;
   std::vector<std::uint32_t> not_sent;  // buckets whose copy had not begun at the next event
   std::vector<std::uint32_t> waited;    // after which the next event was asked for late
+  std::int64_t updated = 0;             // elements of masters
   std::int64_t early_updates = 0;       // begun before step()
   std::vector<std::uint32_t> stale;     // updates that read a gradient before it was there
   std::int64_t left_copies = 0;         // up, which step() did not wait for
@@ -79,6 +80,7 @@ class HostService final : public TypedService<HostCall> {
 
   std::optional<Answer> answer(const sim::Actor& who, HostCall call, double now) override;
   HostAnswer start(const HostCall& call, double now);
+  void count_bytes(std::int64_t bytes);  // that it is to keep
   std::uint64_t copy_down(const HostCall& call, double now);
   std::uint64_t copy_up(const HostCall& call, double now);
   std::uint64_t update(const HostCall& call, double now);
@@ -101,7 +103,7 @@ class HostService final : public TypedService<HostCall> {
   std::vector<Arrival> under_way_;
   std::vector<Ticket> tickets_;
   double down_free_s_ = 0, up_free_s_ = 0, processor_free_s_ = 0;
-  std::int64_t ready_bytes_ = 0, most_bytes_ = 0;
+  std::int64_t ready_bytes_ = 0, most_bytes_ = 0, bytes_ = 0;
   std::size_t step_ = 0, event_ = 0;  // the next one
   bool in_step_ = false;
   // The bytes of the gradient that was given last, until a copy of them has begun.

@@ -131,6 +131,35 @@ void check_link(CaseRunner& runner, const Played& played, const std::string& whe
         .seen = text(grouped(crossed), " bytes")});
 }
 
+// A part that keeps its state on the host asks it for so much at least, in every step.
+void check_offloaded(CaseRunner& runner, const Played& played, const Problem& p,
+                     const HostService& host) {
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    std::int64_t elements = 0, bytes = 0;
+    for (std::size_t bucket = 0; bucket < p.sizes.size(); ++bucket) {
+      if (!came(p, step, bucket)) continue;
+      elements += p.sizes[bucket];
+      bytes += p.bytes_of_bucket(bucket);
+    }
+    const auto check = [&](std::int64_t seen, std::int64_t least, const char* what) {
+      if (seen >= least) return;
+      fail(
+          runner, played, at(step),
+          {.cause = {"state_on_the_device",
+                     "the parameters are right, so they were updated on the device: adam() updates "
+                     "masters and moments on the host, and copy_up() brings the parameters"},
+           .what =
+               text(grouped(seen), what, " where the gradients that came need ", grouped(least)),
+           .expected = grouped(least),
+           .seen = grouped(seen),
+           .verdict = Verdict::memory});
+    };
+    const StepNotes& notes = host.in_step(step);
+    check(notes.updated, elements, " elements were updated on the host");
+    check(notes.up_bytes, bytes, " bytes came up");
+  }
+}
+
 std::string microseconds(double seconds) {
   return text(number(std::round(seconds * 1e10) / 1e4), " µs");
 }
@@ -173,6 +202,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
 
 void check_events(CaseRunner& runner, const Played& played, const Problem& p,
                   const HostService& host) {
+  check_offloaded(runner, played, p, host);
   const Cause cause{"not_sent", "start its copy in on_gradient_shard(), and wait for it in step()"};
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
     const StepNotes& notes = host.in_step(step);
@@ -196,6 +226,7 @@ void check_events(CaseRunner& runner, const Played& played, const Problem& p,
 
 void check_time(CaseRunner& runner, const Played& played, const Problem& p,
                 const HostService& host) {
+  check_offloaded(runner, played, p, host);
   for (std::size_t step = 0; step < p.steps.size(); ++step) {
     const StepNotes& notes = host.in_step(step);
     if (notes.took_s <= notes.best_s * (1 + 1e-9)) continue;
@@ -213,6 +244,7 @@ void check_time(CaseRunner& runner, const Played& played, const Problem& p,
 
 void check_bytes(CaseRunner& runner, const Played& played, const Problem& p,
                  const HostService& host) {
+  check_offloaded(runner, played, p, host);
   std::int64_t all = 0;
   for (std::size_t bucket = 0; bucket < p.sizes.size(); ++bucket) all += p.bytes_of_bucket(bucket);
   check_link(runner, played, "make_offload_optimizer",
@@ -239,8 +271,9 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-void check_memory(CaseRunner& runner, const Played& played, const Problem&,
+void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const HostService& host) {
+  check_offloaded(runner, played, p, host);
   const std::int64_t held = host.memory_bytes();
   if (held <= others_bytes) return;
   fail(runner, played, "its memory",

@@ -9,7 +9,7 @@ namespace lockstep::grader::offload_optimizer {
 void check_values(CaseRunner& runner, const Played& played, const OffloadProblem& p,
                   std::uint64_t salt, const HostService& host);
 
-// Of a training that is right: copies begin at once, none waits in vain, what crosses the link, and
+// Costs of a training that is right: copies begin at once, none waits in vain, what crosses the link, and
 // what the device's process holds.
 void check_events(CaseRunner& runner, const Played& played, const OffloadProblem& p,
                   const HostService& host);

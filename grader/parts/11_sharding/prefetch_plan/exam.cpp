@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstdio>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/11_sharding/prefetch_plan/carried_out.hpp"
 
 namespace lockstep::grader::prefetch_plan {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wire_price.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 
 namespace lockstep::grader::zero_1_optimizer {
 namespace {

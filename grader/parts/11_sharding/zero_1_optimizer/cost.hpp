@@ -1,7 +1,7 @@
 // The price of zero_1_optimizer's steps: bytes that travel, and memory.
 #pragma once
 
-#include "grader/exam/member_memory.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
 #include "grader/parts/11_sharding/zero_1_optimizer/oracle.hpp"
 
 namespace lockstep::grader::zero_1_optimizer {

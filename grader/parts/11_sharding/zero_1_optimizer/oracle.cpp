@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/training_tolerance.hpp"
+#include "grader/exam/ranks/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dealt.hpp"
-#include "grader/exam/gradient_rules.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/dealt.hpp"
+#include "grader/exam/ranks/gradient_rules.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/parts/11_sharding/zero_1_optimizer/case.hpp"
 
 namespace lockstep::grader::zero_1_optimizer {

@@ -5,9 +5,10 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wire_price.hpp"
+#include "grader/exam/driven/overlap.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/rules.hpp"
 
@@ -37,11 +38,17 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
   check_sums(runner, played, p, salt, reports, events);
 }
 
-void compare_starts(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-                    const Reports& reports, const ScriptService& events, const MomentService&) {
+// Each bucket starts as soon as its gradients are there and the one before it is over; hooks wait
+// for nothing else, and finalize for the last bucket.
+void check_starts(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
+                  const Reports& reports, const ScriptService& events, const MomentService&) {
   check_sums(runner, played, p, salt, reports, events);
+  std::vector<AwaitedCollective> awaited;
+  for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
+    awaited.push_back({p.plan.buckets[b], p.bytes(p.cut(b).padded())});
+  }
   const std::vector<DrivenReport> none;
-  check_starts(runner, played, {p.script, p.members, salt, events, none}, p);
+  check_overlap(runner, played, {p.script, p.members, salt, events, none}, awaited, InFlight::one);
 }
 
 // A member tells of a call between the event that it was made for and the next one: it could do so
@@ -197,7 +204,7 @@ void wide_sums(CaseRunner& runner) {
 void overlap(CaseRunner& runner) {
   for (const int ranks : {2, 4, 3}) {
     for (const double gap_s : {slow_s, quick_s}) {
-      checks.compared(compare_starts).ask(runner, ranks, [&](Problem& p) {
+      checks.compared(check_starts).ask(runner, ranks, [&](Problem& p) {
         p.script.passes = {{.order = Order::last_first}, {}};
         p.script.sizes = {400, 130, 50, 1000, 8, 300, 77, 500};
         p.script.gap_s = gap_s;

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dealt.hpp"
-#include "grader/exam/driven_run.hpp"
-#include "grader/exam/member_memory.hpp"
+#include "grader/exam/driven/run.hpp"
+#include "grader/exam/ranks/dealt.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
 #include "grader/parts/11_sharding/zero_2_gradients/case.hpp"
 
 namespace lockstep::grader::zero_2_gradients {
@@ -38,9 +38,5 @@ void check_sums(CaseRunner& runner, const Played& played, const Problem& p, std:
 // After each call, a bucket that has started has left no grad in its parameters.
 void check_freed(CaseRunner& runner, const Played& played, const Problem& p, const Reports& reports,
                  const ScriptService& events);
-
-// Each bucket starts as soon as its gradients are there and the one before it is over, and not
-// before; hooks wait for nothing else, and finalize for the last bucket.
-void check_starts(CaseRunner& runner, const Played& played, const DrivenRun& run, const Problem& p);
 
 }  // namespace lockstep::grader::zero_2_gradients

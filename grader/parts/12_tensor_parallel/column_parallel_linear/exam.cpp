@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/parallel_linear.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/layer/parallel_linear.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/column_parallel_linear/case.hpp"
 
 namespace lockstep::grader::column_parallel_linear {
@@ -31,7 +31,7 @@ LayerNumbers computed(const Problem& p, const Layer& layer) {
     if (p.biased) add_to_rows(y, layer.values.back());
     all.outputs.push_back(std::move(y));
     all.input_gradients.push_back(dense_to_input(s, dy, weight, fill));
-    add_numbers(to_weight, dense_to_weight(s, dy, x));
+    add_numbers(to_weight, dense_to_weight(s, dy, layer.last_input(pass)));
     add_numbers(to_bias, added_rows(s.outputs, dy));
   }
   all.parameter_gradients.push_back(to_weight);
@@ -56,7 +56,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = {p.whole ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
-  layer.right = computed(p, layer);
+  layer.compute([&](const Layer& of) { return computed(p, of); });
   return layer;
 }
 

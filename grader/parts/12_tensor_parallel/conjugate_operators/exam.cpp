@@ -1,8 +1,8 @@
 // The exam of conjugate_operators: f alone, g alone, and both around a product of which each rank
 // has its own factors. A rank is given its own tensor and no other's; the judge adds them up.
+#include "grader/exam/layer/exam.hpp"
 #include "engine/base/units.hpp"
-#include "grader/exam/layer_exam.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/conjugate_operators/case.hpp"
 
 namespace lockstep::grader::conjugate_operators {

@@ -1,7 +1,7 @@
 #include "grader/parts/12_tensor_parallel/parallel_attention/dense.hpp"
 
 #include "engine/base/units.hpp"
-#include "grader/exam/dense_attention.hpp"
+#include "grader/exam/function/dense_attention.hpp"
 
 namespace lockstep::grader::parallel_attention {
 namespace {

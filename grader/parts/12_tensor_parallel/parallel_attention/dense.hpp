@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "grader/exam/dense_numbers.hpp"
-#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/function/dense_numbers.hpp"
+#include "grader/exam/layer/exam.hpp"
 #include "grader/parts/12_tensor_parallel/parallel_attention/case.hpp"
 
 namespace lockstep::grader::parallel_attention {

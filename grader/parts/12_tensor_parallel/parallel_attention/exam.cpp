@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/12_tensor_parallel/parallel_attention/dense.hpp"
 

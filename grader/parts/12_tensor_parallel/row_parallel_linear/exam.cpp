@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/parallel_linear.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/layer/parallel_linear.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/row_parallel_linear/case.hpp"
 
 namespace lockstep::grader::row_parallel_linear {
@@ -42,12 +42,14 @@ class Linear {
       if (p_.biased) add_to_rows(y, layer_.values.back());
       all.outputs.push_back(std::move(y));
       Numbers dx = dense_to_input(p_.sizes(), dy, weight, fill);
-      add_numbers(all.parameter_gradients[place], dense_to_weight(p_.sizes(), dy, between));
+      const Numbers& last = layer_.last_input(pass);
+      add_numbers(all.parameter_gradients[place],
+                  dense_to_weight(p_.sizes(), dy, p_.is_pair() ? between : last));
       if (p_.biased) add_numbers(all.parameter_gradients.back(), added_rows(p_.outputs, dy));
       if (p_.is_pair()) {
         // The slope of relu.
         for (std::size_t e = 0; e < dx.size(); ++e) dx[e] = between[e] > 0 ? dx[e] : 0;
-        add_numbers(all.parameter_gradients[0], dense_to_weight(p_.first(), dx, x));
+        add_numbers(all.parameter_gradients[0], dense_to_weight(p_.first(), dx, last));
         add_numbers(all.parameter_gradients[1], added_rows(p_.inputs, dx));
         dx = dense_to_input(p_.first(), dx, layer_.values[0]);
       }
@@ -89,7 +91,7 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};
   draw_layer(p, salt, layer);
   if (p.misfit != Misfit::none) return layer;
-  layer.right = Linear(p, layer).compute();
+  layer.compute([&](const Layer& of) { return Linear(p, of).compute(); });
   return layer;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/12_tensor_parallel/sequence_parallel_region/region.hpp"
 
 namespace lockstep::grader::sequence_parallel_region {
@@ -110,7 +110,19 @@ void refused(CaseRunner& runner) {
   }
 }
 
+// With Kept::slice, backward gathers once more what it reads.
+void check_gathered_again(CaseRunner& runner, const Played& played, const Problem& p) {
+  if (!p.is_region() || !p.options.keeps_slice || p.walk != LayerWalk::whole) return;
+  const double once = shard_bytes(p.whole_bytes(), p.ranks());
+  check_wire_least(runner, played, 5 * once * static_cast<double>(p.passes()),
+                   "with Kept::slice three all-gathers and two reduce-scatters in each pass",
+                   {"whole_kept",
+                    "what is not gathered again for backward was kept: only the slice stays, and "
+                    "Value::remake gathers it"});
+}
+
 void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
+  check_gathered_again(runner, played, p);
   const double once = shard_bytes(p.whole_bytes(), p.ranks());
   const bool again = p.is_region() && p.options.keeps_slice;
   LayerPrice price{
@@ -223,7 +235,7 @@ Exam exam() {
       checks.lost_peers(3, 14, region),
       of_cost("a region sends what f and g send: a gather and a scatter each way", cost),
       of_cost("with Kept::slice, no gathered tensor stays for backward",
-              checks.then(check_memory).on({4}, large_slices)),
+              checks.then(check_memory).on({4}, large_slices, check_gathered_again)),
   };
 }
 

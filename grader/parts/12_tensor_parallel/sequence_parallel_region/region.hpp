@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dense_numbers.hpp"
-#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/function/dense_numbers.hpp"
+#include "grader/exam/layer/exam.hpp"
 #include "grader/parts/12_tensor_parallel/sequence_parallel_region/case.hpp"
 
 namespace lockstep::grader::sequence_parallel_region {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dealt.hpp"
-#include "grader/exam/members.hpp"
+#include "grader/exam/ranks/dealt.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/parts/12_tensor_parallel/vocab_parallel_cross_entropy/case.hpp"
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {

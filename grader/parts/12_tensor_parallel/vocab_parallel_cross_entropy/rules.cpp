@@ -1,10 +1,10 @@
 #include "grader/parts/12_tensor_parallel/vocab_parallel_cross_entropy/rules.hpp"
 
 #include "engine/base/units.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/wire_price.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {

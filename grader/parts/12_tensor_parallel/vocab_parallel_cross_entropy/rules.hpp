@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "grader/exam/member_memory.hpp"
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/member_memory.hpp"
 #include "grader/parts/12_tensor_parallel/vocab_parallel_cross_entropy/oracle.hpp"
 
 namespace lockstep::grader::vocab_parallel_cross_entropy {

@@ -1,5 +1,5 @@
 // The exam of gpipe_schedule: plans of all stages, which the judge carries out and prices.
-#include "grader/exam/schedule_rules.hpp"
+#include "grader/exam/schedule/rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::gpipe_schedule {

@@ -1,6 +1,6 @@
 // The exam of interleaved_schedule: plans of all stages, which the judge carries out, prices, and
 // whose activations it counts. Any plan within both bounds passes.
-#include "grader/exam/schedule_rules.hpp"
+#include "grader/exam/schedule/rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::interleaved_schedule {

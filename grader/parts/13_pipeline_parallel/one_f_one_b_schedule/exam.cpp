@@ -1,6 +1,6 @@
 // The exam of one_f_one_b_schedule: plans of all stages, which the judge carries out, prices, and
 // whose activations it counts.
-#include "grader/exam/schedule_rules.hpp"
+#include "grader/exam/schedule/rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::one_f_one_b_schedule {

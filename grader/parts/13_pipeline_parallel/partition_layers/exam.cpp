@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/partition_layers/cuts.hpp"
 

@@ -10,9 +10,10 @@
 
 #include "engine/base/units.hpp"
 #include "engine/parallel/pipeline/outbox.hpp"
-#include "grader/exam/lost_peer_rules.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/lost_peer_rules.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/passes.hpp"
 
 namespace lockstep::grader::run_stage {
@@ -25,6 +26,7 @@ StageCase case_of(const Problem& p, std::uint64_t salt, int stage) {
   StageCase one{.plan = p.plan, .weights = weights_of(p, salt)};
   one.fails_at = p.fails_at;
   one.share = share_of(p, chains_of(p, salt), stage);
+  one.share.noise = keyed_bits(salt, 92'000);
   return one;
 }
 

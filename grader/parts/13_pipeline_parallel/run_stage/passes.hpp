@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "grader/exam/chain_rules.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
+#include "grader/exam/schedule/chain_rules.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/problem.hpp"
 
 namespace lockstep::grader::run_stage {

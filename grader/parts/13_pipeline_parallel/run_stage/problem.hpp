@@ -3,9 +3,9 @@
 
 #include "engine/parallel/pipeline/plan.hpp"
 #include "engine/parallel/pipeline/timeline.hpp"
-#include "grader/exam/chain_rules.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/ranks_checks.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/schedule/chain_rules.hpp"
 #include "grader/parts/13_pipeline_parallel/run_stage/case.hpp"
 
 namespace lockstep::grader::run_stage {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/wrong_number.hpp"
 #include "grader/judge/wrong_terms.hpp"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grader/exam/chain_rules.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/schedule/chain_rules.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/13_pipeline_parallel/split_model/layers.hpp"
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "grader/exam/chain_rules.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
+#include "grader/exam/schedule/chain_rules.hpp"
 #include "grader/parts/13_pipeline_parallel/split_model/case.hpp"
 
 namespace lockstep::grader::split_model {

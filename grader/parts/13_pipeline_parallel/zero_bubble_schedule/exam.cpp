@@ -1,6 +1,6 @@
 // The exam of zero_bubble_schedule: plans of all stages, which the judge carries out, prices, and
 // whose activations it counts. Any plan within the bounds passes.
-#include "grader/exam/schedule_rules.hpp"
+#include "grader/exam/schedule/rules.hpp"
 #include "grader/judge/compare.hpp"
 
 namespace lockstep::grader::zero_bubble_schedule {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/14_expert_parallel/assign_slots/case.hpp"
 

@@ -1,7 +1,7 @@
 // The exam of dispatch_and_combine. A rank is given its tokens, their plan and its own experts. The
 // judge computes with all experts on one device, and counts what travels.
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/14_expert_parallel/dispatch_and_combine/problem.hpp"
 
 namespace lockstep::grader::dispatch_and_combine {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/layer_exam.hpp"
+#include "grader/exam/layer/exam.hpp"
 #include "grader/parts/14_expert_parallel/dispatch_and_combine/case.hpp"
 
 namespace lockstep::grader::dispatch_and_combine {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
-#include "grader/exam/router_logits.hpp"
+#include "grader/exam/function/exam.hpp"
+#include "grader/exam/function/router_logits.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/14_expert_parallel/expert_choice/case.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/members.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/members.hpp"
 #include "grader/judge/causes.hpp"
 #include "grader/parts/14_expert_parallel/load_balancing_loss/case.hpp"
 

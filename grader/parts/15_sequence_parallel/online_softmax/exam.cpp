@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
-#include "grader/exam/odd_values.hpp"
+#include "grader/exam/function/exam.hpp"
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/15_sequence_parallel/online_softmax/case.hpp"

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "engine/base/dtype.hpp"
+#include "grader/play/asked_attention.hpp"
 #include "grader/play/ending.hpp"
 #include "grader/play/part.hpp"
-#include "grader/play/token_positions.hpp"
 
 namespace lockstep::grader {
 
-using RingShape = std::vector<std::int64_t>;
+using RingShape = AttentionShape;
 
 // A rank's tensors of one call. Each number stands in `filler` elements, one after the other.
 struct RingCall {
@@ -20,7 +20,10 @@ struct RingCall {
 };
 
 // hands_over: the caller keeps no handle of the keys and values, and the judge looks at the memory.
-enum class RingWalk : std::uint8_t { keeps, hands_over, refused };
+// timed: attention is asked of the judge, which lets the time pass that it takes. It has the
+// values; those that travel are others. So nobody has a result who did not ask with the block in
+// hand.
+enum class RingWalk : std::uint8_t { keeps, hands_over, timed, refused };
 
 struct RingCase {
   GroupChoice group{};

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ranks_checks.hpp"
-#include "grader/exam/traffic.hpp"
-#include "grader/exam/training_tolerance.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+#include "grader/exam/ranks/training_tolerance.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/15_sequence_parallel/ring_attention/costs.hpp"
 
@@ -16,7 +16,7 @@ namespace lockstep::grader::ring_attention {
 namespace {
 
 using Reports = std::vector<RingReport>;  // of one rank, by call
-using Contract = RanksContract<Problem, RingCase, Reports, MomentService>;
+using Contract = RanksContract<Problem, RingCase, Reports, MomentService, AttentionService>;
 
 DType dtype_of_log_sums(const Problem& p) {
   return p.dtype == DType::float64 ? DType::float64 : DType::float32;
@@ -41,14 +41,14 @@ void check_shape(CaseRunner& runner, const Played& played, const std::string& na
 std::vector<double> tolerance_of(const Problem& p, const Numbers& right) {
   const double least = p.dtype == DType::float64 ? 1e-12 : p.dtype == DType::float32 ? 1e-5 : 3e-2;
   const double score = p.reach * p.reach * static_cast<double>(p.head_size * p.filler);
-  const bool large = p.reach > 1 || p.filler > 1;
+  const bool large = p.reach > 1 || p.head_size * p.filler > 100;
   const double rounded = large ? 8 * epsilon_of(dtype_of_log_sums(p)) * score : 0;
   return relative_tolerance(std::max(least, rounded), right);
 }
 
 void check_call(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                 int call, const std::vector<Reports>& of_ranks) {
-  const Numbers qkv = drawn_qkv(p, salt, call);
+  const Numbers qkv = attended_qkv(p, salt, call);
   const Attended right = right_of(p, qkv);
   const std::vector<Positions> slices = p.slices();
   const std::string of_call = p.calls > 1 ? text(" of call ", call + 1) : std::string();
@@ -122,16 +122,19 @@ void check_refused(CaseRunner& runner, const Played& played, const Problem& p,
 }
 
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
-             const std::vector<Reports>& of_ranks, const MomentService&) {
+             const std::vector<Reports>& of_ranks, const MomentService&,
+             const AttentionService& attention) {
   for (const Reports& reports : of_ranks) {
     if (std::ssize(reports) != p.calls) throw MalformedMessage("not a report a call");
   }
   if (p.misfit != Misfit::nothing) return check_refused(runner, played, p, of_ranks);
+  if (p.timed) check_computing(runner, played, p, attention);
   for (int call = 0; call < p.calls; ++call) check_call(runner, played, p, salt, call, of_ranks);
   check_unchanged(runner, played, of_ranks);
 }
 
 void ask_of(const Problem& p, std::uint64_t salt, int rank, const RingCase&, Situations& asked) {
+  if (p.hands_over) return;
   const Numbers qkv = drawn_qkv(p, salt, 0);
   const std::int64_t width = p.width();
   const bool queries = p.odd_in == Problem::Where::queries;
@@ -143,7 +146,7 @@ void ask_of(const Problem& p, std::uint64_t salt, int rank, const RingCase&, Sit
 }
 
 std::vector<Problem> smaller(const Problem& p) {
-  if (p.misfit != Misfit::nothing || p.hands_over) return {};
+  if (p.misfit != Misfit::nothing || p.hands_over || p.timed) return {};
   const auto fewer_tokens = [](const Problem& one, std::vector<Problem>& offered) {
     const std::int64_t least = (one.cut == Cut::zigzag ? 2 : 1) * std::int64_t{one.ranks()};
     for (const std::int64_t tokens : {least, one.tokens / 2, one.tokens - 1}) {
@@ -155,7 +158,7 @@ std::vector<Problem> smaller(const Problem& p) {
 }
 
 // Slices differ in length; a room as long as the rank's own is told by its elements.
-void explain(Failure& found, const Problem& p, const MomentService&) {
+void explain(Failure& found, const Problem& p, const MomentService&, const AttentionService&) {
   const auto wrong = wrong_length(found);
   if (!wrong || !p.members.contain(wrong->dst)) return;
   const std::int64_t row = 2 * p.batch * p.width() * p.filler;
@@ -174,10 +177,13 @@ const Contract contract{
     .ask_of = ask_of,
     .smaller = smaller,
     .services =
-        [](CaseRunner& runner, const Problem& p, std::uint64_t) {
+        [](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
           using Measures = MomentService::Measures;
-          return std::tuple(MomentService(runner, p.members, 1,
-                                          p.hands_over ? Measures::most : Measures::nothing));
+          return std::tuple(
+              MomentService(runner, p.members, 1,
+                            p.hands_over ? Measures::most : Measures::nothing),
+              AttentionService(p.members, p.width(), p.timed ? drawn_qkv(p, salt, 0) : Numbers(),
+                               p.timed ? attended_qkv(p, salt, 0) : Numbers()));
         },
     .explain = explain};
 
@@ -249,16 +255,17 @@ void messages(CaseRunner& runner) {
   }
 }
 
-// Large tensors of few numbers: with all blocks, a rank would hold 6 MB of keys and values. The
-// other cut is asked with a quarter of it, so that only its account of tensors can tell.
+// With all blocks, a rank would hold 4.5 MB of keys and values, in which no number comes twice. The
+// other cut is asked with few numbers and a third of it, so that only its account of tensors can
+// tell.
 void memory(CaseRunner& runner) {
-  for (const auto& [cut, filler] : {std::pair{Cut::zigzag, 1024}, {Cut::equal, 256}}) {
+  for (const auto& [cut, size, filler] : {std::tuple{Cut::zigzag, 1536, 1}, {Cut::equal, 2, 256}}) {
     Problem p = checks.usual(runner, 6);
     p.cut = cut;
     p.batch = 1;
     p.tokens = 48;
     p.heads = 4;
-    p.head_size = 2;
+    p.head_size = size;
     p.filler = filler;
     p.hands_over = true;
     checks.then(check_memory).ask(runner, p);
@@ -279,6 +286,7 @@ void overlap(CaseRunner& runner) {
     p.batch = 1;
     p.tokens = tokens;
     p.head_size = 4;
+    p.timed = true;
     checks.ask(runner, p, check_time);
   }
 }

@@ -32,9 +32,11 @@ RingReport report_of(const ops::Attention& made, const RingCase& c) {
   return report;
 }
 
-std::vector<RingReport> attend(comm::ProcessGroup& group, const RingCase& c, Device& device,
+std::vector<RingReport> attend(comm::ProcessGroup& group, const RingCase& c, Device& host,
                                sim::Port& port) {
   std::vector<RingReport> reports;
+  AskingDevice asking(host, port);
+  Device& device = c.walk == RingWalk::timed ? asking : host;
   for (std::size_t k = 0; k < c.calls.size(); ++k) {
     const RingCall& call = c.calls[k];
     const Tensor queries = given(call.queries_shape, call.queries, c, device);

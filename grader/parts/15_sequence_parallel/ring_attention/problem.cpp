@@ -86,8 +86,19 @@ Numbers drawn_qkv(const Problem& p, std::uint64_t salt, int call) {
   return as_doubles(p.dtype, to_bytes(p.dtype, all));
 }
 
+Numbers attended_qkv(const Problem& p, std::uint64_t salt, int call) {
+  Numbers all = drawn_qkv(p, salt, call);
+  if (!p.timed) return all;
+  const Numbers hidden = drawn_qkv(p, keyed_bits(salt, 80'000), call);
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    if (static_cast<std::int64_t>(e) / p.width() % 3 == 2) all[e] = hidden[e];
+  }
+  return all;
+}
+
 RingCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   const RingWalk walk = p.misfit != Misfit::nothing ? RingWalk::refused
+                        : p.timed                   ? RingWalk::timed
                         : p.hands_over              ? RingWalk::hands_over
                                                     : RingWalk::keeps;
   RingCase one{

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dense_attention.hpp"
-#include "grader/exam/members.hpp"
-#include "grader/exam/odd_values.hpp"
-#include "grader/exam/slices.hpp"
+#include "grader/exam/function/dense_attention.hpp"
+#include "grader/exam/function/odd_values.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/slices.hpp"
 #include "grader/parts/15_sequence_parallel/ring_attention/case.hpp"
 
 namespace lockstep::grader::ring_attention {
@@ -37,6 +37,7 @@ struct Problem {
   enum class Where : std::uint8_t { queries, values } odd_in = Where::values;
   int calls = 1;
   bool hands_over = false;
+  bool timed = false;       // the judge computes: RingWalk::timed
   std::int64_t filler = 1;  // elements of the width that hold one number
   Misfit misfit = Misfit::nothing;
   std::uint64_t schedule_seed = 0;
@@ -51,6 +52,8 @@ struct Problem {
 // The numbers of a call's queries, keys and values [B, S, 3·C], as they are after rounding to the
 // type.
 Numbers drawn_qkv(const Problem& p, std::uint64_t salt, int call);
+// The same with the values that attention goes to: where the judge computes, others than those.
+Numbers attended_qkv(const Problem& p, std::uint64_t salt, int call);
 RingCase case_of(const Problem& p, std::uint64_t salt, int rank);
 
 struct Attended {

@@ -1,7 +1,7 @@
 // The exam of ulysses_attention. A rank is given its tokens of queries, keys and values, of all
 // heads. The judge attends on one device, and counts what travels.
 #include "engine/base/units.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/15_sequence_parallel/ulysses_attention/problem.hpp"
 
 namespace lockstep::grader::ulysses_attention {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/exam/dense_attention.hpp"
-#include "grader/exam/layer_exam.hpp"
-#include "grader/exam/slices.hpp"
+#include "grader/exam/function/dense_attention.hpp"
+#include "grader/exam/layer/exam.hpp"
+#include "grader/exam/ranks/slices.hpp"
 
 namespace lockstep::grader::ulysses_attention {
 

@@ -3,7 +3,7 @@
 #include <climits>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/15_sequence_parallel/zigzag_split/case.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <climits>
 
-#include "grader/exam/axis_words.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/axis_words.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/16_hybrid_parallel/device_mesh/case.hpp"
 
 namespace lockstep::grader::device_mesh {

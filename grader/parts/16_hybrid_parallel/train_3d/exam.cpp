@@ -3,8 +3,8 @@
 // gradient: of which data its copies are, and whether they are parts of one sum (rules.hpp).
 #include <climits>
 
-#include "grader/exam/axis_words.hpp"
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/axis_words.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/16_hybrid_parallel/train_3d/rules.hpp"
 
 namespace lockstep::grader::train_3d {

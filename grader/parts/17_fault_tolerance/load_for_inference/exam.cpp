@@ -5,9 +5,9 @@
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/checkpoint/weights.hpp"
-#include "grader/exam/services_checks.hpp"
-#include "grader/exam/storage_service.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
+#include "grader/exam/lives/storage_service.hpp"
+#include "grader/exam/ranks/services.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/load_for_inference/case.hpp"
 
@@ -295,7 +295,7 @@ void compare_refusal(CaseRunner& runner, const Played& played, const Problem& p,
   check_sentence(runner, played, p, is_mixed ? one_prefix : names_no_tensor, ending.what);
 }
 
-// Of two models that were loaded.
+// Two models were loaded: no optimizer was read, and each element once for each of them.
 void check_reads(CaseRunner& runner, const Played& played, const Problem&, const SavedRun& saved) {
   std::uint64_t bytes = 0;
   for (const StorageEvent& event : saved->storage.log()) {

@@ -1,7 +1,7 @@
 // The state of a run that exams of saving draw: all that a checkpoint has to keep beside tensors.
 #pragma once
 
-#include "grader/exam/saved_lives.hpp"
+#include "grader/exam/lives/saved.hpp"
 
 namespace lockstep::grader {
 

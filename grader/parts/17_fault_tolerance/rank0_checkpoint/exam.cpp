@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/ended_lives.hpp"
+#include "grader/exam/lives/ended.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/drawn_state.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/whole_files.hpp"

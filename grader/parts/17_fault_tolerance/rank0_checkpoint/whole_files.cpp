@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/wrong_ending.hpp"
+#include "grader/exam/function/wrong_ending.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/case.hpp"
 
 namespace lockstep::grader::rank0_checkpoint {

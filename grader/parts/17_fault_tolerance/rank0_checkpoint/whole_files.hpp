@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "grader/exam/lives.hpp"
+#include "grader/exam/lives/script.hpp"
 
 namespace lockstep::grader::rank0_checkpoint {
 

@@ -6,7 +6,7 @@
 #include <climits>
 #include <map>
 
-#include "grader/exam/function_exam.hpp"
+#include "grader/exam/function/exam.hpp"
 #include "grader/parts/17_fault_tolerance/reshard_plan/case.hpp"
 #include "grader/parts/17_fault_tolerance/reshard_plan/cuts.hpp"
 

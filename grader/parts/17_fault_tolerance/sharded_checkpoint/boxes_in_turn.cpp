@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/base/units.hpp"
-#include "grader/exam/reported_service.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/case.hpp"
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "engine/checkpoint/index.hpp"
-#include "grader/exam/asked.hpp"
-#include "grader/exam/ended_lives.hpp"
-#include "grader/exam/traffic.hpp"
+#include "grader/exam/lives/ended.hpp"
+#include "grader/exam/ranks/asked.hpp"
+#include "grader/exam/ranks/traffic.hpp"
 #include "grader/parts/17_fault_tolerance/rank0_checkpoint/drawn_state.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/boxes_in_turn.hpp"
 #include "grader/parts/17_fault_tolerance/sharded_checkpoint/case.hpp"

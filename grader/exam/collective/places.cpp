@@ -1,0 +1,145 @@
+#include "grader/exam/collective/places.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "grader/exam/collective/causes.hpp"
+#include "grader/exam/ranks/traffic.hpp"
+
+namespace lockstep::grader {
+
+std::optional<Cause> counted_from_root(const CollectiveProblem& p, const Holding& held,
+                                       std::span<const double> seen) {
+  if (p.root == 0 || held.reduced() || held.after.empty() || held.after.size() % p.ranks() != 0) {
+    return std::nullopt;
+  }
+  std::vector<double> turned = held.after;
+  const auto block = std::ssize(turned) / p.size();
+  std::ranges::rotate(turned, turned.begin() + p.root * block);
+  if (turned == held.after || !std::ranges::equal(seen, turned)) return std::nullopt;
+  return Cause{"counted_from_root",
+               text("the blocks are in the order of places counted from the root, ", p.root,
+                    "; block r belongs to rank r, whichever rank is the root")};
+}
+
+std::optional<Cause> block_of_another(const CollectiveProblem& p, const Scene& scene, int rank,
+                                      std::size_t buffer, std::span<const double> seen) {
+  const auto after_of = [&](int of) -> const Holding& {
+    return scene.ranks[static_cast<std::size_t>(of)][buffer];
+  };
+  const Holding& held = after_of(rank);
+  for (int other = 0; other < p.size() && !held.reduced(); ++other) {
+    const bool there = buffer < scene.ranks[static_cast<std::size_t>(other)].size();
+    if (!there || after_of(other).after == held.after || seen.empty()) continue;
+    if (!std::ranges::equal(seen, after_of(other).after)) continue;
+    const bool from_root =
+        p.root != 0 && ((other + p.root) % p.size() == rank || (rank + p.root) % p.size() == other);
+    return Cause{
+        from_root ? "counted_from_root" : "block_of_another",
+        text("all of `", held.name, "` is what rank ", other, " should hold",
+             from_root ? text(": blocks are counted from the root, ", p.root,
+                              ", and block r belongs to rank r, whichever rank is the root")
+                       : std::string("; check the index of the block"))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holding& held, int rank,
+                                         std::span<const double> seen, std::size_t at) {
+  if (p.sends.empty() || held.name != "out" || seen.size() != held.after.size()) {
+    return std::nullopt;
+  }
+  const auto mine = static_cast<std::size_t>(rank);
+  std::size_t place = 0, by_to_each = 0;
+  for (std::size_t other = 0; other < mine; ++other) {
+    place += static_cast<std::size_t>(p.sends[other][mine]);
+    by_to_each += static_cast<std::size_t>(p.sends[mine][other]);
+  }
+  const auto length = static_cast<std::size_t>(p.sends[mine][mine]);
+  if (at < place || at >= place + length) return std::nullopt;
+  const auto own = std::span(held.after).subspan(place, length);
+  bool lies_there = place != by_to_each && by_to_each + length <= seen.size();
+  for (std::size_t i = 0; i < length && lies_there; ++i) {
+    const std::size_t there = by_to_each + i;  // what came later may lie above it
+    lies_there = seen[there] == own[i] || seen[there] == held.after[there];
+  }
+  if (lies_there) {
+    return Cause{
+        "own_block_elsewhere",
+        text("the block that rank ", rank, " keeps is not at its place in `out`, element ", place,
+             ", which from_each gives; to_each gives its place in `in`, and by "
+             "that it would begin at element ",
+             by_to_each, " here")};
+  }
+  return Cause{"own_block_elsewhere", text("the block that rank ", rank,
+                                           " keeps is not at its place in `out`: it begins "
+                                           "at element ",
+                                           place,
+                                           ", behind the blocks of lower ranks, and is copied from "
+                                           "`in` by the rank itself")};
+}
+
+std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
+                                 const sim::Counters& counters) {
+  const std::string elsewhere = "it was received elsewhere and not copied here";
+  // True if one rank has everything at first; then the messages say who sent what had not come.
+  const auto brings = [&](int rank) {
+    return std::ranges::any_of(scene.ranks[static_cast<std::size_t>(rank)],
+                               [](const Holding& held) { return !held.before.empty(); });
+  };
+  std::vector<int> empty;
+  for (int rank = 0; rank < p.size(); ++rank) {
+    if (!brings(rank)) empty.push_back(rank);
+  }
+  if (std::ssize(empty) != p.size() - 1 || !brings(p.root)) {
+    return "what it received for this one had not been filled when it was sent, or " + elsewhere;
+  }
+  for (const int rank : empty) {
+    const int member = p.members.ranks[static_cast<std::size_t>(rank)];
+    double sent_s = std::numeric_limits<double>::infinity(), came_s = sent_s;
+    for (const auto& message : counters.messages) {
+      if (message.src == member) sent_s = std::min(sent_s, message.sent_s);
+      if (message.dst == member) came_s = std::min(came_s, message.arrived_s);
+    }
+    if (sent_s >= came_s) continue;
+    return text("rank ", rank, " sends before anything has come to it, and only the root, rank ",
+                p.root,
+                ", has the data at first; who sends first goes by places that are counted from the "
+                "root, rank - root");
+  }
+  return elsewhere;
+}
+
+void tell_uneven_blocks(Failure& found, const CollectiveProblem& p) {
+  const auto wrong = wrong_length(found);
+  if (!wrong || p.count % p.size() == 0) return;
+  const std::int64_t least = p.count / p.size();
+  const auto is_block = [&](std::int64_t length) { return length == least || length == least + 1; };
+  if (!is_block(wrong->sent) || !is_block(wrong->expected)) return;
+  found =
+      also_because(text("blocks of ", p.count, " elements on ", p.size(), " ranks have ", least,
+                        " or ", least + 1,
+                        ": in a step, what one rank sends and the other receives must be the same "
+                        "block, cut at the same borders"),
+                   std::move(found));
+}
+
+void tell_wrong_partner(Failure& found) {
+  if (found.verdict != Verdict::deadlock || found.ranks.size() < 3) return;
+  const auto says = [&](const std::string& what) {
+    return found.message.find(what) != std::string::npos;
+  };
+  bool sends_there = false;
+  for (std::size_t i = 0; i < found.ranks.size(); ++i) {
+    const int rank = found.ranks[i], next = found.ranks[(i + 1) % found.ranks.size()];
+    if (!says(text("rank ", rank, " waits in recv from rank ", next, " "))) return;
+    sends_there = sends_there || says(text("rank ", rank, "'s isend to rank ", next, " "));
+  }
+  if (!sends_there) return;
+  const std::string sentence =
+      "each rank receives from the rank that it sends to, which sends to another one: who sends to "
+      "rank r + k receives from rank r - k";
+  found = also_because(sentence, std::move(found));
+}
+
+}  // namespace lockstep::grader

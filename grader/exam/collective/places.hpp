@@ -1,0 +1,32 @@
+// Likely causes of wrong places: blocks counted from the root, data sent before it has arrived, and
+// messages from a rank that should have sent to another.
+#pragma once
+
+#include "grader/exam/collective/rules.hpp"
+
+namespace lockstep::grader {
+
+// Blocks in the order of places that are counted from the root.
+std::optional<Cause> counted_from_root(const CollectiveProblem& p, const Holding& held,
+                                       std::span<const double> seen);
+
+// A buffer that holds what another rank should hold.
+std::optional<Cause> block_of_another(const CollectiveProblem& p, const Scene& scene, int rank,
+                                      std::size_t buffer, std::span<const double> seen);
+
+// The block that a rank keeps for itself, where nothing was written at its place: blocks that go
+// out and those that come in have lengths of their own.
+std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holding& held, int rank,
+                                         std::span<const double> seen, std::size_t at);
+
+// Why a rank that received enough lacks something, as a sentence goes on.
+std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
+                                 const sim::Counters& counters);
+
+// Adds the cause to a circle in which each rank receives from the rank that it sends to.
+void tell_wrong_partner(Failure& found);
+
+// Adds the cause to a message whose two sides mean blocks of different lengths.
+void tell_uneven_blocks(Failure& found, const CollectiveProblem& p);
+
+}  // namespace lockstep::grader

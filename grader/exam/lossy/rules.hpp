@@ -1,0 +1,97 @@
+// Rules for parts that reduce gradients in fewer bytes: what each call leaves on each rank, within
+// what the contract loses; that all ranks hold the same bits; that nothing is lost over many calls;
+// what travelled, and when.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grader/exam/ranks/asked.hpp"
+#include "grader/exam/ranks/members.hpp"
+#include "grader/exam/ranks/reported_service.hpp"
+#include "grader/play/lossy_play.hpp"
+
+namespace lockstep::grader {
+
+using Numbers = std::vector<double>;
+using LossyNotes = ReportedService<LossyNote>;
+
+// Adds the situations into which these values of one rank put a part.
+void ask_of(const Numbers& values, DType dtype, Situations& asked);
+
+// A case that was played, as numbers.
+struct LossySeen {
+  Members members;
+  DType dtype = DType::float32;
+  std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
+  std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
+  std::vector<std::vector<Numbers>> results;    // by call and rank
+  std::vector<std::vector<Numbers>> states;     // after each call, by call and rank
+
+  int ranks() const { return members.size(); }
+  std::size_t calls() const { return gradients.size(); }
+  // The state that a rank kept of the bucket of this call, before the call.
+  const Numbers& state_before(std::size_t call, int rank) const;
+};
+
+// The values that some numbers must have, and what is said of those that differ.
+struct Right {
+  std::string name;       // "the mean over 4 ranks in float16"
+  Numbers values{};       // NaN and infinities are themselves
+  Numbers tolerance{};    // of each element; none: exact
+  std::string allowed{};  // why there is a tolerance: "each share is rounded to 11 bits"
+  std::vector<Mistake<Numbers>> mistakes{};  // usual ones, the likeliest first
+  Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
+  // The cause of values that are not finite where the right ones are, if this mistake gives some.
+  std::optional<Cause> not_finite{};
+  // The elements of a part and the sums before they are rounded, if each rank sums a part and
+  // passes it on rounded.
+  std::int64_t part = 0;
+  Numbers unrounded{};
+};
+
+// True if a floating-point type has no finite number of this size.
+bool is_too_large(double value, DType dtype);
+// The cause where a sum over the ranks is too large for the type and its mean is not.
+Cause overflowing_sum(int ranks, DType dtype);
+// The same, if it is so of these means.
+std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype);
+
+// The gradient after a call: right on every rank, and the same bits on all.
+void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
+                  const Right& right);
+// Checks what a rank keeps of the bucket of a call.
+void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
+                 int rank, const Right& right);
+
+// Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
+std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
+                                               const Numbers& mean);
+
+// Over all calls: N times the results, and what the ranks keep at the end, add up to what they kept
+// at first and what came in. `tolerance` of an element.
+void check_nothing_lost(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                        double tolerance, const std::string& allowed);
+
+// The bytes that a call may send from each rank, and the collectives that it consists of.
+struct Wire {
+  double bytes = 0;     // of the busiest rank
+  std::string formula;  // "2(N-1)/N of 400 elements of 2 bytes"
+  int collectives = 1;
+  std::string made_of;         // "one all-reduce"
+  std::string more{}, less{};  // what usually sends more, or less
+};
+// Two-sided: within 1 percent.
+void check_wire(CaseRunner& runner, const Played& played, const LossySeen& seen, const Wire& wire);
+
+// When a call returns, its first collective has begun and nothing was waited for.
+void check_in_flight(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                     const LossyNotes& notes);
+
+// Explains a crash of a rank in the wait() of a call: what the function that ran there can have
+// lost.
+void explain_crash(Failure& found, int calls, const LossyNotes& notes);
+
+}  // namespace lockstep::grader
