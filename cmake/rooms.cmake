@@ -31,10 +31,10 @@ set(LOCKSTEP_LINES_MAX
     "grader/parts/01_why_distribute 1275" "grader/parts/02_processes_and_ranks 3240"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
     "grader/parts/05_data_parallel 3520" "grader/parts/06_all_reduce 860"
-    "grader/parts/07_ddp 4705" "grader/parts/08_horovod 2660" "grader/parts/09_asynchronous 1670"
-    "grader/parts/10_compression 2260" "grader/parts/11_sharding 7225"
-    "grader/parts/12_tensor_parallel 2700"
-    "grader/parts/13_pipeline_parallel 2550" "grader/parts/14_expert_parallel 1825" "grader/parts/15_sequence_parallel 2105" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2640")
+    "grader/parts/07_ddp 4705" "grader/parts/08_horovod 2620" "grader/parts/09_asynchronous 1670"
+    "grader/parts/10_compression 2220" "grader/parts/11_sharding 7225"
+    "grader/parts/12_tensor_parallel 2665"
+    "grader/parts/13_pipeline_parallel 2515" "grader/parts/14_expert_parallel 1785" "grader/parts/15_sequence_parallel 1780" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2640")
 
 function(lockstep_floor_of room result)
   set(floor 0)

@@ -15,20 +15,12 @@
 #include "grader/dev/quiz_proof.hpp"
 #include "grader/dev/version_players.hpp"
 #include "grader/lab/grade.hpp"
+#include "grader/memory/trial.hpp"
 
 namespace lockstep::grader {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::string with_throws_replaced(std::string stub, const std::string& instead) {
   for (std::size_t at; (at = stub.find("throw NotImplemented(")) != std::string::npos;) {
@@ -61,19 +53,18 @@ class Prover {
     look_at_what_is_asked();
     options_.battery = Battery::kills;
     reject_nothing_done();
-    int mutants = 0, alternatives = 0;
+    int mutants = 0;
     for (const Mutant& mutant : mutants_) mutants += reject(mutant);
     for (const fs::path& file : alternatives_) {
       if (expect("alternative " + file.filename().string(), file, "pass", "") == 0) continue;
-      ++alternatives;
       proof_.kills.alternatives.push_back(file.stem().string());
     }
     if (mutants_.size() < 3) complain("fewer than three mutants");
     if (alternatives_.empty()) complain("no alternative");
     if (!lab_.sanitized) need_kills();
-    proof_.summary += text(exercise_.handle(), ": ", counted(mutants, "mutant"),
-                           " rejected for the stated reason, ",
-                           counted(alternatives, "alternative"), " accepted\n");
+    proof_.summary += text(
+        exercise_.handle(), ": ", counted(mutants, "mutant"), " rejected for the stated reason, ",
+        counted(std::ssize(proof_.kills.alternatives), "alternative"), " accepted\n");
     return proof_;
   }
 
@@ -81,7 +72,7 @@ class Prover {
   // Everything that is judged, so that it can be compiled together.
   void write_files() {
     const fs::path folder = lab_.places.root / "tests" / "exercises" / exercise_.address();
-    alternatives_ = files_in(folder / "alternatives");
+    alternatives_ = files_below(folder / "alternatives");
     MutantList list = read_mutants(folder / "mutants.toml");
     for (const std::string& problem : list.problems) complain(problem);
     const std::string reference = read_text(lab_.places.solution(exercise_));
@@ -98,9 +89,8 @@ class Prover {
     }
     files.insert(files.end(), alternatives_.begin(), alternatives_.end());
     const std::string stub = read_text(lab_.places.stub(exercise_));
-    const bool gives = stub.find("\nvoid ") == std::string::npos;
-    nothing_done_ =
-        gives ? std::vector{"return {};", "return;"} : std::vector{"return;", "return {};"};
+    nothing_done_ = {"return {};", "return;"};
+    if (stub.find("\nvoid ") != std::string::npos) std::ranges::reverse(nothing_done_);
     write_text(file_of("nothing-done"), with_throws_replaced(stub, nothing_done_.front()));
     files.push_back(file_of("nothing-done"));
     // Another proof of the same exercise may run at the same time.
@@ -160,12 +150,11 @@ class Prover {
   }
 
   int reject(const Mutant& mutant) {
-    const fs::path file = file_of(mutant.name);
     const std::string& reason = mutant.likely.empty() ? mutant.says : mutant.likely;
-    const int rejected = expect("mutant " + mutant.name, file, mutant.verdict, reason);
-    if (exercise_.mistakes && !mutant.likely.empty()) need_first_check(mutant);
+    const int held = expect("mutant " + mutant.name, file_of(mutant.name), mutant.verdict, reason);
     proof_.kills.mutants.push_back(row_of(mutant.name));
-    return rejected;
+    if (exercise_.mistakes && !mutant.likely.empty()) need_first_check_twice(mutant);
+    return held;
   }
 
   // The judge compares an answer with the mutants that fail the same check first.
@@ -176,6 +165,18 @@ class Prover {
     complain(text("mutant ", mutant.name, " fails first the check \"", first->name,
                   "\"; write so in ", mutant.edits.front().where, ": first = \"",
                   first->name.substr(0, 30), "\""));
+  }
+
+  // Cases are drawn, and a student's are others: a mutant gets its sentence with two seeds.
+  void need_first_check_twice(const Mutant& mutant) {
+    need_first_check(mutant);
+    const JudgeOptions usual = options_;
+    options_.seed = usual.seed + 1;
+    options_.battery = Battery::brief;
+    expect(text("mutant ", mutant.name, ", with --seed ", options_.seed, ","), file_of(mutant.name),
+           mutant.verdict, mutant.likely);
+    need_first_check(mutant);
+    options_ = usual;
   }
 
   MutantRow row_of(const std::string& mutant) const {

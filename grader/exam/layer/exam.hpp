@@ -60,8 +60,6 @@ struct Layer {
   std::vector<Numbers> values{};  // of the parameters
   LayerNumbers right{};
   std::optional<LayerNumbers> early{};  // with the x of the first half
-  // Asked when something is wrong: what usual mistakes make, as `rank` would see it.
-  std::function<std::vector<Mistake<LayerNumbers>>(int rank)> mistakes{};
   std::vector<std::int64_t> options{};  // as LayerCase
   // If set, gradients of matrices have to wait for the second half of a walk in halves. Who makes
   // them before has not seen the x of it.

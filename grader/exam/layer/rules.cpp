@@ -59,23 +59,12 @@ MadeTensor made_of(const LayerGradient& gradient) {
   return {gradient.defined, &gradient.shape, gradient.dtype, &gradient.numbers};
 }
 
-// A tensor of all ranks, by its name: "the output of pass 0". number_of takes it from what mistakes
-// make.
+// A tensor of all ranks, by its name: "the output of pass 0".
 struct Compared {
   const LayerPart* part = nullptr;
   std::string name{};
   const Numbers* right = nullptr;  // the whole
   std::vector<MadeTensor> of_ranks{};
-  std::function<const Numbers&(const LayerNumbers&)> number_of{};
-
-  // True if `rank` has made its piece of this whole, up to rounding.
-  bool is(int rank, const Numbers& whole) const {
-    const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
-    if (!made.defined || whole.size() != right->size()) return false;
-    const Numbers piece = part->deal.piece(rank, whole);
-    return !first_difference(as_doubles(made.dtype, *made.numbers), piece,
-                             relative_tolerance(made.dtype == DType::float64 ? 1e-9 : 1e-4, piece));
-  }
 };
 
 // Compares the tensors of all ranks, one after the other.
@@ -85,14 +74,7 @@ class LayerComparison {
                   const Layer& layer)
       : runner_(runner), played_(played), p_(p), layer_(layer) {}
 
-  // A mistake that gives all that came, and not this tensor alone, is the likelier one.
-  void check_all(const std::vector<Compared>& all, const Cause& otherwise) {
-    for (auto one = all.begin(); one != all.end(); ++one)
-      check(*one, {one + 1, all.end()}, otherwise);
-  }
-
- private:
-  void check(const Compared& compared, std::span<const Compared> later, const Cause& otherwise) {
+  void check(const Compared& compared, const Cause& otherwise) {
     const LayerPart& part = *compared.part;
     const Numbers& right = *compared.right;
     const std::string& name = compared.name;
@@ -104,37 +86,17 @@ class LayerComparison {
     ExpectedPieces expected{.name = name, .dtype = p_.dtype, .whole = right, .tolerance = {}};
     expected.tolerance = relative_tolerance(p_.dtype == DType::float64 ? 1e-12 : 1e-5, right);
     expected.otherwise = otherwise;
-    expected.mistakes = [&](int rank) {
-      std::vector<Mistake<Numbers>> all, others;
-      if (p_.dtype == DType::float64) {
-        all.push_back({{"rounded",
-                        "only the last digits are wrong: on the way a float64 was rounded to a "
-                        "smaller type"},
-                       right});
-      }
-      if (!layer_.mistakes) return all;
-      for (const auto& one : layer_.mistakes(rank)) {
-        const Numbers& gives = compared.number_of(one.gives);
-        // A mistake that leaves this tensor right explains nothing of it, and neither does one that
-        // would have made another tensor wrong before.
-        const bool explains = gives.size() == right.size() && gives != right &&
-                              std::ranges::all_of(right_, [&](const auto& before) {
-                                return before.number_of(one.gives) == *before.right;
-                              });
-        if (!explains) continue;
-        const bool gives_all = std::ranges::all_of(later, [&](const Compared& other) {
-          return other.is(rank, other.number_of(one.gives));
-        });
-        (gives_all ? all : others).push_back({one.cause, gives});
-      }
-      all.insert(all.end(), others.begin(), others.end());
-      return all;
-    };
+    if (p_.dtype == DType::float64) {
+      const Cause rounded{"rounded",
+                          "only the last digits are wrong: on the way a float64 was rounded to a "
+                          "smaller type"};
+      expected.mistakes = {{rounded, right}};
+    }
     check_pieces(runner_, played_, part.deal, expected, pieces);
     check_bits(part, name, pieces);
-    right_.push_back(compared);
   }
 
+ private:
   void check_shape(const LayerPart& part, const std::string& name, int rank,
                    const std::vector<MadeTensor>& of_ranks) const {
     const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
@@ -206,7 +168,6 @@ class LayerComparison {
   const Played& played_;
   const LayerProblem& p_;
   const Layer& layer_;
-  std::vector<Compared> right_;  // what was found right
 };
 
 std::string of_pass(const LayerProblem& p, std::size_t pass) {
@@ -331,7 +292,6 @@ void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Lay
   const Cause other{"other_output",
                     "it is no other part of the output and no multiple of it, so something else "
                     "was computed, or something is missing"};
-  std::vector<Compared> all;
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -339,11 +299,10 @@ void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Lay
       if (outputs.size() != p.passes()) throw MalformedMessage("not an output of each pass");
       made.push_back({true, &outputs[pass].shape, outputs[pass].dtype, &outputs[pass].numbers});
     }
-    all.push_back({&layer.output, text("the output", of_pass(p, pass)), &layer.right.outputs[pass],
-                   std::move(made),
-                   [pass](const LayerNumbers& n) -> const Numbers& { return n.outputs[pass]; }});
+    comparison.check({&layer.output, text("the output", of_pass(p, pass)),
+                      &layer.right.outputs[pass], std::move(made)},
+                     other);
   }
-  comparison.check_all(all, other);
 }
 
 void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport& report,
@@ -358,24 +317,20 @@ void require_whole(const LayerProblem& p, const Layer& layer, const LayerReport&
 
 void check_gradients(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                      const LayerReports& reports) {
-  std::vector<Compared> all;
   for (std::size_t pass = 0; pass < p.passes() && p.input == LayerInput::wanted; ++pass) {
     std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
-    all.push_back(
-        {&layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
-         &layer.right.input_gradients[pass], std::move(made),
-         [pass](const LayerNumbers& n) -> const Numbers& { return n.input_gradients[pass]; }});
+    comparison.check({&layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
+                      &layer.right.input_gradients[pass], std::move(made)},
+                     other_derivative);
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
     std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
-    all.push_back(
-        {&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
-         &layer.right.parameter_gradients[i], std::move(made),
-         [i](const LayerNumbers& n) -> const Numbers& { return n.parameter_gradients[i]; }});
+    comparison.check({&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
+                      &layer.right.parameter_gradients[i], std::move(made)},
+                     other_derivative);
   }
-  comparison.check_all(all, other_derivative);
 }
 
 }  // namespace

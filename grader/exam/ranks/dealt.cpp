@@ -23,7 +23,9 @@ class WrongPiece {
     const auto places = deal_.places(rank_);
     if (places[at] == Dealt::padding) return expected_.padding;
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
-    if (auto usual = usual_mistake()) return *usual;
+    for (const auto& usual : expected_.mistakes) {
+      if (is(deal_.piece(rank_, usual.gives))) return usual.cause;
+    }
     for (int other = 0; other < deal_.ranks(); ++other) {
       if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
       if (!is(deal_.piece(other, expected_.whole))) continue;
@@ -50,58 +52,6 @@ class WrongPiece {
 
  private:
   using Numbers = std::vector<double>;
-
-  std::optional<Cause> usual_mistake() const {
-    if (!expected_.mistakes) return std::nullopt;
-    const auto mine = expected_.mistakes(rank_);
-    for (const auto& mistake : mine) {
-      if (is(deal_.piece(rank_, mistake.gives))) return mistake.cause;
-    }
-    for (const auto& mistake : mine) {
-      if (auto other = other_times(mistake)) return other;
-    }
-    return other_operator(mine);
-  }
-
-  // A mistake that leaves a bias out tells what the bias adds.
-  std::optional<Cause> other_times(const Mistake<Numbers>& mistake) const {
-    const std::string& name = mistake.cause.name;
-    if (!name.starts_with("no_") || mistake.gives.size() != expected_.whole.size()) {
-      return std::nullopt;
-    }
-    for (const double times : {2.0, -1.0}) {
-      Numbers other = mistake.gives;
-      for (std::size_t e = 0; e < other.size(); ++e) {
-        other[e] += times * (expected_.whole[e] - mistake.gives[e]);
-      }
-      if (!is(deal_.piece(rank_, other))) continue;
-      return Cause{name.substr(3) + "_times",
-                   text("the ", name.substr(3), " is ", times > 0 ? "in it twice" : "subtracted")};
-    }
-    return std::nullopt;
-  }
-
-  // A mistake that a rank makes by itself gives its term of a sum.
-  std::optional<Cause> other_operator(const std::vector<Mistake<Numbers>>& mine) const {
-    std::vector<std::vector<Mistake<Numbers>>> of_ranks;
-    for (int rank = 0; rank < deal_.ranks(); ++rank) of_ranks.push_back(expected_.mistakes(rank));
-    for (std::size_t k = 0; k < mine.size(); ++k) {
-      Numbers largest = mine[k].gives, smallest = largest;
-      for (const auto& others : of_ranks) {
-        if (others.size() != mine.size() || others[k].gives.size() != largest.size()) continue;
-        for (std::size_t e = 0; e < largest.size(); ++e) {
-          largest[e] = std::max(largest[e], others[k].gives[e]);
-          smallest[e] = std::min(smallest[e], others[k].gives[e]);
-        }
-      }
-      const bool is_largest = is(deal_.piece(rank_, largest));
-      if (!is_largest && !is(deal_.piece(rank_, smallest))) continue;
-      return Cause{"other_operator",
-                   text("of the ranks' terms it is the ", is_largest ? "largest" : "smallest",
-                        ", where their sum is needed: ReduceOp::sum")};
-    }
-    return std::nullopt;
-  }
 
   // The piece may be the right one, times a number.
   std::optional<Cause> multiple_of_right() const {

@@ -55,10 +55,9 @@ Dealt deal_of(const zero::FlatShards& plan, std::span<const std::int64_t> counts
 struct ExpectedPieces {
   std::string name;  // "the first moment after 10 steps"
   DType dtype = DType::float64;
-  std::vector<double> whole, tolerance;  // by place
-  // Asked when something is wrong: the wholes that mistakes give.
-  std::function<std::vector<Mistake<std::vector<double>>>(int rank)> mistakes{};
-  // Asked then, too: what adds up to the whole.
+  std::vector<double> whole, tolerance;                  // by place
+  std::vector<Mistake<std::vector<double>>> mistakes{};  // the wholes that usual ones give
+  // Asked when something is wrong: what adds up to the whole.
   std::function<std::vector<Term>()> terms{};
   Cause otherwise{"other_values", "other elements went into it, or they lie in other places"};
   Cause padding{"padding", "this element belongs to no parameter. It was 0 and has to stay 0"};

@@ -121,9 +121,7 @@ std::vector<LayoutQuestion> environments(CaseRunner& runner, const Layout& layou
 std::vector<LayoutQuestion> places(const Layout& layout) {
   std::vector<LayoutQuestion> questions;
   const int size = std::accumulate(layout.begin(), layout.end(), 0);
-  for (int rank = 0; rank < size; ++rank) {
-    questions.push_back(place_in(layout, rank));
-  }
+  for (int rank = 0; rank < size; ++rank) questions.push_back(place_in(layout, rank));
   return questions;
 }
 
@@ -164,7 +162,8 @@ Exam exam() {
       {"with two nodes of four, rank 5 is local rank 1 of node 1",
        [](CaseRunner& runner) {
          ask(runner, contract, "two nodes of four: rank 5",
-             {{LayoutForm::environment, {4, 4}, 1, 1, {"Node-0", 29400}, 0}});
+             {{LayoutForm::environment, {4, 4}, 1, 1, {"Node-0", 29400}, 0},
+              {LayoutForm::environment, {4, 4}, 1, 1, {"fd00::2", 29400}, 0}});
          ask_both(runner, "two nodes of four", {4, 4});
        }},
       {"on one node rank and local rank are equal; one process is a world of one",

@@ -107,6 +107,13 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, co
     for (const Bytes& value : note.call.values) all.insert(all.end(), value.begin(), value.end());
   }
   const Numbers& whole = right.values[step][unit];
+  std::vector<Mistake<Numbers>> kept;
+  for (std::size_t before = 0; before < step; ++before) {
+    kept.push_back({{"stale",
+                     "the unit was gathered before the last update and kept since; free it after "
+                     "its backward pass, so that the next pass gathers anew"},
+                    right.values[before][unit]});
+  }
   check_pieces(
       runner, played, whole_deal(p, unit),
       {.name = text("in the ", name_of(first.call.kind), " pass of unit ", unit, " in step ",
@@ -114,17 +121,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, co
        .dtype = p.dtype,
        .whole = whole,
        .tolerance = tolerance_of(p, whole),
-       .mistakes =
-           [&](int) {
-             std::vector<Mistake<Numbers>> all;
-             for (std::size_t before = 0; before < step; ++before) {
-               all.push_back({{"stale",
-                               "the unit was gathered before the last update and kept since; free "
-                               "it after its backward pass, so that the next pass gathers anew"},
-                              right.values[before][unit]});
-             }
-             return all;
-           },
+       .mistakes = std::move(kept),
        .otherwise = {"other_values",
                      "the ranges of the ranks lie in another order, or each parameter's view "
                      "begins somewhere else than cut.starts says"}},

@@ -146,10 +146,7 @@ void check_state(CaseRunner& runner, const Played& played, const Problem& p, std
                   .dtype = p.dtype,
                   .whole = whole,
                   .tolerance = tolerance_of(p, whole),
-                  .mistakes =
-                      [&](int) {
-                        return std::vector<Mistake<std::vector<double>>>{{old, given}};
-                      },
+                  .mistakes = {{old, given}},
                   .otherwise = {"other_state",
                                 "the parameters are right, but state() does not return the state "
                                 "that they were updated with"}},

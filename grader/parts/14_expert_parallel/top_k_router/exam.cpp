@@ -31,7 +31,7 @@ Routes routed(const Question& q) {
     std::iota(order.begin(), order.end(), std::int64_t{0});
     std::ranges::stable_sort(order, std::greater<>(), logit);
     const auto share = [&](std::int64_t e) { return std::exp(logit(e) - logit(order.front())); };
-    // The weight of one choice is the probability among all experts.
+    // A single choice has its probability among all experts.
     double sum = 0;
     for (const std::int64_t e :
          std::span(order).first(q.k == 1 ? order.size() : static_cast<std::size_t>(q.k))) {

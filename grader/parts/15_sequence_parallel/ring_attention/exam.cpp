@@ -73,17 +73,6 @@ void check_call(CaseRunner& runner, const Played& played, const Problem& p, std:
                             .whole = right.*part,
                             .tolerance = tolerance_of(p, right.*part)};
     expected.otherwise = otherwise;
-    expected.mistakes = [&](int) {
-      std::vector<Mistake<Numbers>> all;
-      if (p.dtype == DType::float64) {
-        all.push_back({{"rounded",
-                        "only the last digits are wrong: on the way a float64 was rounded to a "
-                        "smaller type"},
-                       right.*part});
-      }
-      for (const auto& one : mistakes_of(p, qkv)) all.push_back({one.cause, one.gives.*part});
-      return all;
-    };
     check_pieces(runner, played, dealt_by_tokens("the whole", slices, outer, columns, 0, columns),
                  expected, pieces);
   };

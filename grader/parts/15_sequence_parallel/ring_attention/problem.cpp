@@ -10,40 +10,6 @@
 namespace lockstep::grader::ring_attention {
 namespace {
 
-Attended attended(const Problem& p, const Numbers& qkv, Sees sees) {
-  // A number stands in `filler` elements: scores are so many times as large, over the root of it.
-  Numbers all = qkv;
-  const double factor = std::sqrt(static_cast<double>(p.filler));
-  for (std::size_t e = 0; e < all.size(); ++e) {
-    if (static_cast<std::int64_t>(e) % (3 * p.width()) < p.width()) all[e] *= factor;
-  }
-  const DenseAttention attention(p.sizes(), std::move(sees));
-  return {attention.forward(all), attention.log_sums(all)};
-}
-
-// The mean of what each block of keys gives alone.
-Attended averaged(const Problem& p, const Numbers& qkv) {
-  const auto places = places_of_tokens(p.slices());
-  Attended all = right_of(p, qkv);
-  Numbers sum(all.output.size()), count(all.output.size());
-  for (int block = 0; block < p.ranks(); ++block) {
-    const Attended one = attended(p, qkv, [&](std::int64_t query, std::int64_t key) {
-      return key <= query && places[at(key)].rank == block;
-    });
-    for (std::size_t e = 0; e < sum.size(); ++e) {
-      const std::int64_t token = static_cast<std::int64_t>(e) / p.width() % p.tokens;
-      const std::int64_t batch = static_cast<std::int64_t>(e) / p.width() / p.tokens;
-      const std::int64_t head = static_cast<std::int64_t>(e) % p.width() / p.head_size;
-      const std::int64_t row = (batch * p.heads + head) * p.tokens + token;
-      if (std::isinf(one.log_sums[at(row)])) continue;
-      sum[e] += one.output[e];
-      count[e] += 1;
-    }
-  }
-  for (std::size_t e = 0; e < sum.size(); ++e) all.output[e] = sum[e] / count[e];
-  return all;
-}
-
 RingShape shape_of(const Problem& p, std::int64_t tokens, std::int64_t blocks) {
   return {p.batch, tokens, blocks * p.width() * p.filler};
 }
@@ -155,51 +121,15 @@ RingCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   return one;
 }
 
-Attended right_of(const Problem& p, const Numbers& qkv) { return attended(p, qkv, is_no_later); }
-
-std::vector<Mistake<Attended>> mistakes_of(const Problem& p, const Numbers& qkv) {
-  const std::vector<Positions> slices = p.slices();
-  const auto places = places_of_tokens(slices);
-  const std::int64_t n = p.ranks();
-  std::vector<Mistake<Attended>> all;
-  const auto add = [&](const std::string& name, const std::string& sentence, const Sees& sees) {
-    all.push_back({{name, sentence}, attended(p, qkv, sees)});
-  };
-  const auto rank_of = [&](std::int64_t token) { return places[at(token)].rank; };
-  add("local_positions",
-      "tokens are compared by their places in the slices, so queries see later tokens of other "
-      "ranks, and miss earlier ones; positions are those in the sample",
-      [&](std::int64_t query, std::int64_t key) {
-        return places[at(key)].index <= places[at(query)].index;
-      });
-  add("own_block", "this is attention to the rank's own keys alone",
-      [&](std::int64_t query, std::int64_t key) {
-        return key <= query && rank_of(key) == rank_of(query);
-      });
-  add("no_mask", "queries see later tokens, too", [](std::int64_t, std::int64_t) { return true; });
-  add("own_block_missing", "the rank's own keys are not in it",
-      [&](std::int64_t query, std::int64_t key) {
-        return key <= query && rank_of(key) != rank_of(query);
-      });
-  add("last_block_missing",
-      "the block that comes last, the right neighbour's own one, is not in it: a rank computes "
-      "with N blocks and sends N-1 times",
-      [&](std::int64_t query, std::int64_t key) {
-        return key <= query && (rank_of(query) + 1) % n != rank_of(key);
-      });
-  add("other_owner",
-      "the blocks are right, but taken for those of other ranks: what comes from the left in step "
-      "j is rank r-j's",
-      [&](std::int64_t query, std::int64_t key) {
-        const std::int64_t taken_for = (2 * rank_of(query) - rank_of(key) + 2 * n) % n;
-        const Positions& slice = slices[at(taken_for)];
-        const std::int64_t index = places[at(key)].index;
-        return index < slice.count() && slice.of(index) <= query;
-      });
-  all.push_back({{"averaged",
-                  "the outputs of the blocks are averaged; absorb() weighs them by their log-sums"},
-                 averaged(p, qkv)});
-  return all;
+Attended right_of(const Problem& p, const Numbers& qkv) {
+  // A number stands in `filler` elements: scores are so many times as large, over the root of it.
+  Numbers all = qkv;
+  const double factor = std::sqrt(static_cast<double>(p.filler));
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    if (static_cast<std::int64_t>(e) % (3 * p.width()) < p.width()) all[e] *= factor;
+  }
+  const DenseAttention attention(p.sizes());
+  return {attention.forward(all), attention.log_sums(all)};
 }
 
 }  // namespace lockstep::grader::ring_attention

@@ -60,7 +60,5 @@ struct Attended {
   Numbers output{}, log_sums{};  // [B, S, C], [B, H, S]
 };
 Attended right_of(const Problem& p, const Numbers& qkv);
-// Usual mistakes, as a rank would see them.
-std::vector<Mistake<Attended>> mistakes_of(const Problem& p, const Numbers& qkv);
 
 }  // namespace lockstep::grader::ring_attention
