@@ -13,8 +13,7 @@ using Numbers = std::vector<double>;
 const Numbers whole{0.3, -1.1, 0.7, 2.9};
 
 // The first rank's piece is `seen`, and the second one's is right.
-Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
-              std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
+Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen) {
   CaseRunner runner("made_up", {""}, {});
   const auto bytes = [](const Numbers& numbers) {
     const auto raw = std::as_bytes(std::span(numbers));
@@ -22,10 +21,7 @@ Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
   };
   try {
     check_pieces(runner, Played{}, deal,
-                 {.name = "the sum",
-                  .whole = all,
-                  .tolerance = Numbers(all.size(), 1e-12),
-                  .mistakes = std::move(mistakes)},
+                 {.name = "the sum", .whole = all, .tolerance = Numbers(all.size(), 1e-12)},
                  {bytes(seen), bytes(deal.piece(1, all))});
   } catch (const Failure& failure) {
     return {failure.cause, failure.message};
@@ -34,9 +30,8 @@ Cause told_of(const Dealt& deal, const Numbers& all, const Numbers& seen,
 }
 
 // Two ranks have two of four elements each.
-Cause told_of(const Numbers& seen,
-              std::function<std::vector<Mistake<Numbers>>(int rank)> mistakes = {}) {
-  return told_of(Dealt({{"x", 4}}, {{0, 1}, {2, 3}}), whole, seen, std::move(mistakes));
+Cause told_of(const Numbers& seen) {
+  return told_of(Dealt({{"x", 4}}, {{0, 1}, {2, 3}}), whole, seen);
 }
 
 }  // namespace
@@ -66,21 +61,6 @@ TEST_CASE("a wrong piece: elements of other places are told as such, and others 
 TEST_CASE("a wrong piece that nothing explains: which ranks have it right is told") {
   CHECK_THAT(told_of({0.11, 0.3}).sentence, test::contains("all other ranks have it right"));
   CHECK_THAT(told_of({-1.1, 0.3}).sentence, !test::contains("other ranks"));
-}
-
-TEST_CASE("a wrong piece: what mistakes make by rank tells other operators than the sum") {
-  const auto terms = [](int rank) {
-    const Numbers own = rank == 0 ? Numbers{0.1, -2, 0, 0} : Numbers{0.2, 0.9, 0.7, 2.9};
-    return std::vector<Mistake<Numbers>>{{{"not_summed", "a term"}, own}};
-  };
-  CHECK(told_of({0.1, -2}, terms).name == "not_summed");
-  CHECK_THAT(told_of({0.2, 0.9}, terms).sentence, test::contains("it is the largest"));
-  const auto without = [](int) {
-    return std::vector<Mistake<Numbers>>{{{"no_bias", "it is missing"}, {0.2, -1.3, 0.6, 2.7}}};
-  };
-  CHECK(told_of({0.2, -1.3}, without).name == "no_bias");
-  CHECK_THAT(told_of({0.4, -0.9}, without).sentence, test::contains("the bias is in it twice"));
-  CHECK_THAT(told_of({0.1, -1.5}, without).sentence, test::contains("the bias is subtracted"));
 }
 
 TEST_CASE("a wrong piece: rows of ranks that lie one behind the other are told from those beside") {
