@@ -114,7 +114,7 @@ TEST_CASE("costs: what is noted comes back, with the objects' seconds, shared by
   CHECK(cost.building_s() == 5.5);
   CHECK(cost.proving_s() == 3);
   CHECK(cost.proof.mutants == 22);
-  CHECK_THAT(table_of({cost}), contains("06_x/toy ") && contains("5.5      3.0       22\n"));
+  CHECK_THAT(table_of({cost}), contains("06_x/toy ") && contains("5.5      3.0       22      0\n"));
 }
 
 TEST_CASE("budget: an exercise has at most 700 lines, or a bound that only falls") {

@@ -200,6 +200,11 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
     return Cause{"tail_lost", text(last, "; ", seen.size(), " is not divisible by ", n,
                                    ", so some blocks must be one element longer")};
   }
+  // A float keeps 24 bits of a sum. What it keeps of every element is no chance.
+  const double expected = held.after[at];
+  const bool beyond = is_integer(sums.of.dtype) && expected > 0x1p24;
+  const auto in_float = [](double whole) { return static_cast<double>(static_cast<float>(whole)); };
+  const bool all_rounded = beyond && std::ranges::equal(seen, held.after, {}, {}, in_float);
   const std::string story = provenance(sums, first + at, seen[at]);
   const auto holds_empty_room = [&] {
     for (int empty = 1; empty < sums.of.ranks; ++empty) {
@@ -207,10 +212,8 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
     }
     return false;
   };
-  // A float keeps 24 bits of a sum.
-  const double expected = held.after[at];
-  if (story.empty() && is_integer(sums.of.dtype) && expected > 0x1p24 &&
-      std::fabs(seen[at] - expected) <= 0x1p-22 * expected) {
+  const bool near = beyond && std::fabs(seen[at] - expected) <= 0x1p-22 * expected;
+  if (all_rounded || (story.empty() && near)) {
     return Cause{"rounded",
                  "the sum went through a float, in which integers beyond 16,777,216 lose their "
                  "last digits"};
