@@ -203,7 +203,7 @@ std::optional<Cause> likely_cause_of_sum(const Sums& sums, const Holding& held,
   // A float keeps 24 bits of a sum. What it keeps of every element is no chance.
   const double expected = held.after[at];
   const bool beyond = is_integer(sums.of.dtype) && expected > 0x1p24;
-  const auto in_float = [](double whole) { return static_cast<double>(static_cast<float>(whole)); };
+  const auto in_float = [](double sum) { return static_cast<double>(static_cast<float>(sum)); };
   const bool all_rounded = beyond && std::ranges::equal(seen, held.after, {}, {}, in_float);
   const std::string story = provenance(sums, first + at, seen[at]);
   const auto holds_empty_room = [&] {
