@@ -1,4 +1,4 @@
-// How many lines an exercise has, in all the files that are its own: task, manifest and stub, the
+// The lines of an exercise, in all the files that are its own: task, manifest and stub, the
 // reference, the judge's side, mutants and alternatives. Exercises that had more before there was a
 // budget are listed in tests/exercises/long_exercises.txt with a bound, and a bound may only fall:
 //

@@ -19,7 +19,7 @@
 //   formula  variables, the range of each; otherwise. Optional: measured_at, points where the judge
 //            counts; also, other right formulas; [[question.mistake]] with formula and because
 //
-// What a proof tries (quiz/answers.hpp) is derived from these, and nothing is written twice.
+// A proof tries answers that are derived from these (quiz/answers.hpp): nothing is written twice.
 #pragma once
 
 #include <filesystem>

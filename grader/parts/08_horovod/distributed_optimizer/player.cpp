@@ -60,7 +60,7 @@ class PlayedOptimizer {
       if (event.kind >= Kind::extra_gradient) {
         Ending& ending = report_.refusals.emplace_back();
         ending = ending_of<ContractError>([&] { refused(event); });
-        // In which words it refuses is no evidence.
+        // The words in which it refuses are no evidence.
         if (ending.kind == Ending::Kind::threw_expected) ending = {ending.kind, ending.type, {}};
       } else {
         take_and_explain(event);
