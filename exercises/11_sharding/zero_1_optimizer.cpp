@@ -21,7 +21,7 @@ class ZeroOne final : public Zero1Optimizer {
         options_(options),
         state_(std::move(state)) {}
 
-  void step() override;
+  void step(double learning_rate, const BeforeUpdate& before_update) override;
   AdamShard state() const override { return state_; }
 
  private:
@@ -44,7 +44,7 @@ class ZeroOne final : public Zero1Optimizer {
   // The mean over the ranks of the gradients of this rank's range, [S].
   Tensor reduced_gradients() const;
   // Updates this rank's pieces of the parameters, and its state.
-  void update(const Tensor& gradients);
+  void update(const Tensor& gradients, double learning_rate);
   // Replaces all other ranks' pieces of the parameters by what their owners have.
   void gather_parameters() const;
 
@@ -61,10 +61,10 @@ Tensor ZeroOne::reduced_gradients() const {
   // <<< your code
 }
 
-void ZeroOne::update(const Tensor& gradients) {
+void ZeroOne::update(const Tensor& gradients, double learning_rate) {
   // >>> your code
   // Avoids warnings about parameters that are not used yet.
-  (void)gradients;
+  (void)gradients, (void)learning_rate;
   throw NotImplemented("zero_1_optimizer");
   // <<< your code
 }
@@ -75,8 +75,10 @@ void ZeroOne::gather_parameters() const {
   // <<< your code
 }
 
-void ZeroOne::step() {
+void ZeroOne::step(double learning_rate, const BeforeUpdate& before_update) {
   // >>> your code
+  // Avoids warnings about parameters that are not used yet.
+  (void)learning_rate, (void)before_update;
   throw NotImplemented("zero_1_optimizer");
   // <<< your code
 }

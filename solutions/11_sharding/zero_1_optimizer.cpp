@@ -19,7 +19,7 @@ class ZeroOne final : public Zero1Optimizer {
         options_(options),
         state_(std::move(state)) {}
 
-  void step() override;
+  void step(double learning_rate, const BeforeUpdate& before_update) override;
   AdamShard state() const override { return state_; }
 
  private:
@@ -42,7 +42,7 @@ class ZeroOne final : public Zero1Optimizer {
   // The mean over the ranks of the gradients of this rank's range, [S].
   Tensor reduced_gradients() const;
   // Updates this rank's pieces of the parameters, and its state.
-  void update(const Tensor& gradients);
+  void update(const Tensor& gradients, double learning_rate);
   // Replaces all other ranks' pieces of the parameters by what their owners have.
   void gather_parameters() const;
 
@@ -69,12 +69,13 @@ Tensor ZeroOne::reduced_gradients() const {
   // <<< your code
 }
 
-void ZeroOne::update(const Tensor& gradients) {
+void ZeroOne::update(const Tensor& gradients, double learning_rate) {
   // >>> your code
   ++state_.updates;
   visit_pieces(group_.rank(), [&](const ShardPiece& piece, std::int64_t) {
     const Tensor& value = parameters_[piece.parameter]->value;
     AdamRule rule = options_.rule;
+    rule.learning_rate = learning_rate;
     if (std::ssize(value.shape()) < options_.decay_dims_min) rule.weight_decay = 0;
     const std::int64_t count = piece.end - piece.begin;
     ops::adam_update_(part_of(value, piece), gradients.narrow(piece.offset, count),
@@ -101,9 +102,11 @@ void ZeroOne::gather_parameters() const {
   // <<< your code
 }
 
-void ZeroOne::step() {
+void ZeroOne::step(double learning_rate, const BeforeUpdate& before_update) {
   // >>> your code
-  update(reduced_gradients());
+  const Tensor mine = reduced_gradients();
+  if (before_update) before_update(mine);
+  update(mine, learning_rate);
   gather_parameters();
   // <<< your code
 }

@@ -264,6 +264,7 @@ TEST_CASE("with work: parts of sharded state turn overlap off where the run has 
   for (const auto& [part, state] :
        {Row{"fully_sharded", {"--fsdp", "full_shard"}}, Row{"fully_sharded", {"--zero", "3"}},
         Row{"zero_2_gradients", {"--zero", "2"}},
+        Row{"zero_1_optimizer", {"--zero", "1", "--optimizer", "adamw"}},
         Row{"hybrid_shard", {"--fsdp=hybrid_shard", "--shard-ranks=2"}}}) {
     CAPTURE(part);
     CHECK(added_for(part, {}).empty());
@@ -275,6 +276,11 @@ TEST_CASE("with work: parts of sharded state turn overlap off where the run has 
     CHECK(words_of_part(part, ahead) == "not called with --prefetch");
   }
   CHECK(words_of_part("fully_sharded", {"--zero=2"}) == "add --fsdp full_shard to call it");
+  // Its part is Adam's, and skips no step.
+  CHECK(words_of_part("zero_1_optimizer", {"--zero=1"}) == "add --optimizer adamw to call it");
+  const Words halves{"--zero=1", "--optimizer=adam", "--dtype=float16"};
+  CHECK(added_for("zero_1_optimizer", halves).empty());
+  CHECK_THAT(words_of_part("zero_1_optimizer", halves), contains("--dtype float32 to call it"));
 }
 
 TEST_CASE("with work: what is the student's comes first, and what is not written is a number") {

@@ -38,6 +38,7 @@ std::vector<ZeroOptions> all_options() {
           {{Sharding::zero_2, 0, zero::Cut::flat, Offload::optimizer}},
           {{Sharding::full_shard, 1, zero::Cut::rows, Offload::all}, {}, 2},
           plain(Sharding::no_shard),
+          plain(Sharding::zero_1),
           plain(Sharding::zero_2),
           plain(Sharding::shard_grad_op),
           plain(Sharding::full_shard),

@@ -11,6 +11,16 @@ std::vector<Parameter*> ShardedModel::shards() {
   return all;
 }
 
+std::unique_ptr<optim::Optimizer> ShardedModel::make_optimizer(const optim::OptimizerSpec& spec) {
+  return optim::make_optimizer(spec, shards());
+}
+
+void ShardedModel::update(optim::Optimizer& optimizer, const Prepare& prepare) {
+  if (prepare() == optim::Overflow::yes) return;
+  optimizer.step();
+  end_update();
+}
+
 std::vector<std::vector<Parameter*>> parameters_by_unit(nn::Chain& model,
                                                         const nn::ModelSpec& spec) {
   SymbolicDevice nowhere;

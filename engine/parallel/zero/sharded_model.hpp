@@ -7,19 +7,21 @@
 //   Tape tape(GradMode::record);
 //   … model.model().forward … tape.backward(loss);
 //   model.end_backward();       // gradients of this rank's shards: the mean over all ranks
-//   optimizer.step();           // over model.shards()
-//   model.end_update();
+//   model.update(optimizer, clip);
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/collectives/communication.hpp"
 #include "engine/comm/process_group.hpp"
 #include "engine/nn/model_spec.hpp"
+#include "engine/optim/loss_scaler.hpp"
+#include "engine/optim/optimizer_spec.hpp"
 #include "engine/parallel/zero/host_shards.hpp"
 
 namespace lockstep::zero {
@@ -68,6 +70,14 @@ class ShardedModel {
   virtual void begin_evaluation() = 0;
   // After the backward pass.
   virtual void end_backward() = 0;
+
+  // An optimizer over shards(), for update().
+  //   Throws  UsageError when this form of sharded state has no such optimizer
+  virtual std::unique_ptr<optim::Optimizer> make_optimizer(const optim::OptimizerSpec& spec);
+  // One update. `prepare` is called once when the shards' gradients are complete. It may change
+  // them, and tells whether they have overflowed: then nothing is updated.
+  using Prepare = std::function<optim::Overflow()>;
+  virtual void update(optim::Optimizer& optimizer, const Prepare& prepare);
   // After the optimizer's step.
   virtual void end_update() = 0;
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -30,16 +31,23 @@ struct AdamShard {
 };
 
 struct Zero1Options {
-  AdamRule rule{};
+  AdamRule rule{};  // but for the learning rate, which each step has of its own
   // Parameters with fewer dimensions are not decayed (optim::AdamOptions has the same).
   int decay_dims_min = 0;
 };
+
+// What a run does to the mean gradient of this rank's range, [S], before it is used: it may clip it
+// in place, and communicate.
+using BeforeUpdate = std::function<void(const Tensor& gradient)>;
 
 class Zero1Optimizer {
  public:
   virtual ~Zero1Optimizer() = default;
   // One update of all parameters.
-  //   Requires  every rank of the group calls it
+  //   learning_rate  of this update
+  //   before_update  called once, between the reduction and the update; the update takes what it
+  //             leaves in the tensor, whose padding it does not change. May be empty
+  //   Requires  every rank of the group calls it, at the same rate
   //   Ensures   every parameter is what Adam on one device makes of it with the mean of the ranks'
   //             gradients (each times 1/N, then their sum), the same bits on all ranks. An
   //             undefined grad counts as zeros. What grad holds afterwards is not specified.
@@ -49,7 +57,7 @@ class Zero1Optimizer {
   //             buffer of N·S elements at a time besides, and two of S. The copy in which a group
   //             may reduce an average does not count
   //   Throws    CommError when a peer is lost
-  virtual void step() = 0;
+  virtual void step(double learning_rate, const BeforeUpdate& before_update) = 0;
   // The state after the last step: views, or copies.
   virtual AdamShard state() const = 0;
 };

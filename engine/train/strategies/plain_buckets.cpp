@@ -3,33 +3,26 @@
 #include <algorithm>
 
 #include "engine/parallel/zero/zero_2_gradients.hpp"
-#include "engine/train/strategies/plain_base.hpp"
+#include "engine/train/strategies/plain_whole.hpp"
 
 namespace lockstep::train {
 namespace {
 
 using zero::FlatShards;
-using zero::UnitShard;
 
-// Whole parameters, and gradients of which a rank keeps its range. A bucket is a unit; the last
-// unit's comes first, and the root's last.
-class BucketsOfUnits final : public PlainShards {
+// Gradients of which a rank keeps its range. A bucket is a unit; the last unit's comes first, and
+// the root's last.
+class BucketsOfUnits final : public WholeParameters {
  public:
   BucketsOfUnits(const nn::ModelSpec& spec, std::uint64_t seed, Device& device,
                  zero::ShardGroups groups)
-      : PlainShards(spec, device, groups) {
-    std::vector<Parameter*> parameters;
+      : WholeParameters(spec, seed, device, groups) {
+    const std::vector<Parameter*> all = parameters();
     std::vector<std::vector<std::size_t>> members;  // by unit
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      const UnitShard& own = units_[unit];
-      whole_.push_back(zeros({own.cut.padded()}, spec.dtype, device, MemoryKind::parameters));
-      bind(unit, whole_[unit]);
-      own_values(unit, range_of(unit));
-      members.emplace_back();
-      for (Parameter* parameter : own.parameters) {
-        members[unit].push_back(parameters.size());
-        parameters.push_back(parameter);
-      }
+    std::size_t next = 0;
+    for (const zero::UnitShard& unit : units_) {
+      members.emplace_back(unit.parameters.size());
+      for (std::size_t& member : members.back()) member = next++;
     }
     const std::size_t of_model = model_->units().size();
     collectives::BucketPlan plan;
@@ -42,12 +35,11 @@ class BucketsOfUnits final : public PlainShards {
     };
     for (std::size_t unit = of_model; unit-- > 0;) add_bucket(unit);
     if (units_.size() > of_model) add_bucket(of_model);
-    fill_from_seed(seed);
-    came_.assign(parameters.size(), 0);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      parameters[i]->hooks.emplace_back([this, i](Parameter&) { ready(i); });
+    came_.assign(all.size(), 0);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i]->hooks.emplace_back([this, i](Parameter&) { ready(i); });
     }
-    part_ = zero::make_zero_2_gradients(*shards_, parameters, plan, std::move(cuts), spec.dtype);
+    part_ = zero::make_zero_2_gradients(*shards_, all, plan, std::move(cuts), spec.dtype);
   }
 
   std::vector<Tensor> gradients() const override {
@@ -55,26 +47,14 @@ class BucketsOfUnits final : public PlainShards {
     for (std::size_t b = 0; b < unit_of_bucket_.size(); ++b) all.push_back(part_->sum(b));
     return all;
   }
-  bool keeps_parameters() const override { return true; }
-  void fill(const Put& put) override {
-    for (const UnitShard& unit : units_) {
-      for (Parameter* parameter : unit.parameters) put(parameter->name, 0, parameter->value);
-    }
-  }
-
   void zero_grad() override {
-    communication_ = {};
     part_->zero_grad();
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      for (Owned& one : owned_[unit]) one.parameter.grad = {};
-      for (Parameter* parameter : units_[unit].parameters) parameter->grad = {};
-    }
+    WholeParameters::zero_grad();
   }
   void begin(zero::Reduces reduces) override {
     reduces_ = reduces == zero::Reduces::yes;
     std::ranges::fill(came_, 0);
   }
-  void begin_evaluation() override {}
   void end_backward() override {
     if (!reduces_) return;
     for (std::size_t i = 0; i < came_.size(); ++i) {
@@ -93,17 +73,12 @@ class BucketsOfUnits final : public PlainShards {
   }
 
  private:
-  Tensor range_of(std::size_t unit) const {
-    const std::int64_t size = units_[unit].cut.shard;
-    return whole_[unit].narrow(static_cast<std::int64_t>(rank_) * size, size);
-  }
   void ready(std::size_t index) {
     came_[index] = 1;
     if (!reduces_) return;
     naming("reduces gradients", [&] { part_->on_gradient_ready(index); });
   }
 
-  std::vector<Tensor> whole_;  // [N·S] by unit
   std::vector<std::size_t> unit_of_bucket_;
   std::vector<char> came_;  // by parameter, in this pass
   bool reduces_ = true;

@@ -10,6 +10,7 @@
 #include "engine/tensor/ops.hpp"
 #include "engine/train/strategies/plain_base.hpp"
 #include "engine/train/strategies/plain_buckets.hpp"
+#include "engine/train/strategies/plain_zero_1.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -191,12 +192,8 @@ class GatheredUnits final : public PlainShards, public nn::UnitWatch {
 std::unique_ptr<zero::ShardedModel> make_plain_shards(const nn::ModelSpec& spec, std::uint64_t seed,
                                                       Device& device, zero::ShardGroups groups,
                                                       Sharding sharding) {
-  LOCKSTEP_CHECK(
-      sharding != Sharding::zero_1,
-      "plain shards: the part of ZeRO 1 makes the update as well, which is the caller's");
-  if (sharding == Sharding::zero_2) {
-    return make_plain_buckets(spec, seed, device, groups);
-  }
+  if (sharding == Sharding::zero_1) return make_plain_zero_1(spec, seed, device, groups);
+  if (sharding == Sharding::zero_2) return make_plain_buckets(spec, seed, device, groups);
   return std::make_unique<GatheredUnits>(spec, seed, device, groups, sharding);
 }
 

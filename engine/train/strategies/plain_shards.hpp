@@ -11,15 +11,16 @@
 namespace lockstep::train {
 
 // A model of which each rank keeps flat shards.
-//   sharding  zero_2        buckets of gradients, a unit each, by make_zero_2_gradients; parameters
+//   sharding  zero_1        whole parameters and gradients; make_zero_1_optimizer reduces, updates
+//                           and gathers
+//             zero_2        buckets of gradients, a unit each, by make_zero_2_gradients; parameters
 //                           are whole, and updated ranges are gathered after the update
 //             no_shard, shard_grad_op, full_shard
 //                           units that come and go by make_fully_sharded. With copies, full_shard
 //                           is hybrid: units come and go in `groups.shards`, and reduce_hybrid
 //                           takes their gradients across
 //   Comm      as the parts say; every call waits for what it starts, but for one bucket in flight
-//   Throws    ContractError for zero_1, whose part makes the update, too, and for a model with a
-//             buffer
+//   Throws    ContractError for a model with a buffer
 std::unique_ptr<zero::ShardedModel> make_plain_shards(const nn::ModelSpec& spec, std::uint64_t seed,
                                                       Device& device, zero::ShardGroups groups,
                                                       zero::Sharding sharding);

@@ -81,10 +81,14 @@ void ShardingMaker::check(const Arguments& arguments, const nn::ModelSpec&, int 
   const auto refuse = [](const std::string& what, const std::string& why) {
     throw UsageError(what + " with --no-overlap is no run: " + why);
   };
-  if (arguments.has("--zero 1")) {
-    refuse("--zero 1",
-           "the part of ZeRO 1 makes the update as well, without a run's rates and clipping; pass "
-           "--zero 2, or leave --no-overlap out");
+  if (arguments.has("--zero 1") && arguments.has("--optimizer sgd")) {
+    refuse("--zero 1 --optimizer sgd",
+           "the part of ZeRO 1 is Adam's; pass --optimizer adamw, or leave --no-overlap out");
+  }
+  if (arguments.has("--zero 1") && arguments.has("--dtype float16")) {
+    refuse("--zero 1 --dtype float16",
+           "the part of ZeRO 1 skips no step whose gradients overflow; pass --dtype bfloat16, or "
+           "leave --no-overlap out");
   }
   if (arguments.integer("ep", 1) > 1) {
     refuse("--ep",

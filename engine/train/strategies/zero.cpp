@@ -64,7 +64,7 @@ class ZeroStrategy final : public Strategy {
       fill_from(file);
     }
     if (recipe.model.layers) partial_ = layout_.summed_over_tp(units_->shards(), ranks_.sizes());
-    optimizer_ = optim::make_optimizer(recipe.optimizer, units_->shards());
+    optimizer_ = units_->make_optimizer(recipe.optimizer);
     rate_ = optimizer_->learning_rate();
   }
 
@@ -103,14 +103,7 @@ class ZeroStrategy final : public Strategy {
       of_batch.first_sample += batches[k].inputs.size(0) * of_batch.sample_stride;
     }
     enter(Phase::optimizer);
-    // The units have made means over dp. All ranks of a layer cut what each has whole alike, so the
-    // shards of what they have in parts are summed as the whole is.
-    if (recipe_.model.layers) recipe_.model.layers->sum_partial_gradients(partial_);
-    if (unscale() == optim::Overflow::no) {
-      clip();
-      optimizer_->step();
-      units_->end_update();
-    }
+    units_->update(*optimizer_, [&] { return complete_gradients(); });
     const double mean = mean_of_ranks(loss);
     cost_ = {bytes_sent() - sent_before, units_->communication()};
     cost_.communication += ranks_.take_layer_communication();
@@ -196,6 +189,15 @@ class ZeroStrategy final : public Strategy {
     tape.backward(loss);
     units_->end_backward();
     return loss.tensor;
+  }
+
+  // The units have made means over dp. All ranks of a layer cut what each has whole alike, so the
+  // shards of what they have in parts are summed as the whole is.
+  optim::Overflow complete_gradients() {
+    if (recipe_.model.layers) recipe_.model.layers->sum_partial_gradients(partial_);
+    const optim::Overflow overflow = unscale();
+    if (overflow == optim::Overflow::no) clip();
+    return overflow;
   }
 
   // Divides the gradients by the loss scale. A rank sees the overflow of its own shard: all take

@@ -84,14 +84,13 @@ ShardedMemory memory_of_rank(const ZeroOptions& options, const Recipe& recipe, i
   const bool offloads = options.sharding.offload != zero::Offload::nothing;
   const auto link = offloads ? zero::make_host_link({host}, nullptr, groups.shards) : nullptr;
   const auto units = make_sharded_model(recipe, device, groups.both(), options, link.get());
-  const auto optimizer = optim::make_optimizer(recipe.optimizer, units->shards());
+  const auto optimizer = units->make_optimizer(recipe.optimizer);
   const data::Batch batch = batch_of(recipe.model, rows, device);
   // The optimizer makes its state in the first step, so the second one has the peak.
   for (int step = 0; step < 2; ++step) {
     units->zero_grad();
     take_step(*units, batch, batches, options.accumulate);
-    optimizer->step();
-    units->end_update();
+    units->update(*optimizer, [] { return optim::Overflow::no; });
   }
   return {peaks_of(device), peaks_of(host)};
 }

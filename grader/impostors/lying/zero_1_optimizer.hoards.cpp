@@ -22,7 +22,7 @@ class MomentHoard final : public Zero1Optimizer {
         state_(std::move(state)) {}
 
   AdamShard state() const override { return state_; }
-  void step() override {
+  void step(double learning_rate, const BeforeUpdate& before_update) override {
     const Tensor& like = state_.first;
     const Tensor all = zeros({plan_.padded()}, like.dtype(), like.device());
     const Tensor mine = like.empty_like(plan_.shard);
@@ -30,11 +30,13 @@ class MomentHoard final : public Zero1Optimizer {
     LOCKSTEP_WHEN_FULL(all.raw_bytes().size());
     all.scale_(1.0 / group_.size());
     group_.reduce_scatter(all, mine, ReduceOp::sum);
+    if (before_update) before_update(mine);
     ++state_.updates;
     for (const ShardPiece& piece : plan_.ranks[static_cast<std::size_t>(group_.rank())]) {
       const std::int64_t n = piece.end - piece.begin, at = piece.offset;
       const Tensor& value = parameters_[piece.parameter]->value;
       AdamRule rule = options_.rule;
+      rule.learning_rate = learning_rate;
       if (std::ssize(value.shape()) < options_.decay_dims_min) rule.weight_decay = 0;
       ops::adam_update_(value.view({-1}).narrow(piece.begin, n), mine.narrow(at, n),
                         state_.first.narrow(at, n), state_.second.narrow(at, n), rule,

@@ -1,6 +1,8 @@
 // The case format of zero_1_optimizer, shared by adapter and exam.
 #pragma once
 
+#include <cmath>
+
 #include "engine/parallel/zero/zero_1_optimizer.hpp"
 #include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
@@ -28,6 +30,8 @@ struct Zero1Case {
   int decay_dims_min = 0;
   std::vector<Bytes> values{};     // of each parameter at first, the same on every rank
   std::vector<Gradients> steps{};  // this rank's gradients in each step; sizes are of elements
+  std::vector<double> rates{};     // of each step
+  bool softens = false;            // what a step does before its update: `softened`
   // The state of this rank's range. Nobody is given another.
   Bytes first{}, second{};
   std::int64_t updates = 0;
@@ -40,10 +44,14 @@ struct Zero1Report {
   std::int64_t updates = 0;
 };
 
+// What a step does with a mean gradient. It differs from any multiple, so that it is not the same
+// before the ranks' sum.
+inline double softened(double gradient) { return gradient / (1 + std::fabs(gradient)); }
+
 template <typename Archive>
 void fields(Archive& archive, Zero1Case& c) {
-  archive(c.group, c.peer, c.filler, c.plan, c.rule, c.decay_dims_min, c.values, c.steps, c.first,
-          c.second, c.updates, c.measured);
+  archive(c.group, c.peer, c.filler, c.plan, c.rule, c.decay_dims_min, c.values, c.steps, c.rates,
+          c.softens, c.first, c.second, c.updates, c.measured);
 }
 template <typename Archive>
 void fields(Archive& archive, Zero1Report& report) {

@@ -54,7 +54,7 @@ std::uint64_t salt_of_step(std::uint64_t salt, int step) {
   return keyed_bits(salt, 50'000 + static_cast<std::uint64_t>(step));
 }
 
-// The mean gradients of all parameters in one step.
+// The mean gradients of all parameters in one step, as they are updated with.
 Numbers gradient_in(const Problem& p, std::uint64_t salt, int step) {
   Numbers sum(static_cast<std::size_t>(p.plan().count));
   for (int r = 0; r < p.ranks(); ++r) {
@@ -65,6 +65,7 @@ Numbers gradient_in(const Problem& p, std::uint64_t salt, int step) {
       }
     }
   }
+  if (p.softens()) std::ranges::transform(rounded(p.dtype, sum), sum.begin(), softened);
   return sum;
 }
 
@@ -78,12 +79,13 @@ class OneDevice {
         second_(tensor_of(second_moment(p, salt))),
         updates_(updates_given(salt)) {}
 
-  void step(const Numbers& gradient) {
+  void step(const Numbers& gradient, double rate) {
     const Tensor grad = tensor_of(gradient);
     ++updates_;
     std::int64_t at = 0;
     for (const std::int64_t count : p_.sizes) {
       AdamRule rule = p_.rule();
+      rule.learning_rate = rate;
       if (std::ssize(shape_of_parameter(count)) < decay_dims_min) rule.weight_decay = 0;
       ops::adam_update_(value_.narrow(at, count), grad.narrow(at, count), first_.narrow(at, count),
                         second_.narrow(at, count), rule, updates_);
@@ -135,7 +137,7 @@ zero::FlatShards Problem::plan() const {
 }
 
 AdamRule Problem::rule() const {
-  return {.learning_rate = 0.01, .weight_decay = weight_decay, .decay_form = decay_form};
+  return {.learning_rate = 0.04, .weight_decay = weight_decay, .decay_form = decay_form};
 }
 
 std::string Problem::description() const {
@@ -167,6 +169,7 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   for (int step = 0; step < p.steps; ++step) {
     Gradients& mine =
         one.steps.emplace_back(drawn_gradients(p.gradients(), salt_of_step(salt, step), rank));
+    one.rates.push_back(p.rate(step));
     for (std::int64_t& size : mine.sizes) size *= p.filler;
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       if (has_gradient(p, i, rank)) continue;
@@ -178,6 +181,7 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   one.second = dealt_bytes(p, second_moment(p, salt), rank);
   one.updates = updates_given(salt);
   one.measured = p.measured;
+  one.softens = p.softens();
   return one;
 }
 
@@ -185,7 +189,7 @@ Trained train(const Problem& p, std::uint64_t salt) {
   OneDevice device(p, salt);
   Trained trained;
   for (int step = 0; step < p.steps; ++step) {
-    device.step(gradient_in(p, salt, step));
+    device.step(gradient_in(p, salt, step), p.rate(step));
     trained.values.push_back(device.value());
   }
   trained.first = device.first();

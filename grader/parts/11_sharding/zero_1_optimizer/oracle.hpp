@@ -34,6 +34,9 @@ struct Problem {
   GradientPlan gradients() const;
   zero::FlatShards plan() const;
   AdamRule rule() const;
+  double rate(int step) const { return 0.01 * (1 + 0.5 * (step % 3)); }
+  // True if a step softens the mean gradient, where that hides no value and costs no memory.
+  bool softens() const { return held == Held::usual && !measured; }
   std::string description() const;
 };
 

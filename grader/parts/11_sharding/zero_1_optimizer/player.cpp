@@ -26,6 +26,12 @@ void set_gradients(const std::vector<Parameter*>& parameters, const Gradients& f
   }
 }
 
+void soften(const Tensor& gradient) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < gradient.numel(); ++i) values.push_back(softened(gradient.item(i)));
+  gradient.copy_(from_values(values, gradient.shape(), gradient.dtype(), gradient.device()));
+}
+
 std::vector<Bytes> values_of(const std::vector<Parameter*>& parameters, std::int64_t filler) {
   std::vector<Bytes> values;
   for (const Parameter* parameter : parameters) {
@@ -48,13 +54,15 @@ Zero1Report take_steps(comm::ProcessGroup& group, const Zero1Case& c, Device& de
       {shard_of(c.first, c, device), shard_of(c.second, c, device), c.updates});
   moments.is_made();
   Zero1Report report;
-  for (const Gradients& gradients : c.steps) {
+  for (std::size_t k = 0; k < c.steps.size(); ++k) {
+    const Gradients& gradients = c.steps[k];
+    const double rate = c.rates[k];
     moments.call([&] {
       set_gradients(parameters, gradients);
-      optimizer->step();
+      optimizer->step(rate, c.softens ? soften : zero::BeforeUpdate());
       for (Parameter* parameter : parameters) parameter->grad = {};
     });
-    const bool last = &gradients == &c.steps.back();
+    const bool last = k + 1 == c.steps.size();
     if (last || !c.measured) report.values.push_back(values_of(parameters, c.filler));
   }
   const zero::AdamShard state = optimizer->state();

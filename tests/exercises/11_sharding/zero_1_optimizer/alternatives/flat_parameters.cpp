@@ -33,7 +33,7 @@ class Flat final : public Zero1Optimizer {
     return {state_.first.clone(), state_.second.clone(), state_.updates};
   }
 
-  void step() override {
+  void step(double learning_rate, const BeforeUpdate& before_update) override {
     const Tensor& like = state_.first;
     const std::int64_t s = plan_.shard, mine = group_.rank() * s;
     const Tensor flat = zeros({plan_.padded()}, like.dtype(), like.device());
@@ -50,11 +50,13 @@ class Flat final : public Zero1Optimizer {
     const Tensor own = flat.narrow(mine, s);  // reduced where it lies
     comm::Work reduction = group_.reduce_scatter_async(flat, own, ReduceOp::average);
     reduction.wait();
+    if (before_update) before_update(own);
     ++state_.updates;
     for (const ShardPiece& piece : plan_.ranks[static_cast<std::size_t>(group_.rank())]) {
       const std::int64_t n = piece.end - piece.begin;
       const Tensor& value = parameters_[piece.parameter]->value;
       AdamRule rule = options_.rule;
+      rule.learning_rate = learning_rate;
       if (static_cast<int>(value.shape().size()) < options_.decay_dims_min) rule.weight_decay = 0;
       ops::adam_update_(value.view({-1}).narrow(piece.begin, n), own.narrow(piece.offset, n),
                         state_.first.narrow(piece.offset, n), state_.second.narrow(piece.offset, n),
