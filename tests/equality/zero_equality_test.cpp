@@ -47,11 +47,11 @@ std::vector<Setting> all_settings(int ranks) {
   }
   std::vector<Setting> all;
   for (const auto& [name, sharding, shard_ranks] : shardings) {
-    const bool whole = sharding == Sharding::zero_1;
-    train::ZeroOptions plain{
-        {sharding, 0}, whole ? AccumulateIn::whole : AccumulateIn::shards, shard_ranks};
-    plain.overlaps = false;
-    all.push_back({name + ", plain", plain});
+    if (sharding != Sharding::zero_1) {
+      train::ZeroOptions plain{{sharding, 0}, AccumulateIn::shards, shard_ranks};
+      plain.overlaps = false;
+      all.push_back({name + ", plain", plain});
+    }
     const bool gathers = sharding == Sharding::shard_grad_op || sharding == Sharding::full_shard;
     for (const Cut cut : {Cut::flat, Cut::rows}) {
       for (const int prefetch : {0, 3}) {
