@@ -179,6 +179,7 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       if (report.fired.at(i) == p.passes()) continue;
       runner.fail(played,
                   because({"hooks_fired",
@@ -203,6 +204,7 @@ void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& 
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       const bool product = layer.parameters[i].shapes.front().size() > 1;
       const Dealt& deal = layer.parameters[i].deal;
       const Numbers early = deal.piece(rank, layer.early->parameter_gradients[i]);
@@ -325,6 +327,7 @@ void check_gradients(LayerComparison& comparison, const LayerProblem& p, const L
                      other_derivative);
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+    if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
     std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check({&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
