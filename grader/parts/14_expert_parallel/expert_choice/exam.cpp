@@ -76,7 +76,7 @@ Cause cause_of(const SlotPlan& seen, const SlotPlan& right) {
   }
   return {"other_plan",
           "for each expert, sort the tokens by falling probability, the earlier one first of equal "
-          "ones, and take the first ⌈T·F/E⌉"};
+          "ones (std::stable_sort keeps their order), and take the first ⌈T·F/E⌉"};
 }
 
 Failure fault_of(const SlotPlan& seen, const SlotPlan& right, double tolerance) {

@@ -50,7 +50,8 @@ Cause cause_of(const Routes& seen, const Routes& right) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
   return {"other_routes",
-          "sort a token's experts by falling logit, take the first K, and divide their e^(logit - "
+          "sort a token's experts by falling logit, of equal ones the smaller number first "
+          "(std::stable_sort keeps their order), take the first K, and divide their e^(logit - "
           "maximum) by the sum of these K"};
 }
 

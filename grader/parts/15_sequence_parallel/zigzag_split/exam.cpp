@@ -74,7 +74,7 @@ std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen
     return told(seen.slice, slice_of(q),
                 {"other_slice",
                  "rank r has chunks r and 2N-1-r of 2N, and chunk c begins at "
-                 "⌊c·S / 2N⌋"});
+                 "⌊c·S / 2N⌋, in integers"});
   }
   return told(seen.place, place_of(q),
               {"other_place",
