@@ -120,7 +120,7 @@ std::optional<Cause> likely_cause(const WrongInteger& number) {
   if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
   constexpr std::int64_t float_whole = 1 << 24, double_whole = std::int64_t{1} << 53;
   const auto a = static_cast<double>(seen), b = static_cast<double>(expected);
-  if (std::abs(b) > static_cast<double>(double_whole) && near(a, b, 1e-15)) {
+  if (std::abs(b) >= static_cast<double>(double_whole) && near(a, b, 1e-15)) {
     return Cause{"rounded",
                  "the number went through a double, which holds 53 bits; integers beyond "
                  "9,007,199,254,740,992 lose their last digits there"};

@@ -22,6 +22,12 @@ enum class LayerWalk : std::uint8_t { whole, in_halves, forward, inference, refu
 // A constant has no gradient that anything wants.
 enum class LayerInput : std::uint8_t { wanted, constant };
 
+// The parameters that are constants of the tape, which nothing trains: none, the last one, or all.
+enum class LayerFrozen : std::uint8_t { none, last, all };
+inline bool is_frozen(LayerFrozen frozen, std::size_t parameter, std::size_t parameters) {
+  return frozen == LayerFrozen::all || (frozen == LayerFrozen::last && parameter + 1 == parameters);
+}
+
 using Axes = std::vector<std::int64_t>;  // the sizes of a tensor's axes
 inline Axes axes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
@@ -46,6 +52,7 @@ struct LayerCase {
   DType dtype = DType::float64;
   LayerWalk walk = LayerWalk::whole;
   LayerInput input = LayerInput::wanted;
+  LayerFrozen frozen = LayerFrozen::none;
   std::vector<LayerTensor> inputs{};     // by pass
   std::vector<LayerTensor> gradients{};  // by pass, of outputs: without values, which come later
   std::vector<LayerTensor> outputs{};    // by pass: the shapes that are expected
@@ -93,8 +100,8 @@ void fields(Archive& archive, LayerTensor& tensor) {
 }
 template <typename Archive>
 void fields(Archive& archive, LayerCase& c) {
-  archive(c.group, c.peer, c.dtype, c.walk, c.input, c.inputs, c.gradients, c.outputs, c.parameters,
-          c.back, c.options);
+  archive(c.group, c.peer, c.dtype, c.walk, c.input, c.frozen, c.inputs, c.gradients, c.outputs,
+          c.parameters, c.back, c.options);
 }
 template <typename Archive>
 void fields(Archive& archive, LayerCall& call) {
@@ -188,6 +195,14 @@ class Filler {
   const LayerTensor& tensor_;
   std::size_t width_;
 };
+
+// A parameter on a tape: its leaf, or a constant.
+inline Value leaf_of(Tape& tape, std::deque<Parameter>& parameters, std::size_t index,
+                     const LayerCase& c) {
+  Parameter& parameter = parameters.at(index);
+  const bool frozen = is_frozen(c.frozen, index, parameters.size());
+  return frozen ? tape.constant(parameter.value) : tape.leaf(parameter);
+}
 
 // A layer: what it computes, and what it does once when all passes are back, if anything.
 struct PlayedFunctions {
@@ -288,7 +303,10 @@ class PlayedLayer {
       return;
     }
     pass.tape.backward_inputs(pass.output, pass.gradient);
-    if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);  // final after the first half
+    // Final after the first half, and read then.
+    if (wanted) {
+      report_.inputs[number] = reported(pass.tape.gradient_of(pass.input), c_.inputs[number]);
+    }
     const auto answer = ask<LayerAnswer>(port_, LayerCall{LayerCall::Kind::half, number});
     write_bytes(pass.input.tensor, answer.input);
     pass.tape.backward_weights();
@@ -301,7 +319,7 @@ class PlayedLayer {
       if (c_.back.empty()) continue;
       const LayerTensor& of_output = c_.gradients[number];
       report_.gradients_left.push_back(Filler(of_output, c_.dtype).numbers(pass.gradient));
-      if (c_.input == LayerInput::constant) continue;
+      if (c_.input == LayerInput::constant || c_.walk == LayerWalk::in_halves) continue;
       report_.inputs[number] = reported(pass.to_input, of);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -103,6 +103,9 @@ std::string LayerProblem::in_words() const {
               : walk == LayerWalk::forward   ? ", recorded and not walked back"
                                              : "",
               input == LayerInput::constant ? ", the input is a constant" : "",
+              frozen == LayerFrozen::last  ? ", the last parameter is a constant"
+              : frozen == LayerFrozen::all ? ", all parameters are constants"
+                                           : "",
               words_of(odd, odd_in));
 }
 
@@ -139,7 +142,7 @@ void draw_layer(const LayerProblem& p, std::uint64_t salt, Layer& layer) {
 }
 
 LayerCase layer_case(const LayerProblem& p, const Layer& layer, int rank) {
-  LayerCase one{.dtype = p.dtype, .walk = p.walk, .input = p.input};
+  LayerCase one{.dtype = p.dtype, .walk = p.walk, .input = p.input, .frozen = p.frozen};
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     one.inputs.push_back(tensor_of(layer.input, rank, p.dtype, layer.inputs[pass]));
     one.gradients.push_back(tensor_of(layer.output_gradient, rank));

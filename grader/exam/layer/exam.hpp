@@ -85,6 +85,7 @@ struct LayerProblem {
   DType dtype = DType::float64;
   LayerWalk walk = LayerWalk::whole;
   LayerInput input = LayerInput::wanted;
+  LayerFrozen frozen = LayerFrozen::none;
   std::vector<std::uint32_t> back{0};  // one pass, or several in the order in which they go back
   Odd odd = Odd::none;
   enum class Where : std::uint8_t { input, gradient } odd_in = Where::input;
@@ -170,6 +171,22 @@ LayerContract<Problem> layer_contract(
             return std::tuple(LayerService(
                 p, layer_of(p, salt), [&runner](int rank) { return runner.memory_bytes(rank); }));
           }};
+}
+
+// What a layer is given may be a constant, of which nothing wants a gradient: its last parameter
+// (a bias), or all of them, or x. And a tape may only infer.
+template <typename Checks>
+Question constants_of(const Checks& checks, int ranks = 2) {
+  return [=](CaseRunner& runner) {
+    const auto ask = [&](LayerFrozen frozen, LayerInput input, LayerWalk walk) {
+      checks.ask(runner, ranks,
+                 [=](auto& p) { p.frozen = frozen, p.input = input, p.walk = walk; });
+    };
+    ask(LayerFrozen::last, LayerInput::wanted, LayerWalk::whole);
+    ask(LayerFrozen::all, LayerInput::wanted, LayerWalk::whole);
+    ask(LayerFrozen::last, LayerInput::constant, LayerWalk::whole);
+    ask(LayerFrozen::all, LayerInput::constant, LayerWalk::inference);
+  };
 }
 
 // Smaller layers: of fewer ranks, which divide what `cut` finds in a problem; of fewer passes; and

@@ -26,9 +26,10 @@ std::string LinearProblem::linear_words() const {
   return text(inputs * fill, " → ", outputs * fill, ", x of ", lead.size() + 1,
               lead.empty() ? " dimension" : " dimensions", ", ", rows, rows == 1 ? " row" : " rows",
               biased ? "" : ", no bias",
-              misfit == Misfit::inputs ? ", x has one column too many"
-              : misfit == Misfit::bias ? ", the bias has one element too many"
-                                       : "");
+              misfit == Misfit::inputs        ? ", x has one column too many"
+              : misfit == Misfit::bias        ? ", the bias has one element too many"
+              : misfit == Misfit::bias_of_one ? ", the bias has one element"
+                                              : "");
 }
 
 void fill_linear(const LinearProblem& p, Layer& layer) {

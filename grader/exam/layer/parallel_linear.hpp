@@ -11,7 +11,8 @@
 namespace lockstep::grader {
 
 // Which shape of a case does not fit the others.
-enum class Misfit : std::uint8_t { none, inputs, bias };
+// bias_of_one: it has one element, which an addition could repeat.
+enum class Misfit : std::uint8_t { none, inputs, bias, bias_of_one };
 
 struct LinearProblem : LayerProblem {
   Axes lead{4};  // of x and y, without their last axis
@@ -56,7 +57,8 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
   // Further passes are the exam's own.
   Check several_passes(const Question& further) const {
     return {
-        "several passes in flight, in any order; backward in two halves; an x that is a constant",
+        "several passes in flight, in any order; backward in two halves; an x, a bias and weights "
+        "that are constants",
         [further, self = *this](CaseRunner& runner) {
           Problem p = self.usual(runner, 3);
           p.back = {2, 0, 1};
@@ -69,6 +71,10 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
           self.ask(runner, p);
           p.walk = LayerWalk::in_halves;
           self.ask(runner, p);
+          p.walk = LayerWalk::inference;
+          p.biased = false;
+          self.ask(runner, p);
+          constants_of(self)(runner);
           further(runner);
         }};
   }
@@ -92,7 +98,7 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
   Check refusals() const {
     return {"shapes that do not fit are refused before anything is sent",
             [self = *this](CaseRunner& runner) {
-              for (const Misfit misfit : {Misfit::inputs, Misfit::bias}) {
+              for (const Misfit misfit : {Misfit::inputs, Misfit::bias, Misfit::bias_of_one}) {
                 self.ask(runner, 3, [&](Problem& p) {
                   p.walk = LayerWalk::refused;
                   p.misfit = misfit;

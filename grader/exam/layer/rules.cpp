@@ -179,6 +179,7 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       if (report.fired.at(i) == p.passes()) continue;
       runner.fail(played,
                   because({"hooks_fired",
@@ -203,6 +204,7 @@ void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& 
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       const bool product = layer.parameters[i].shapes.front().size() > 1;
       const Dealt& deal = layer.parameters[i].deal;
       const Numbers early = deal.piece(rank, layer.early->parameter_gradients[i]);
@@ -287,11 +289,33 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
 const Cause other_derivative{"other_gradient",
                              "the output is right, and the derivative is not that of the output"};
 
+// Earlier cases have asked for the same on a tape that records, and with parameters that are
+// trained.
+Cause cause_of_output(const LayerProblem& p) {
+  if (p.walk == LayerWalk::inference) {
+    return {"other_output",
+            "the tape is one for inference: nothing is recorded there, and all that a forward "
+            "pass computes and sends is the same"};
+  }
+  if (p.frozen != LayerFrozen::none) {
+    return {"other_output",
+            "a bias or weights are constants of the tape here (node -1): they are computed with as "
+            "any others, and only their gradients are not wanted"};
+  }
+  return {"other_output",
+          "it is no other part of the output and no multiple of it, so something else was "
+          "computed, or something is missing"};
+}
+Cause cause_of_input_gradient(const LayerProblem& p) {
+  if (p.walk != LayerWalk::in_halves) return other_derivative;
+  return {"other_gradient",
+          "backward is walked in two halves, and the gradient of x goes on after the first: what "
+          "it waits for, as a sum over the ranks, is over by then"};
+}
+
 void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                    const LayerService& seen) {
-  const Cause other{"other_output",
-                    "it is no other part of the output and no multiple of it, so something else "
-                    "was computed, or something is missing"};
+  const Cause other = cause_of_output(p);
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -322,9 +346,10 @@ void check_gradients(LayerComparison& comparison, const LayerProblem& p, const L
     for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
     comparison.check({&layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
                       &layer.right.input_gradients[pass], std::move(made)},
-                     other_derivative);
+                     cause_of_input_gradient(p));
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+    if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
     std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check({&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),

@@ -79,27 +79,6 @@ Failure late(std::string cause, std::string message, int rank) {
 
 }  // namespace
 
-bool is_too_large(double value, DType dtype) {
-  const double largest = dtype == DType::float64    ? std::numeric_limits<double>::max()
-                         : dtype == DType::float32  ? std::numeric_limits<float>::max()
-                         : dtype == DType::bfloat16 ? 0x1.FEp127
-                                                    : 65'504;
-  return std::fabs(value) > largest;
-}
-
-Cause overflowing_sum(int ranks, DType dtype) {
-  return {"overflow", text("the sum over ", ranks, " ranks is too large for ", name_of(dtype),
-                           " here, and the mean is not: multiply by 1/N before the sum")};
-}
-
-std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype) {
-  const auto overflows = [&](double mean) {
-    return std::isfinite(mean) && is_too_large(mean * ranks, dtype);
-  };
-  if (!std::ranges::any_of(means, overflows)) return std::nullopt;
-  return overflowing_sum(ranks, dtype);
-}
-
 void ask_of(const Numbers& values, DType dtype, Situations& asked) {
   ask_of_values(values, asked);
   const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/exam/ranks/asked.hpp"
 #include "grader/exam/ranks/members.hpp"
 #include "grader/exam/ranks/reported_service.hpp"
@@ -51,13 +52,6 @@ struct Right {
   std::int64_t part = 0;
   Numbers unrounded{};
 };
-
-// True if a floating-point type has no finite number of this size.
-bool is_too_large(double value, DType dtype);
-// The cause where a sum over the ranks is too large for the type and its mean is not.
-Cause overflowing_sum(int ranks, DType dtype);
-// The same, if it is so of these means.
-std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype);
 
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,

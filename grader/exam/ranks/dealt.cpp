@@ -23,6 +23,10 @@ class WrongPiece {
     const auto places = deal_.places(rank_);
     if (places[at] == Dealt::padding) return expected_.padding;
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
+    if (const double right = expected_.whole[static_cast<std::size_t>(places[at])];
+        !std::isfinite(seen_[at]) && std::isfinite(right)) {
+      if (auto large = overflowing_sum({&right, 1}, deal_.ranks(), expected_.dtype)) return *large;
+    }
     for (const auto& usual : expected_.mistakes) {
       if (is(deal_.piece(rank_, usual.gives))) return usual.cause;
     }

@@ -20,6 +20,7 @@ enum class Held : std::uint8_t {
                  // ranks, zeros on rank 1
   zeros_on_one,  // rank 1 has nothing but zeros
   zeros,         // so has every rank
+  large,         // a sum over two ranks or more is infinite, and the mean is not
 };
 inline constexpr Held every_held[] = {Held::odd, Held::zeros_on_one, Held::zeros};
 std::string name_of(Held held);  // ", some values not finite"

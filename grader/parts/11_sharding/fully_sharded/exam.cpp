@@ -179,7 +179,10 @@ Exam exam() {
        several_passes},
       {"in a subgroup, twice; and float32",
        in_turn(checks.twice_in_a_subgroup(), checks.types({DType::float32}))},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      {"NaN and infinity on one rank arrive on all, zeros are gradients, too, and no sum overflows "
+       "of which the mean fits",
+       in_turn(checks.odd_values(), checks.large_values(),
+               checks.large_values(2, with(&Problem::sharding, Sharding::no_shard)))},
       checks.lost_peers(3, 20),
       of_cost("no more units are whole than the strategy needs", memory),
       of_cost("2, 2 and 3 times (N-1)/N of each unit travel, in one collective each",

@@ -91,6 +91,8 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
                   std::size_t reported) {
   const std::vector<double>& right = trained.values[step];
   std::vector<double> rank_zero;
+  std::optional<Cause> not_finite;
+  if (p.held == Held::large) not_finite = overflowing_sum(p.ranks(), p.dtype);
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto seen =
         as_doubles(p.dtype, reports[static_cast<std::size_t>(rank)].values.at(reported));
@@ -111,6 +113,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
                        },
                    .whose = "Adam on one device has",
                    .where = where,
+                   .not_finite = not_finite,
                    .cause =
                        [&](std::size_t at) {
                          return narrowed_down(p, salt, trained, step, rank, at, seen[at], reports,
@@ -250,7 +253,9 @@ Exam exam() {
       {"each piece is decayed as its own parameter, in the form that the rule says", decay},
       {"a gradient that is missing counts as zeros",
        checks.on({2, 3}, with(&Problem::missing, true))},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      {"NaN and infinity on one rank arrive on all, zeros are gradients, too, and no sum overflows "
+       "of which the mean fits",
+       in_turn(checks.odd_values(), checks.large_values())},
       checks.lost_peers(4),
       of_cost("between steps, a rank holds the state of its own range, and within one a buffer as "
               "large as the model besides",

@@ -263,8 +263,10 @@ Exam exam() {
                                {.before = Before::added, .makes = Makes::some_elsewhere}}))},
       {"any plan: one bucket, a bucket for each parameter, ranges of padding", any_plan},
       {"halves add up in float32, and float64 in float64", wide_sums},
-      {"NaN and infinity on one rank arrive; zeros are gradients, too",
-       checks.odd_values(3, with(two_passes))},
+      {"NaN and infinity on one rank arrive, zeros are gradients, too, and no sum overflows of "
+       "which the mean fits",
+       in_turn(checks.odd_values(3, with(two_passes)), checks.large_values(),
+               checks.large_values(2, [](Problem& p) { p.script.dtype = DType::float16; }))},
       {"in a subgroup, twice", checks.twice_in_a_subgroup(with({{}, {}}))},
       checks.lost_peers(3, 20),
       of_cost("each bucket starts during backward, once the one before it is over, and no hook "

@@ -50,7 +50,11 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   layer.output_gradient = layer.output;
   layer.parameters = {cut_along("the weight", {p.outputs, p.inputs}, 0, n)};
   const std::int64_t beside = p.misfit == Misfit::bias ? n : 0;
-  if (p.biased) layer.parameters.push_back(cut_along("the bias", {p.outputs + beside}, 0, n));
+  if (p.biased) {
+    layer.parameters.push_back(p.misfit == Misfit::bias_of_one
+                                   ? own_of_each("the bias", {1}, n)
+                                   : cut_along("the bias", {p.outputs + beside}, 0, n));
+  }
   fill_linear(p, layer);
   layer.weights_come_late = true;
   layer.options = {p.whole ? 1 : 0};

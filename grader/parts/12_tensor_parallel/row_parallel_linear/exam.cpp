@@ -85,7 +85,8 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   }
   layer.parameters.push_back(cut_along("the weight", {p.outputs, p.inputs}, 1, n));
   const std::int64_t beside = p.misfit == Misfit::bias ? 1 : 0;
-  if (p.biased) layer.parameters.push_back(held_by_all("the bias", {p.outputs + beside}, n));
+  const std::int64_t of_bias = p.misfit == Misfit::bias_of_one ? 1 : p.outputs + beside;
+  if (p.biased) layer.parameters.push_back(held_by_all("the bias", {of_bias}, n));
   fill_linear(p, layer);
   layer.weights_come_late = true;
   layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};

@@ -63,7 +63,8 @@ void kept_slice(CaseRunner& runner) {
 }
 
 void forgotten_grads(CaseRunner& runner) {
-  for (const Forgotten forgotten : {Forgotten::bias, Forgotten::gain, Forgotten::all}) {
+  for (const Forgotten forgotten :
+       {Forgotten::bias, Forgotten::gain, Forgotten::all, Forgotten::alone}) {
     checks.on({2, 3}, [=](Problem& p) {
       region(p);
       p.options.forgotten = forgotten;

@@ -128,7 +128,9 @@ std::int64_t Problem::whole_bytes() const {
 std::string Problem::description() const {
   static const char* const forgotten[] = {"", ", the gain has no grad on odd ranks",
                                           ", the bias has no grad on odd ranks",
-                                          ", no parameter of odd ranks has a grad"};
+                                          ", no parameter of odd ranks has a grad",
+                                          ", no parameter of odd ranks has a grad, and each is "
+                                          "summed alone"};
   const std::string what = options.asked == SequenceAsked::gather    ? "gather_sequence"
                            : options.asked == SequenceAsked::scatter ? "scatter_sum_sequence"
                                                                      : "a region";

@@ -50,7 +50,8 @@ Cause cause_of(const Routes& seen, const Routes& right) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
   return {"other_routes",
-          "sort a token's experts by falling logit, take the first K, and divide their e^(logit - "
+          "sort a token's experts by falling logit, of equal ones the smaller number first "
+          "(std::stable_sort keeps their order), take the first K, and divide their e^(logit - "
           "maximum) by the sum of these K"};
 }
 
@@ -159,7 +160,12 @@ std::vector<Question> any_size(CaseRunner& runner) {
 }
 
 std::vector<Question> equal_logits(CaseRunner&) {
-  return {of(1, 4, 2, {1, 1, 1, 1}),
+  // So many that a sort which does not keep their order changes it.
+  std::vector<double> of_40(40, 1);
+  for (std::size_t e = 0; e < of_40.size(); e += 3) of_40[e] = 2;
+  return {of(1, 40, 5, std::vector<double>(40, 1)),
+          of(1, 40, 30, of_40),
+          of(1, 4, 2, {1, 1, 1, 1}),
           of(3, 3, 2, {0, 2, 2, 2, 0, 2, 2, 2, 0}),
           of(1, 5, 4, {3, -1, 3, -1, 3}),
           of(2, 3, 1, {5, 5, 5, -5, -5, -5}),

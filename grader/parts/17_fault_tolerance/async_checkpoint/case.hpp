@@ -24,6 +24,9 @@ struct ForeignDamage {
   std::string what;
 };
 
+// The optimizer that is in the contents of a save.
+inline std::string optimizer_of(std::size_t save) { return text("adamw", save); }
+
 inline std::string folder_of_save(std::size_t save) { return text("save", save); }
 
 // The file of a piece: its name says all that a snapshot keeps beside the elements.
@@ -34,6 +37,10 @@ inline std::string file_of(std::size_t save, const std::string& optimizer,
   for (const Box& box : piece.boxes) name += text(':', text_of(box));
   std::erase(name, ' ');
   return checkpoint::within(folder_of_save(save), name);
+}
+// The file of a snapshot without pieces.
+inline std::string file_of_nothing(std::size_t save) {
+  return checkpoint::within(folder_of_save(save), "nothing");
 }
 inline constexpr const char* unreadable = ":away";  // ends it if the host cannot read the elements
 
