@@ -50,10 +50,11 @@ void fields(Archive& archive, LossyCase<Settings>& c) {
 struct LossyReport {
   std::vector<Bytes> results;  // the gradient after each call
   std::vector<Bytes> states;   // what is kept of the call's bucket then
+  std::vector<Bytes> returned;  // and what was kept of it when the function returned
 };
 template <typename Archive>
 void fields(Archive& archive, LossyReport& report) {
-  archive(report.results, report.states);
+  archive(report.results, report.states, report.returned);
 }
 
 inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
@@ -99,6 +100,7 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
           tell(port, LossyNote{Kind::called, step});
           comm::Work work = part(group, c.settings, gradient, state, call);
           tell(port, LossyNote{Kind::returned, step});
+          if (state.defined()) report.returned.push_back(copy_of(state));
           begun.push_back({std::move(work), gradient, state, step});
           pass_time(port, c.gap_s);
           if (begun.size() == c.in_flight) finish_first();

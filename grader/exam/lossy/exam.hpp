@@ -140,10 +140,13 @@ class LossyFamily {
                    .gradients = {},
                    .kept = {},
                    .results = {},
-                   .states = {}};
+                   .states = {},
+                   .returned = {}};
     const auto calls = static_cast<std::size_t>(p.calls);
     for (const LossyReport& report : reports) {
-      if (report.results.size() == calls && report.states.size() == (lossy.state ? calls : 0)) {
+      const std::size_t states = lossy.state ? calls : 0;
+      if (report.results.size() == calls && report.states.size() == states &&
+          report.returned.size() == states) {
         continue;
       }
       throw MalformedMessage("not a report of every call");
@@ -152,11 +155,14 @@ class LossyFamily {
       auto& given = seen.gradients.emplace_back();
       auto& results = seen.results.emplace_back();
       auto& states = seen.states.emplace_back();
+      auto& returned = seen.returned.emplace_back();
       for (int rank = 0; rank < p.members.size(); ++rank) {
         const LossyReport& report = reports[static_cast<std::size_t>(rank)];
         given.push_back(in_type(p.dtype, lossy.gradient(p, salt, rank, call)));
         results.push_back(as_doubles(p.dtype, report.results[call]));
-        if (lossy.state) states.push_back(as_doubles(p.dtype, report.states[call]));
+        if (!lossy.state) continue;
+        states.push_back(as_doubles(p.dtype, report.states[call]));
+        returned.push_back(as_doubles(p.dtype, report.returned[call]));
       }
     }
     for (std::size_t b = 0; lossy.state && std::cmp_less(b, p.buckets); ++b) {

@@ -26,8 +26,8 @@ void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     check_result(runner, played, seen, call, right_mean(seen, call, sparsity_of(p)));
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(runner, played, seen, call, rank,
-                  right_residual(seen, call, rank, sparsity_of(p)));
+      check_state_at_return(runner, played, seen, call, rank,
+                            right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
 }
@@ -58,8 +58,8 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
                       "are: a diverged run must not look healthy"};
     check_result(runner, played, seen, call, mean);
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(runner, played, seen, call, rank,
-                  right_residual(seen, call, rank, sparsity_of(p)));
+      check_state_at_return(runner, played, seen, call, rank,
+                            right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
 }
