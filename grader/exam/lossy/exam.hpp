@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/lossy/rules.hpp"
 #include "grader/exam/ranks/exam.hpp"
 #include "grader/judge/compare.hpp"
@@ -28,7 +29,8 @@ struct LossyProblem {
   int buckets = 1;  // calls are about one after the other
   DType dtype = DType::float32;
   std::uint64_t schedule_seed = 0;
-  int in_flight = 1;  // calls that have begun before the first of them is waited for
+  int in_flight = 1;      // calls that have begun before the first of them is waited for
+  bool nonsense = false;  // the settings are to be refused
 
   std::string description() const {
     return text(members.description(), ", ", count, count == 1 ? " element of " : " elements of ",
@@ -88,6 +90,7 @@ class LossyFamily {
         .compare =
             [lossy](CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const std::vector<LossyReport>& reports, const LossyNotes& notes) {
+              if (p.nonsense) return require_refusals(runner, played, p, reports);
               require_notes(p, notes);
               lossy.compare(runner, played, p, seen_in(lossy, p, salt, reports), notes);
             },
@@ -119,6 +122,7 @@ class LossyFamily {
     }
     one.gap_s = 2e-6 * (1 + rank % 3);
     one.in_flight = static_cast<std::uint32_t>(p.in_flight);
+    one.nonsense = p.nonsense;
     return one;
   }
 
@@ -174,6 +178,18 @@ class LossyFamily {
     return seen;
   }
 
+  static void require_refusals(CaseRunner& runner, const Played& played, const Problem& p,
+                               const std::vector<LossyReport>& reports) {
+    if (std::ranges::all_of(reports, &LossyReport::refused)) return;
+    runner.fail(played,
+                because({"accepts_nonsense",
+                         "look at the arguments first, whatever the number of elements"},
+                        {.message = text(counted(p.count, "element"), " ", p.settings.text(),
+                                         " were reduced, and must be refused"),
+                         .expected = "ContractError",
+                         .seen = "a reduction"}));
+  }
+
   // Every member made every call.
   static void require_notes(const Problem& p, const LossyNotes& notes) {
     using Kind = LossyNote::Kind;
@@ -192,6 +208,7 @@ class LossyFamily {
   // Fewer ranks, fewer calls, fewer elements.
   static std::vector<Problem> smaller(const Problem& p) {
     std::vector<Problem> offered;
+    if (p.nonsense) return offered;
     if (p.members.size() < p.members.world) {
       offered.emplace_back(p).members = whole_world(p.members.size());
     }

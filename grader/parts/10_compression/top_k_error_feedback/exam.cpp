@@ -203,14 +203,20 @@ const LossyPart<TopKSettings> what_is_asked{
     .contract = {.gradient = usual_numbers, .state = usual_state, .compare = compare_calls},
     .wire = wire_of,
     .all_digits = {DType::float64},
-    .extremes = [](CaseRunner& runner) {
-      std::vector<Problem> all;
-      for (const auto& [count, fraction] :
-           {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
-        all.push_back(usual(runner, 3, count, fraction));
-      }
-      return all;
-    }};
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all;
+          for (const auto& [count, fraction] :
+               {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
+            all.push_back(usual(runner, 3, count, fraction));
+          }
+          return all;
+        },
+    .refusals = "a fraction that is not above 0 and up to 1 is refused, also without elements",
+    .nonsense =
+        [](std::vector<TopKSettings>& all) {
+          for (const double fraction : {0.0, 1.5}) all.push_back({.fraction = fraction});
+        }};
 
 }  // namespace
 

@@ -156,8 +156,7 @@ std::int64_t updates_given(std::uint64_t salt) {
 }
 
 Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
-  Zero1Case one{
-      .filler = p.filler, .plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
+  Zero1Case one{.plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
   const Numbers values = first_values(p, salt);
   auto from = values.begin();
   for (const std::int64_t size : p.sizes) {
@@ -167,7 +166,6 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   for (int step = 0; step < p.steps; ++step) {
     Gradients& mine =
         one.steps.emplace_back(drawn_gradients(p.gradients(), salt_of_step(salt, step), rank));
-    for (std::int64_t& size : mine.sizes) size *= p.filler;
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       if (has_gradient(p, i, rank)) continue;
       mine.has_grad[i] = 0;
