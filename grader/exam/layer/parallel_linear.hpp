@@ -96,7 +96,7 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
               }
             }};
   }
-  // A rank holds a quarter of a matrix of 12 MB while it goes forward, and as much of its gradient
+  // A rank holds a quarter of a matrix of 10 MB while it goes forward, and as much of its gradient
   // in the end.
   //   of_what   of the parameters, whose bytes on a rank are share_of
   Question memory(const DenseSizes& sizes, const std::string& of_what,

@@ -152,8 +152,8 @@ Exam exam() {
       of_cost(
           "forward sends nothing, or one all-gather of y; backward one all-reduce of x's gradient",
           cost),
-      of_cost("a rank holds a quarter of a 1024×1536 matrix, and nothing else of its size",
-              checks.memory({.rows = 1, .inputs = 1024, .outputs = 1536},
+      of_cost("a rank holds a quarter of a 1024×1200 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 1024, .outputs = 1200},
                             "its rows of the weight's gradient", bytes_of_share, check_cost)),
   };
 }

@@ -202,7 +202,7 @@ void memory(CaseRunner& runner) {
   for (const OperatorsAsked asked : {OperatorsAsked::enter, OperatorsAsked::leave}) {
     checks.then(check_memory).ask(runner, 2, [&](Problem& p) {
       p.asked = asked;
-      p.shape = {400'000};
+      p.shape = {300'000};
     });
   }
 }

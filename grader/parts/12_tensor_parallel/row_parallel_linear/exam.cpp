@@ -168,8 +168,8 @@ Exam exam() {
       checks.refusals(),
       checks.lost_peers(3),
       of_cost("forward sends one all-reduce of y, backward nothing; a pair, one of each", cost),
-      of_cost("a rank holds a quarter of a 1536×1024 matrix, and nothing else of its size",
-              checks.memory({.rows = 1, .inputs = 1536, .outputs = 1024},
+      of_cost("a rank holds a quarter of a 1200×1024 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 1200, .outputs = 1024},
                             "its columns of the weight's gradient", bytes_of_share, check_cost)),
   };
 }
