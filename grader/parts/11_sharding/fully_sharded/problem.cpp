@@ -50,6 +50,7 @@ GradientPlan Problem::gradients() const {
   GradientPlan plan{.dtype = dtype, .sizes = {}, .has_grad = {}, .held = held};
   for (const auto& sizes : units) plan.sizes.insert(plan.sizes.end(), sizes.begin(), sizes.end());
   plan.has_grad.assign(plan.sizes.size(), 1);
+  plan.all_digits = measured;
   return plan;
 }
 

@@ -123,7 +123,9 @@ Numbers first_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p,
 Numbers second_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p, salt, 2, 1.5); }
 
 GradientPlan Problem::gradients() const {
-  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
+  GradientPlan plan{dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
+  plan.all_digits = measured;
+  return plan;
 }
 
 zero::FlatShards Problem::plan() const {
