@@ -128,8 +128,8 @@ TEST_CASE("ranks: a case that measures memory gives numbers that do not repeat")
   CHECK(drawn.message == "");
   CHECK(drawn.verdict == Verdict::pass);
   for (const std::uint64_t different : {1, 2'000, 36'000}) {
-    const auto repeated = summing::weighed(
-        [different](std::uint64_t i) { return keyed_uniform(1, i % different); });
+    const auto repeated =
+        summing::weighed([different](std::uint64_t i) { return keyed_uniform(1, i % different); });
     CHECK(repeated.verdict == Verdict::infrastructure);
     CHECK(repeated.cause == "repeated");
     CHECK_THAT(repeated.message, test::contains("the memory of rank 0 is measured"));

@@ -10,7 +10,7 @@ namespace lockstep::grader {
 struct SummingCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
-  std::int64_t which = 0;  // of the judge's numbers is this rank's; 13: it adds one too much
+  std::int64_t which = 0;        // of the judge's numbers is this rank's; 13: it adds one too much
   std::vector<double> beside{};  // that nobody looks at
 };
 

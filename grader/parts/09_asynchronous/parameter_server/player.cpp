@@ -53,10 +53,9 @@ class JudgesWorkers final : public async_sgd::Workers {
     return request;
   }
   void answer(int worker, const Tensor& parameters) override {
-    ask_or_stop<ServerReply>(port_,
-                             ServerCall{.kind = ServerCall::Kind::answer,
-                              .worker = worker,
-                              .values = values_in(parameters)});
+    ask_or_stop<ServerReply>(port_, ServerCall{.kind = ServerCall::Kind::answer,
+                                               .worker = worker,
+                                               .values = values_in(parameters)});
     buffers_.at(static_cast<std::size_t>(worker)).copy_(parameters);
   }
   void note_update() { ++updates_; }
@@ -83,8 +82,8 @@ void play_server(sim::Port& port, const LoopsCase& c, Device& device) {
     parameters.reduce_(step, ReduceOp::sum);
   };
   async_sgd::serve(workers, parameters, {.staleness = c.staleness, .update = update});
-  ask<ServerReply>(
-      port, ServerCall{.kind = ServerCall::Kind::returned, .values = values_in(parameters)});
+  ask<ServerReply>(port,
+                   ServerCall{.kind = ServerCall::Kind::returned, .values = values_in(parameters)});
 }
 
 class JudgesServers final : public async_sgd::Servers {

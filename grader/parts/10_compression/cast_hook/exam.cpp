@@ -65,9 +65,8 @@ void compare_single_roundings(CaseRunner& runner, const Played& played, const Pr
         .values = mean_of(seen.gradients[call], [&](double x) { return in_half(half, x / n); })};
     // A right answer may divide by a power of two before the sum and by the rest behind it.
     for (const double before : {2.0, 4.0}) {
-      const Numbers in_parts = mean_of(seen.gradients[call], [&](double x) {
-        return in_half(half, x / before) * (before / n);
-      });
+      const Numbers in_parts = mean_of(
+          seen.gradients[call], [&](double x) { return in_half(half, x / before) * (before / n); });
       if (seen.results[call].front() == in_parts) right.values = in_parts;
     }
     right.mistakes = mistakes_of_mean(seen, call, right.values);
