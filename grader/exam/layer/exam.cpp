@@ -19,7 +19,7 @@ std::int64_t product(const Axes& sizes, std::size_t from, std::size_t to) {
 }
 
 LayerTensor tensor_of(const LayerPart& part, int rank) {
-  return {part.shapes[static_cast<std::size_t>(rank)], part.fill, {}};
+  return {part.shapes[static_cast<std::size_t>(rank)], {}};
 }
 LayerTensor tensor_of(const LayerPart& part, int rank, DType dtype, const Numbers& whole) {
   LayerTensor tensor = tensor_of(part, rank);

@@ -28,7 +28,6 @@ struct LayerPart {
   Dealt deal{{}, {}};
   std::vector<Axes> shapes{};  // by rank
   std::int64_t count = 0;      // numbers of the whole
-  Axes fill{};                 // as LayerTensor
   // By rank: a likely cause of a missing gradient, if an exam can tell one; or empty.
   std::vector<std::string> unused{};
 };
@@ -152,25 +151,26 @@ void ask_of_layer(const LayerProblem& p, const Layer& layer, int rank, Situation
 template <typename Problem>
 using LayerContract = RanksContract<Problem, LayerCase, LayerReport, LayerService>;
 
-// layer_of(problem, salt) is the layer of a case.
+// layer_of(problem, salt) is the layer of a case. It is made once, with the services.
 template <typename Problem>
 LayerContract<Problem> layer_contract(
     const std::function<Layer(const Problem&, std::uint64_t)>& layer_of,
     std::function<std::vector<Problem>(const Problem&)> smaller = {}) {
-  return {
-      .case_of = [layer_of](const Problem& p, std::uint64_t salt,
-                            int rank) { return layer_case(p, layer_of(p, salt), rank); },
-      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
-                    const LayerReports& reports,
-                    const LayerService& seen) { compare_layer(at, played, p, reports, seen); },
-      .ask_of = [layer_of](const Problem& p, std::uint64_t salt, int rank, const LayerCase&,
-                           Situations& asked) { ask_of_layer(p, layer_of(p, salt), rank, asked); },
-      .smaller = std::move(smaller),
-      .services =
-          [layer_of](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
-            return std::tuple(LayerService(
-                p, layer_of(p, salt), [&runner](int rank) { return runner.memory_bytes(rank); }));
-          }};
+  const auto made = std::make_shared<Layer>();
+  return {.case_of = [made](const Problem& p, std::uint64_t,
+                            int rank) { return layer_case(p, *made, rank); },
+          .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                        const LayerReports& reports,
+                        const LayerService& seen) { compare_layer(at, played, p, reports, seen); },
+          .ask_of = [made](const Problem& p, std::uint64_t, int rank, const LayerCase&,
+                           Situations& asked) { ask_of_layer(p, *made, rank, asked); },
+          .smaller = std::move(smaller),
+          .services =
+              [layer_of, made](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+                *made = layer_of(p, salt);
+                return std::tuple(LayerService(
+                    p, *made, [&runner](int rank) { return runner.memory_bytes(rank); }));
+              }};
 }
 
 // What a layer is given may be a constant, of which nothing wants a gradient: its last parameter

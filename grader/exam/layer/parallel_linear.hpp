@@ -18,7 +18,6 @@ struct LinearProblem : LayerProblem {
   Axes lead{4};  // of x and y, without their last axis
   std::int64_t inputs = 5, outputs = 6;
   bool biased = true;
-  std::int64_t fill = 1;  // of inputs and of outputs
   Misfit misfit = Misfit::none;
 
   DenseSizes sizes() const;
@@ -27,9 +26,6 @@ struct LinearProblem : LayerProblem {
   std::int64_t bytes_of_input() const;
   std::string linear_words() const;  // "4 rows, 5 → 6, bias, …"
 };
-
-// Sets the fill of a layer's tensors: of last axes, and of both axes of matrices.
-void fill_linear(const LinearProblem& p, Layer& layer);
 
 // Forward, a rank holds its activations, and after backward the gradients of its `share` bytes of
 // parameters, `of_what`; nothing else of their size.
@@ -106,10 +102,10 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
               }
             }};
   }
-  // A rank holds a quarter of a matrix of 256 MB while it goes forward; of one of 16 MB, it has as
-  // much of the gradient in the end. They are small ones, of which each number stands for many.
+  // A rank holds a quarter of a matrix of 10 MB while it goes forward, and as much of its gradient
+  // in the end.
   //   of_what   of the parameters, whose bytes on a rank are share_of
-  Question memory(const DenseSizes& small, const std::string& of_what,
+  Question memory(const DenseSizes& sizes, const std::string& of_what,
                   std::int64_t (*share_of)(const Problem&), typename Base::Cost cost) const {
     const auto held = Base::then(
         [=](CaseRunner& runner, const Played& played, const Problem& p, const LayerService& seen) {
@@ -117,15 +113,12 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
         });
     return [=](CaseRunner& runner) {
       Problem p = held.usual(runner, 4);
-      p.dtype = DType::float32;
-      p.inputs = small.inputs, p.outputs = small.outputs;
-      p.lead = {small.rows};
-      p.fill = 256;
-      p.walk = LayerWalk::forward;
-      held.ask(runner, p, cost);
-      p.fill = 64;
-      p.walk = LayerWalk::whole;
-      held.ask(runner, p, cost);
+      p.inputs = sizes.inputs, p.outputs = sizes.outputs;
+      p.lead = {sizes.rows};
+      for (const LayerWalk walk : {LayerWalk::forward, LayerWalk::whole}) {
+        p.walk = walk;
+        held.ask(runner, p, cost);
+      }
     };
   }
 };

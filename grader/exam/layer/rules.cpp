@@ -18,12 +18,6 @@ std::string text_of(const Axes& sizes) {
   return all + "]";
 }
 
-Axes filled_shape(const LayerPart& part, int rank) {
-  Axes shape = part.shapes[static_cast<std::size_t>(rank)];
-  for (std::size_t axis = 0; axis < part.fill.size(); ++axis) shape[axis] *= part.fill[axis];
-  return shape;
-}
-
 // How a shape differs from the one that is wanted, if the sizes of its axes say so.
 std::optional<Cause> cause_of_shape(const Axes& wanted, const Axes& seen, int ranks) {
   if (seen.size() != wanted.size() || ranks == 1) return std::nullopt;
@@ -100,7 +94,7 @@ class LayerComparison {
   void check_shape(const LayerPart& part, const std::string& name, int rank,
                    const std::vector<MadeTensor>& of_ranks) const {
     const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
-    const Axes wanted = filled_shape(part, rank);
+    const Axes& wanted = part.shapes[static_cast<std::size_t>(rank)];
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;

@@ -155,6 +155,27 @@ void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen
                 terms_of(seen, call, right));
 }
 
+void check_state_at_return(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                           std::size_t call, int rank, const Right& right) {
+  check_state(runner, played, seen, call, rank, right);
+  const Numbers& early = seen.returned[call][static_cast<std::size_t>(rank)];
+  const auto at = first_wrong(early, right);
+  if (!at) return;
+  const auto wanted = number_at(right.values, *at, seen.dtype);
+  const auto shown = number_at(early, *at, seen.dtype);
+  runner.fail(played,
+              because({"state_changes_late",
+                       "the residual is right after wait(), and must be so when the function "
+                       "returns: change it there, not in what is given to `then`"},
+                      {.message = text("element ", *at, " of the residual is ", shown, " on rank ",
+                                       rank, " when call ", call + 1, " returns, where ",
+                                       right.name, " is ", wanted),
+                       .expected = wanted,
+                       .seen = shown,
+                       .where = text("rank ", rank, ", residual when call ", call + 1,
+                                     " returns, element ", *at)}));
+}
+
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,
                                                const Numbers& mean) {
   std::vector<Mistake<Numbers>> usual;

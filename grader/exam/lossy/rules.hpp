@@ -29,7 +29,8 @@ struct LossySeen {
   std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
   std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
   std::vector<std::vector<Numbers>> results;    // by call and rank
-  std::vector<std::vector<Numbers>> states;     // after each call, by call and rank
+  std::vector<std::vector<Numbers>> states;     // after each call's wait(), by call and rank
+  std::vector<std::vector<Numbers>> returned;   // the same, when the call's function returned
 
   int ranks() const { return members.size(); }
   std::size_t calls() const { return gradients.size(); }
@@ -56,9 +57,13 @@ struct Right {
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right);
-// Checks what a rank keeps of the bucket of a call.
+// Checks what a rank keeps of the bucket of a call, after its wait().
 void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right);
+
+// The same, and that it was so when the function returned.
+void check_state_at_return(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                           std::size_t call, int rank, const Right& right);
 
 // Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,

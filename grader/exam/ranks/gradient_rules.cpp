@@ -149,7 +149,8 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
   for (std::size_t e = 0; e < values.size(); ++e) {
     const std::uint64_t bits = keyed_bits(
         salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
-    const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
+    const double size = plan.all_digits ? static_cast<double>(bits >> 11) * 0x1.0p-53 + 0.5
+                                        : static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
     values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
     // From 0.55 to 0.95 of the largest number, with one sign on all ranks.
     if (plan.held == Held::large) {

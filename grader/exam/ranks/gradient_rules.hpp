@@ -35,6 +35,9 @@ struct GradientPlan {
   std::vector<std::uint8_t> has_grad;
   Held held = Held::usual;
   std::vector<DType> dtypes{};  // of each parameter, where they differ; else `dtype`
+  // Drawn with all digits of float64, where memory is measured; else with those of a float, so that
+  // sums in float64 are exact.
+  bool all_digits = false;
 
   DType dtype_of(std::size_t i) const { return dtypes.empty() ? dtype : dtypes.at(i); }
   std::int64_t bytes() const;  // of the gradients there are

@@ -27,7 +27,7 @@ class MomentHoard final : public Zero1Optimizer {
     const Tensor all = zeros({plan_.padded()}, like.dtype(), like.device());
     const Tensor mine = like.empty_like(plan_.shard);
     copy(all, &Parameter::grad, Way::in);
-    LOCKSTEP_WHEN_FULL(all.raw_bytes().size());
+    LOCKSTEP_WHEN_FULL(all.raw_bytes());
     all.scale_(1.0 / group_.size());
     group_.reduce_scatter(all, mine, ReduceOp::sum);
     if (before_update) before_update(mine);

@@ -150,14 +150,12 @@ void bytes_on_the_wire(CaseRunner& runner) {
   }
 }
 
-// Eight units of 512 kB, of which one may be whole.
+// Six units of 512 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
     const auto large = [&](Problem& p) {
       p.sharding = sharding;
-      p.dtype = DType::float32;
-      p.units.assign(8, {1024, 1000, 24});
-      p.filler = 64;
+      p.units.assign(6, {32'768, 32'000, 768});
       p.measured = true;
       p.steps = 1;
     };

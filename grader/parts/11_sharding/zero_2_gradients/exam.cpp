@@ -25,8 +25,7 @@ Zero2Case case_of(const Problem& p, std::uint64_t salt, int rank) {
   Zero2Case one{.plan = p.plan, .sums = p.sums()};
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) one.cuts.push_back(p.cut(b));
   one.parameters.dtype = p.script.dtype;
-  one.filler = p.filler;
-  for (const std::int64_t size : p.script.sizes) one.parameters.sizes.push_back(size * p.filler);
+  one.parameters.sizes = p.script.sizes;
   one.parameters.has_grad.assign(p.script.sizes.size(), 0);
   one.parameters.grads.resize(p.script.sizes.size());
   one.parameters.allocation_seed = keyed_bits(salt, 77 + static_cast<std::uint64_t>(rank)) >> 32;
@@ -80,7 +79,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
   const std::int64_t passes = std::ssize(p.script.passes);
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
     const zero::FlatShards cut = p.cut(b);
-    sums += cut.shard * p.filler * static_cast<std::int64_t>(bytes_of(p.sums()));
+    sums += cut.shard * static_cast<std::int64_t>(bytes_of(p.sums()));
     bucket = std::max(bucket, p.bytes(cut.padded() + cut.shard));
     values += p.bytes(cut.count);
   }
@@ -104,7 +103,7 @@ void compare_memory(CaseRunner& runner, const Played& played, const Problem& p, 
 std::optional<std::size_t> bucket_of(const Problem& p, const sim::FoundCall& call) {
   std::optional<std::size_t> found;
   for (std::size_t b = 0; b < p.plan.buckets.size(); ++b) {
-    const std::int64_t shard = p.cut(b).shard * p.filler;
+    const std::int64_t shard = p.cut(b).shard;
     if (call.count != shard && call.count != shard * p.ranks()) continue;
     if (found) return std::nullopt;
     found = b;
@@ -233,12 +232,12 @@ void check_bytes(CaseRunner& runner, const Played& played, const Problem& p) {
                    {.collectives = buckets, .allowed = "one reduce-scatter of each bucket"});
 }
 
-// Buckets of 256 kB. Passes add up: what the first one let go must not be missed in the second one.
+// Sixteen buckets of 192 kB. Passes add up: what the first one let go must not be missed in the
+// second one.
 void large_buckets(Problem& p) {
   p.script.passes = {{.order = Order::last_first},
                      {.before = Before::kept, .order = Order::last_first}};
-  p.script.sizes.assign(16, 1 << 10);
-  p.filler = 64;
+  p.script.sizes.assign(16, 48 << 10);
   p.measured = true;
   p.plan.buckets.clear();
   for (std::size_t i = 16; i-- > 0;) p.plan.buckets.push_back({i});

@@ -34,14 +34,13 @@ class Linear {
     all.parameter_gradients.resize(layer_.parameters.size());
     const std::size_t place = p_.is_pair() ? 2 : 0;
     const Numbers& weight = layer_.values[place];
-    const auto fill = static_cast<double>(p_.fill);
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
       const Numbers &x = layer_.inputs[pass], &dy = layer_.output_gradients[pass];
       const Numbers between = p_.is_pair() ? first_output(x) : x;
-      Numbers y = dense_output(p_.sizes(), between, weight, fill);
+      Numbers y = dense_output(p_.sizes(), between, weight);
       if (p_.biased) add_to_rows(y, layer_.values.back());
       all.outputs.push_back(std::move(y));
-      Numbers dx = dense_to_input(p_.sizes(), dy, weight, fill);
+      Numbers dx = dense_to_input(p_.sizes(), dy, weight);
       const Numbers& last = layer_.last_input(pass);
       add_numbers(all.parameter_gradients[place],
                   dense_to_weight(p_.sizes(), dy, p_.is_pair() ? between : last));
@@ -87,7 +86,6 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t beside = p.misfit == Misfit::bias ? 1 : 0;
   const std::int64_t of_bias = p.misfit == Misfit::bias_of_one ? 1 : p.outputs + beside;
   if (p.biased) layer.parameters.push_back(held_by_all("the bias", {of_bias}, n));
-  fill_linear(p, layer);
   layer.weights_come_late = true;
   layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};
   draw_layer(p, salt, layer);
@@ -153,9 +151,7 @@ void cost(CaseRunner& runner) {
   checks.price({1}, check_cost)(runner);
 }
 
-std::int64_t bytes_of_share(const Problem& p) {
-  return p.outputs * p.fill * (p.inputs * p.fill / p.ranks() + 1) * 4;
-}
+std::int64_t bytes_of_share(const Problem& p) { return p.outputs * (p.inputs / p.ranks() + 1) * 8; }
 
 }  // namespace
 
@@ -173,8 +169,8 @@ Exam exam() {
       checks.refusals(),
       checks.lost_peers(3),
       of_cost("forward sends one all-reduce of y, backward nothing; a pair, one of each", cost),
-      of_cost("a rank holds a quarter of a 16384×4096 matrix, and nothing else of its size",
-              checks.memory({.rows = 1, .inputs = 64, .outputs = 16},
+      of_cost("a rank holds a quarter of a 1200×1024 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 1200, .outputs = 1024},
                             "its columns of the weight's gradient", bytes_of_share, check_cost)),
   };
 }
