@@ -87,8 +87,10 @@ Cause cause_of_masters(const At& at, const std::vector<double>& seen) {
   if (std::equal(seen.begin(), seen.end(), own)) {
     return {"unmoved", "no master moved: the optimizer did not step"};
   }
-  return {"other_masters",
-          "the masters' gradient is range r of the mean, in float32, divided by the scale once"};
+  return {
+      "other_masters",
+      "the masters' gradient is range r of the mean, in float32, divided by the scale once, and "
+      "nothing of a step before, such as one that was skipped"};
 }
 
 void check_masters(const At& at, const MixedStep& step, const RightStep& right) {
