@@ -84,13 +84,11 @@ class MeetingPlace {
   std::string path_;
 };
 
-constexpr std::string_view lead = "likely cause: ";
-
 }  // namespace
 
 Failure because(const Cause& cause, Failure found) {
   found.cause = cause.name;
-  found.message += text("; ", lead, cause.sentence);
+  found.message += text(lead_to(cause.name), cause.sentence);
   return found;
 }
 
@@ -100,16 +98,15 @@ Failure also_because(const std::string& sentence, Failure found) {
 }
 
 Failure because_instead(const Cause& cause, Failure found) {
-  const std::size_t told = found.message.find(text("; ", lead));
-  if (told != std::string::npos) found.message.resize(told);
+  found.message.resize(lead_in(found.message));
   return because(cause, std::move(found));
 }
 
 std::string Failure::gist() const {
-  const std::size_t begins = message.find(lead);
-  if (begins == std::string::npos || cause == "provenance") return cause;
+  const std::size_t begins = lead_in(message);
+  if (begins == message.size() || cause == "provenance") return cause;
   std::string said = cause + ": ";
-  for (const char c : message.substr(begins + lead.size())) {
+  for (const char c : message.substr(message.find(": ", begins) + 2)) {
     const bool digit = (c >= '0' && c <= '9') || c == ',' || c == '.';
     if (!digit && (c != ' ' || said.back() != ' ')) said += c;
   }

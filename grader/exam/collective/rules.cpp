@@ -204,7 +204,7 @@ class Comparison {
     Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
     if (guess.name == "unwritten" && !brings(rank, call, held.after[*at]) &&
         received_enough(rank)) {
-      guess.sentence = text("this rank received as many elements as it should: ",
+      guess.sentence = text("this rank received as many elements as it should; ",
                             why_nothing_is_there(p_, calls_[call], played_.counters));
     }
     Failure failure;
@@ -337,7 +337,7 @@ std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
     tell_wrong_size(found);
     tell_sent_to_root(found, p, calls);
     tell_wrong_partner(found);
-    tell_uneven_blocks(found, p);
+    tell_empty_buffer(found, p, calls);
     throw;
   }
 }

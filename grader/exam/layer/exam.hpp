@@ -63,6 +63,8 @@ struct Layer {
   // If set, gradients of matrices have to wait for the second half of a walk in halves. Who makes
   // them before has not seen the x of it.
   bool weights_come_late = false;
+  // How the output comes about, step by step: for a wrong one in which no mistake is recognised.
+  std::string steps{};
 
   // The x from which the gradients of weights are made.
   const Numbers& last_input(std::size_t pass) const {

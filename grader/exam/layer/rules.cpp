@@ -36,8 +36,10 @@ std::optional<Cause> cause_of_shape(const Axes& wanted, const Axes& seen, int ra
                                      " ranks; this rank has its own part of it")};
   }
   if (ranks * seen[axis] == wanted[axis]) {
-    return Cause{"wrong_shape", text("along axis ", axis, " it is one rank's part of ", ranks,
-                                     "; the parts of all ranks belong together here")};
+    return Cause{"wrong_shape",
+                 text("along axis ", axis, " it has ", seen[axis], " of ", wanted[axis],
+                      ": one rank's part of ", ranks, " where those of all belong together, or ",
+                      "an end is missing")};
   }
   return std::nullopt;
 }
@@ -267,7 +269,8 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
     const Ending& ending = reports[static_cast<std::size_t>(rank)].ending;
     if (ending.kind == Ending::Kind::threw_expected) continue;
     runner.fail(played, wrong_ending(ending, "ContractError",
-                                     text("rank ", rank, ", whose shapes do not fit")));
+                                     text("rank ", rank, ", whose shapes or heads do not fit (",
+                                          played.description, ")")));
   }
   const bool sent = !played.counters.collectives.empty() || !played.counters.messages.empty();
   if (!sent) return;
@@ -282,10 +285,13 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
 
 const Cause other_derivative{"other_gradient",
                              "the output is right, and the derivative is not that of the output"};
+const Cause other_sum{"other_gradient",
+                      "the output is right; the gradient of a bias is the sum of the output's "
+                      "gradient over all rows of all samples, along every axis but the last"};
 
 // Earlier cases have asked for the same on a tape that records, and with parameters that are
 // trained.
-Cause cause_of_output(const LayerProblem& p) {
+Cause cause_of_output(const LayerProblem& p, const Layer& layer) {
   if (p.walk == LayerWalk::inference) {
     return {"other_output",
             "the tape is one for inference: nothing is recorded there, and all that a forward "
@@ -296,9 +302,9 @@ Cause cause_of_output(const LayerProblem& p) {
             "a bias or weights are constants of the tape here (node -1): they are computed with as "
             "any others, and only their gradients are not wanted"};
   }
-  return {"other_output",
-          "it is no other part of the output and no multiple of it, so something else was "
-          "computed, or something is missing"};
+  return {"other_output", layer.steps.empty()
+                              ? "it is no other part of the output and no multiple of it"
+                              : layer.steps};
 }
 Cause cause_of_input_gradient(const LayerProblem& p) {
   if (p.walk != LayerWalk::in_halves) return other_derivative;
@@ -309,7 +315,7 @@ Cause cause_of_input_gradient(const LayerProblem& p) {
 
 void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                    const LayerService& seen) {
-  const Cause other = cause_of_output(p);
+  const Cause other = cause_of_output(p, layer);
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -348,7 +354,7 @@ void check_gradients(LayerComparison& comparison, const LayerProblem& p, const L
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check({&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
                       &layer.right.parameter_gradients[i], std::move(made)},
-                     other_derivative);
+                     layer.parameters[i].shapes.front().size() == 1 ? other_sum : other_derivative);
   }
 }
 

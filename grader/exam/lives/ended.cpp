@@ -48,10 +48,11 @@ void check_no_remains(CaseRunner& runner, const Played& played, checkpoint::Memo
   for (const checkpoint::Stored& one : files.list("")) {
     const auto names = files.list(one.name);
     if (std::ranges::find(names, "index.json", &checkpoint::Stored::name) != names.end()) continue;
-    runner.fail(played,
-                because({"remains", "a step that fails is followed by abandon_save"},
-                        {.message = text("of the save that failed, ", one.name, " is left with ",
-                                         counted(std::ssize(names), "file"))}));
+    runner.fail(
+        played,
+        because({"remains", "a step that fails, the commit too, is followed by abandon_save"},
+                {.message = text("of the save that failed, ", one.name, " is left with ",
+                                 counted(std::ssize(names), "file"))}));
   }
 }
 
@@ -228,9 +229,8 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
     if (refused && report.what.find(named) != std::string::npos) continue;
     runner.fail(*played,
                 because({refused ? "not_named" : "not_told",
-                         "no rank may take a save that failed for one that worked: the rank that "
-                         "fails tells the others that it did, and every rank throws "
-                         "CheckpointError"},
+                         "a save that failed is a CheckpointError on every rank, and of no other "
+                         "type: the rank that fails tells the others that it did"},
                         {.message = text("the disk was full, and on rank ", rank, " the save ",
                                          report.kind == SaveReport::Kind::saved
                                              ? std::string("returned")

@@ -105,12 +105,14 @@ Cause cause_of(const Numbers& seen, const Right& right, const std::vector<Term>&
   if (std::ranges::all_of(right.values, finite) && !std::ranges::all_of(seen, finite)) {
     return right.not_finite.value_or(
         Cause{"no_number",
-              "a value is not finite, although all right ones are, and so are their sums over the "
-              "ranks"});
+              "a value is not finite, although all right ones are, and so are their sums: bytes "
+              "were read that had not come yet (before wait()), or that are no such number"});
   }
   if (auto narrower = narrower_type(seen, right.values)) return *std::move(narrower);
   if (auto factor = scaled(seen, right)) return *std::move(factor);
-  return cause_of_terms(seen, right.values, terms, 1e-4).value_or(right.otherwise);
+  auto by_terms = cause_of_terms(seen, right.values, terms, 1e-4);
+  if (by_terms && by_terms->sentence == "the right result is missing") by_terms.reset();
+  return by_terms.value_or(right.otherwise);
 }
 
 std::vector<Term> terms_of(const LossySeen& seen, std::size_t call, const Right& right) {

@@ -39,8 +39,8 @@ class WrongPiece {
     if (const std::int64_t by = moved(); by != 0) {
       return {"moved",
               text("every element is the one ", std::abs(by), by > 0 ? " behind" : " before",
-                   " the right one in the whole: a start was counted wrongly, as with "
-                   "padding left out or counted twice")};
+                   " the right one in the whole: a start was counted wrongly, as with padding, or "
+                   "the parts lie in another order")};
     }
     if (auto multiple = multiple_of_right()) return *multiple;
     if (auto terms = other_weights()) return *terms;
@@ -161,6 +161,7 @@ class WrongPiece {
     std::optional<std::size_t> first;
     for (std::size_t e = 0; e < seen_.size(); ++e) {
       const double slack = near_enough(seen_[e]);
+      if (std::isnan(seen_[e])) return std::nullopt;
       if (std::fabs(seen_[e] - right[e]) <= slack) continue;
       const auto from = by_value.lower_bound(seen_[e] - slack);
       if (from == by_value.end() || from->first > seen_[e] + slack) return std::nullopt;

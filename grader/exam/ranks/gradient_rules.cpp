@@ -231,7 +231,8 @@ void check_one_reduction(CaseRunner& runner, const Played& played, const Gradien
                " bytes of gradients needs 2(N-1)/N of them, ", number(allowed), "; likely cause: ",
                wider ? text("gradients of ", name_of(plan.dtype),
                             " travel in a wider type; all-reduce them in their own type")
-                     : "whole gradients are gathered, or reduced more than once")));
+                     : "more travels than one all-reduce: whole gradients are gathered, reduced "
+                       "twice, or reduced to one rank and broadcast from there")));
 }
 
 bool resembles(std::span<const double> seen, std::span<const double> expected) {

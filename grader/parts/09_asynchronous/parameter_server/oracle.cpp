@@ -142,11 +142,22 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             "a sum of whole pushes is too large for its type, and their mean is not: multiply each "
             "push by 1 over their number, and then add"};
   }
+  Values once_more = history.back();
+  for (std::size_t i = 0; i < once_more.size() && history.size() > 1; ++i) {
+    once_more[i] += c.momentum * (once_more[i] - history[history.size() - 2][i]);
+  }
+  if (c.momentum != 0 && near(seen, once_more)) {
+    return {"update_without_push",
+            "the optimizer made one update more, without a gradient: a round without a push is no "
+            "update"};
+  }
   if (auto terms = cause_of_terms(seen, right, terms_of(c, taken))) return *std::move(terms);
-  return {"other_parameters",
-          c.staleness > 0
-              ? "each push is one update, with its gradient times 1/workers, at its rate"
-              : "a round is one update, with the mean of its pushes, at their rate"};
+  return {
+      "other_parameters",
+      c.staleness > 0
+          ? "each push is one update, with its gradient times 1/workers, at its rate"
+          : "a round ends when each worker has pushed in it or has left; it is one update, with "
+            "the mean of its pushes, at their rate, and none if there was no push"};
 }
 
 }  // namespace lockstep::grader::parameter_server

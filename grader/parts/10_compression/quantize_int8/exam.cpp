@@ -35,10 +35,10 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
 }
 
 const Cause other_codes{"other_codes",
-                        "codes are not rounded to the nearest multiple of their scale, or codes, "
-                        "scales or parts are taken from the wrong place; a chunk counts "
-                        "from the beginning of its "
-                        "part"};
+                        "the scale of a chunk is its largest magnitude, of what is sent now (a "
+                        "rank's elements, or their sum), / 127, and 2^-126 at least; a code is the "
+                        "nearest multiple; scales lie behind the codes, 4 bytes each, and a chunk "
+                        "counts from the beginning of its part"};
 
 // The large numbers of ranks 0 and 1 cancel before the small ones of the others are added.
 void compare_order(CaseRunner& runner, const Played& played, const Problem& p,

@@ -239,7 +239,8 @@ std::vector<std::pair<Cause, std::function<double(const std::vector<double>& ten
            ? Cause{"copies_left",
                    "the copies were not scaled, so they are no longer equal to the tensors that "
                    "other ranks have scaled"}
-           : Cause{"not_scaled", "these tensors were not scaled"},
+           : Cause{"not_scaled",
+                   "these tensors were not scaled; a rank without groups scales, too"},
        always(1)},
       {{"no_epsilon", "the factor is max_norm / norm; the contract adds 1e-6 to the norm"},
        always(most / norm)},

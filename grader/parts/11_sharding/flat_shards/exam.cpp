@@ -150,13 +150,15 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
                      {},
                      {},
                      {"lost",
-                      "nobody would store it or update it; the ranges together hold every "
-                      "element, the last ones too"}};
+                      "the ranges together hold every element; a parameter may lie on more than "
+                      "two ranks"}};
       }
-      return Fault{text(element, " is owned twice, also by rank ", one.rank),
-                   {},
-                   {},
-                   {"twice", "each element has one owner; where one range ends, the next begins"}};
+      return Fault{
+          text(element, " is owned twice, also by rank ", one.rank),
+          {},
+          {},
+          {"twice", text("each element has one owner; where one range ends, the next begins",
+                         next > INT32_MAX ? ", and 32 bits do not hold these places" : "")}};
     }
   }
   return std::nullopt;

@@ -233,7 +233,8 @@ void check_gathers(CaseRunner& runner, const Played& played, const Problem& p, i
   runner.fail(
       played,
       because({"units_alive", text("free unit ", *other, " before you gather unit ", note.call.unit,
-                                   ", so that one unit is whole at a time")},
+                                   ", so that one unit is whole at a time; a freed value is "
+                                   "undefined, not an empty tensor")},
               {.verdict = Verdict::efficiency,
                .message = text("the results are right, but unit ", *other,
                                " still had its values on rank ", rank, " when the gather for the ",

@@ -92,8 +92,10 @@ Cause cause_of_masters(const At& at, const std::vector<double>& seen) {
             "the norm is as small as 1e-6 here, and the contract adds 1e-6 to the norm before it "
             "divides max_norm by it"};
   }
-  return {"other_masters",
-          "the masters' gradient is range r of the mean, in float32, divided by the scale once"};
+  return {
+      "other_masters",
+      "the masters' gradient is range r of the mean, in float32, divided by the scale once, and "
+      "nothing of a step before, such as one that was skipped"};
 }
 
 void check_masters(const At& at, const MixedStep& step, const RightStep& right) {

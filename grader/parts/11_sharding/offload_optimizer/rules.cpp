@@ -96,12 +96,13 @@ Cause cause_of(const Problem& p, const StepNotes& notes, std::size_t step, std::
   }
   if (unmoved && (notes.left_copies > 0 || notes.up_bytes == 0)) {
     return {"not_brought_up",
-            "the values are those from before the step: the masters have to come up, and step() "
-            "returns when they are there"};
+            "the values are those from before the step: each bucket with a gradient is updated, "
+            "whatever those before it have, and step() returns when its masters are up"};
   }
   return {
       "other_parameters",
-      "each master is updated once, by its own bucket's gradient and moments, and rounded once"};
+      "each master is updated once, by its own bucket's gradient, moments and number of updates, "
+      "and rounded once"};
 }
 
 // A right training that costs too much.

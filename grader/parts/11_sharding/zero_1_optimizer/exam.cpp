@@ -52,8 +52,8 @@ Cause narrowed_down(const Problem& p, std::uint64_t salt, const Trained& trained
   }
   if (owner != rank && owner_has_it) {
     return {"gathered_elsewhere", text("its owner, rank ", owner,
-                                       ", has it right: other elements were gathered, or they were "
-                                       "copied to other places than the pieces say")};
+                                       ", has it right: take over all that was gathered, also of "
+                                       "parameters without a gradient here, where the pieces say")};
   }
   const std::string by = text("rank ", owner, ", its owner, has it wrong");
   const auto wrong = [&](const Bytes& shard, const std::vector<double>& moment) {

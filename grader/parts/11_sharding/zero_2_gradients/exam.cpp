@@ -120,8 +120,8 @@ void explain(Failure& found, const Problem& p, const ScriptService& events) {
     const Cause cause{
         found.cause,
         text("these are buckets ", std::min(*one, *other), " and ", std::max(*one, *other),
-             ": buckets do not start in the order of the plan; one that is full "
-             "before its turn waits for those before it")};
+             ": every rank starts all buckets in the order of the plan, also one of which it has "
+             "no gradient; one that is full early waits for those before it")};
     found = because(cause, std::move(found));
   }
   if (found.cause != "undefined_tensor") return;

@@ -43,6 +43,8 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t more = p.misfit == Misfit::inputs ? 1 : 0;
   const Axes of_y = p.with_last(p.outputs);
   Layer layer;
+  layer.steps =
+      "y = x·W_rᵀ + b_r of this rank's rows; ColumnOutput::whole gathers along the last axis";
   layer.input = held_by_all("x", p.with_last(p.inputs + more), n);
   layer.input_gradient = layer.input;
   layer.output = p.whole ? held_by_all("y", of_y, n) : cut_along("y", of_y, p.lead.size(), n);

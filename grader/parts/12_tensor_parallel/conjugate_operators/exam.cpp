@@ -73,6 +73,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const bool enters = p.asked == OperatorsAsked::enter, leaves = p.asked == OperatorsAsked::leave;
   Layer layer;
+  layer.steps =
+      "f: forward as it is, backward the sum over the ranks; g: forward the sum, backward as it "
+      "is; also where no backward follows";
   layer.input = leaves ? own_of_each("the term", p.shape, n) : held_by_all("x", p.shape, n);
   layer.output = held_by_all("the output", p.shape, n);
   layer.output_gradient = enters ? own_of_each("the gradient that arrives", p.shape, n)

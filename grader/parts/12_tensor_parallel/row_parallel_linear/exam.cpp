@@ -73,6 +73,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const std::int64_t more = p.misfit == Misfit::inputs ? n : 0;
   Layer layer;
+  layer.steps =
+      "y = Σ_r x_r·W_rᵀ + b: the terms are summed over the ranks, with or without a backward pass, "
+      "and the bias is added once";
   layer.input = p.is_pair() ? held_by_all("x", p.with_last(p.before), n)
                             : cut_along("x", p.with_last(p.inputs + more), p.lead.size(), n);
   layer.input_gradient = layer.input;
@@ -129,8 +132,8 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   }
   price.mistakes = {{2 * once + (p.trains() ? price.backward : 0),
                      {"summed_twice",
-                      "two tensors of the size of y are summed; backward, every rank has the whole "
-                      "gradient of y, and computes the rest by itself"}}};
+                      "as much as two tensors of the size of y, or all ranks' terms gathered "
+                      "instead of summed; backward, every rank has the whole gradient of y"}}};
   check_layer_price(runner, played, p, price);
 }
 

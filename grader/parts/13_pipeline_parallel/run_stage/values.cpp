@@ -106,7 +106,8 @@ void check_order(CaseRunner& runner, const Played& played, const Problem& p, int
   const std::string shown = text_of_passes(p, passes, at);
   const std::string wanted = text_of_passes(p, actions, at);
   runner.fail(played, because({"other_order",
-                               "the plan's order is not followed; the other stages rely on it"},
+                               "every pass of the plan runs, in its order, also that of a "
+                               "micro-batch with the weight 0; other stages rely on it"},
                               {.message = text("as its pass number ", at + 1, ", stage ", stage,
                                                " runs ", shown, " where its plan has ", wanted),
                                .expected = wanted,

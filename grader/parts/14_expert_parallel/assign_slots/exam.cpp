@@ -97,14 +97,15 @@ Fault fault_of(const SlotPlan& seen, const SlotPlan& right) {
   const auto shown = [&](const std::vector<Route>& placed) {
     return at < placed.size() ? text_of(placed[at]) : std::string("nothing");
   };
-  return {text("place ", at, " of the plan holds ", shown(seen.placed), ", and should hold ",
-               shown(right.placed)),
-          shown(right.placed),
-          shown(seen.placed),
-          {"other_places",
-           "go through the first choices in the order of tokens, then through the second ones, and "
-           "so on; each takes the next slot of its expert, if there is one. Then list expert 0's "
-           "slots, expert 1's, …"}};
+  return {
+      text("place ", at, " of the plan holds ", shown(seen.placed), ", and should hold ",
+           shown(right.placed)),
+      shown(right.placed),
+      shown(seen.placed),
+      {"other_places",
+       "first choices in the order of tokens, then second ones, and so on: each takes the next "
+       "slot of its expert, whose slots are counted once for all choices. One that finds none "
+       "is dropped, and its token's others are not. Then list expert 0's slots, expert 1's, …"}};
 }
 
 std::optional<Failure> wrong(std::span<const Question> asked, const SlotPlan& seen) {

@@ -45,14 +45,22 @@ Routes routed(const Question& q) {
   return routes;
 }
 
-Cause cause_of(const Routes& seen, const Routes& right) {
+Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
   if (!other_route(seen, right, 1e-5)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
+  for (std::size_t i = 0; i < std::min(seen.size(), right.size()); ++i) {
+    if (seen[i].expert == right[i].expert) continue;
+    return {"other_routes",
+            text("choice ", right[i].choice, " of token ", right[i].token, " is expert ",
+                 seen[i].expert, " where ", right[i].expert,
+                 " is right: take each expert once, by falling logit. Any finite logit may be "
+                 "among them, so no number such as 0 or -1e9 is below all")};
+  }
   return {"other_routes",
-          "sort a token's experts by falling logit, of equal ones the smaller number first "
-          "(std::stable_sort keeps their order), take the first K, and divide their e^(logit - "
-          "maximum) by the sum of these K"};
+          text("the experts are right; a weight is e^(logit - maximum), with the maximum of this "
+               "token, divided by the sum of these over ",
+               q.k == 1 ? "all experts, also if K = 1" : "the K experts that were chosen")};
 }
 
 Failure fault_at(std::size_t at, const Question& q, const Routes& seen, const Routes& right) {
@@ -92,7 +100,7 @@ std::optional<Failure> wrong(std::span<const Question> asked, const RouteAnswer&
   const Routes right = routed(q);
   const auto at = other_route(answer.routes, right, weight_tolerance(q.logits));
   if (!at) return std::nullopt;
-  return because(cause_of(answer.routes, right), fault_at(*at, q, answer.routes, right));
+  return because(cause_of(q, answer.routes, right), fault_at(*at, q, answer.routes, right));
 }
 
 // The first token or the first half of the tokens, and one choice less.

@@ -114,9 +114,10 @@ Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
   if (at == right.output.size()) {
-    return {"other_log_sum",
-            "the output is right, and so are its weights; the log-sum is log(e^a + e^b) of the two "
-            "log-sums, that is the larger one plus log(1 + e^-|a - b|)"};
+    return {
+        "other_log_sum",
+        "the output is right; the log-sum is log(e^a + e^b) of the two, that is the larger one "
+        "plus log(1 + e^-|a - b|), also of an output of zeros: only -∞ says that no key was seen"};
   }
   const auto unchanged = [&](std::size_t d) { return is[d] == q.partials.front().output[d]; };
   std::size_t end = at;

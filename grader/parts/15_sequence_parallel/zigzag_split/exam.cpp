@@ -79,7 +79,7 @@ std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen
   return told(seen.place, place_of(q),
               {"other_place",
                "a chunk c below N is rank c's, and any other one rank 2N-1-c's; on a "
-               "rank, the late chunk lies behind the early one"});
+               "rank, the late chunk lies behind the early one, which has a length of its own"});
 }
 
 std::vector<Question> smaller(const Question& q) {

@@ -68,7 +68,10 @@ StorageEvent write_of(CaseRunner& runner, const Played& played, const Run& run, 
               "; it should be ", file));
   }
   if (found.empty()) {
-    fail(runner, played, {"not_written", "every start writes all of its contents"},
+    fail(runner, played,
+         {"not_written",
+          "every start writes all of its contents, and first waits for a "
+          "save in flight"},
          text("of save ", save, ", ", quoted(name), " was not written"));
   }
   if (found.size() > 1) {
