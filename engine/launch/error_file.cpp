@@ -29,9 +29,12 @@ double time_of_file(const std::string& path) {
 void write_error_file(const std::string& path, const std::exception& error) {
   const double now = seconds_since_1970();
   const bool blames_peers = dynamic_cast<const CommError*>(&error) != nullptr;
-  const json extra{{"timestamp", text(static_cast<long long>(now))},
-                   {"seconds", now},
-                   {"blames_peers", blames_peers}};
+  json extra{{"timestamp", text(static_cast<long long>(now))},
+             {"seconds", now},
+             {"blames_peers", blames_peers}};
+  if (const auto* few = dynamic_cast<const TooFewRanks*>(&error)) {
+    extra["ranks_needed"] = few->ranks_needed;
+  }
   const json all{{"message", {{"message", error.what()}, {"extraInfo", extra}}}};
   // The message may hold bytes of any kind; they must not cause a second failure.
   std::ofstream(path) << write_any_json(all) << "\n";
@@ -49,7 +52,7 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
   const json all = read_json_or_discard(content);
   if (!all.is_object() || !all.contains("message")) return std::nullopt;
   const json& message = all["message"];
-  ErrorReport report{"", time_of_file(path), false};
+  ErrorReport report{"", time_of_file(path)};
   if (message.is_string()) {
     report.message = message;
     return report;
@@ -61,6 +64,9 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
   const json extra = message.value("extraInfo", json::object());
   if (!extra.is_object()) return report;
   if (extra.contains("seconds") && extra["seconds"].is_number()) report.seconds = extra["seconds"];
+  if (extra.contains("ranks_needed") && extra["ranks_needed"].is_number_integer()) {
+    report.ranks_needed = extra["ranks_needed"];
+  }
   report.blames_peers = extra.contains("blames_peers") && extra["blames_peers"] == true;
   return report;
 }
