@@ -130,6 +130,8 @@ std::optional<Command> Coordinator::stop_once(Grace grace) {
 std::optional<Command> Coordinator::decide() {
   if (phase_ != Phase::running && phase_ != Phase::stopping) return std::nullopt;
   if (!std::ranges::all_of(members_, [&](int one) { return is_done(one); })) return std::nullopt;
+  // Ranks agree on when they stop, so some may have saved and ended before their launcher is told.
+  if (arrival_) std::erase_if(failures_, &Failure::saved);
   const bool only_spares = std::ranges::all_of(failures_, &Failure::spare);
   if (failures_.empty() && fatal_.empty() && !arrival_ && !left_) return end(0, "");
 

@@ -175,6 +175,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        by_us,
                        is_spare(rank),
                        {rank.last.begin(), rank.last.end()},
+                       report && report->saved,
                        report ? report->ranks_needed : 0});
 }
 

@@ -8,7 +8,7 @@
 namespace lockstep::launch {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, rank, node, host, pid, status, seconds, message,
-                                   blames_peers, stopped, spare, last, ranks_needed)
+                                   blames_peers, stopped, spare, last, saved, ranks_needed)
 
 struct Hello {
   int lockstep = 2;  // the version of what follows
