@@ -212,7 +212,6 @@ Command Coordinator::gather_or_wait(const std::string& why) {
 
 Command Coordinator::begin_round() {
   phase_ = Phase::running;
-  grace_ = Grace::of_failure;
   arrival_ = left_ = false;
   changes_.clear();
   failures_.clear();
@@ -265,7 +264,7 @@ std::vector<int> Coordinator::next_members() const {
   for (const int one : chosen) {
     const int wish = one == 0 ? 0 : launchers_.at(one).self.wish.value_or(0);
     const bool granted = wish < std::ssize(chosen) && by_node[static_cast<std::size_t>(wish)] < 0;
-    if (granted && (one == 0 || wish > 0)) {
+    if (granted) {
       by_node[static_cast<std::size_t>(wish)] = one;
     } else {
       others.push_back(one);

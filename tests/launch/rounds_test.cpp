@@ -19,13 +19,14 @@ using Grace = Command::Grace;
 namespace {
 
 // How the ranks of a launcher end.
-enum class How : std::uint8_t { well, failed, refused, too_small, spare };
+enum class How : std::uint8_t { well, failed, refused, too_small, spare, saved };
 
 Failure failure_of(How how, int needed) {
   Failure failure;
   const int code = how == How::refused || how == How::too_small ? refusal_code : 1;
   failure.status = code << 8;  // as wait() gives it
   failure.spare = how == How::spare;
+  failure.saved = how == How::saved;
   failure.ranks_needed = how == How::too_small ? needed : 0;
   return failure;
 }
@@ -146,6 +147,7 @@ class RulesModel {
     return ranks;
   }
   Answer finish() {
+    if (arrival_) std::erase(how_, How::saved);
     const auto all_are = [&](std::initializer_list<How> hows) {
       return std::ranges::all_of(how_, [&](How one) { return std::ranges::count(hows, one) > 0; });
     };
@@ -277,10 +279,10 @@ class EventList {
         const int id = some_of(model.busy());
         const bool failed = failed_.contains(id);
         if (!failed && !model.stops() && one_of(3) > 0) return;  // or most lists are short
-        const How how = failed ? How::failed
+        const How how = failed ? std::array{How::failed, How::saved}[one_of(4) / 3]
                         : model.stops()
-                            ? std::array{How::well,  How::well,    How::failed,
-                                         How::spare, How::refused, How::too_small}[one_of(6)]
+                            ? std::array{How::well,    How::well,      How::failed, How::spare,
+                                         How::refused, How::too_small, How::saved}[one_of(7)]
                             : std::array{How::well, How::spare}[one_of(4) / 3];
         const int needed = model.world() + one_of(3);
         told_ +=
