@@ -82,11 +82,15 @@ std::optional<std::size_t> other_number(const Question& q, const Partial& seen,
                                         const Partial& right, double times = 1) {
   std::vector<double> tolerance;
   for (std::size_t d = 0; d < right.output.size(); ++d) {
-    double size = 0;
+    double size = 0, most = 0;
     for (const Partial& one : q.partials) {
-      if (std::isfinite(one.output[d])) size += share_of(one, right) * std::fabs(one.output[d]);
+      const double own = std::isfinite(one.output[d]) ? std::fabs(one.output[d]) : 0;
+      size += share_of(one, right) * own;
+      most = std::max(most, own);
     }
-    tolerance.push_back(times * (tolerance_of(q) * size + 0x1p-1073));
+    // A weight near 1 may be what another one leaves of it.
+    const double left = 0x1p-51 * most * static_cast<double>(q.merges.size());
+    tolerance.push_back(times * (tolerance_of(q) * size + left + 0x1p-1073));
   }
   tolerance.push_back(times * tolerance_of(q));
   std::vector<double> is = numbers_of(seen), wanted = numbers_of(right);

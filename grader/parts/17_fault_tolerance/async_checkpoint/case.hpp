@@ -12,11 +12,12 @@ namespace lockstep::grader {
 struct AsyncCase {
   LifeCase life{};       // its saves are starts
   bool foreign = false;  // a write that fails throws ForeignDamage
+  bool renames = false;  // each save has an optimizer of its own
   bool away = false;     // the tensors lie on a device whose memory the host cannot read
 };
 template <typename Archive>
 void fields(Archive& archive, AsyncCase& c) {
-  archive(c.life, c.foreign, c.away);
+  archive(c.life, c.foreign, c.renames, c.away);
 }
 
 // An exception of the caller's, which is no std::exception.
@@ -25,7 +26,9 @@ struct ForeignDamage {
 };
 
 // The optimizer that is in the contents of a save.
-inline std::string optimizer_of(std::size_t save) { return text("adamw", save); }
+inline std::string optimizer_of(std::size_t save, bool renames) {
+  return renames ? text("adamw", save) : "adamw";
+}
 
 inline std::string folder_of_save(std::size_t save) { return text("save", save); }
 

@@ -240,7 +240,7 @@ void check_memory(CaseRunner& runner, const Played& played, Run& run) {
 
 AsyncCase case_of(const Problem& p, std::uint64_t salt, int) {
   const PaperRun paper = p.paper(salt);
-  AsyncCase c{.life = {}, .foreign = p.foreign, .away = p.away};
+  AsyncCase c{.life = {}, .foreign = p.foreign, .renames = p.renames, .away = p.away};
   c.life.tensors = paper.held(PaperRun::Gives::values);
   c.life.state = paper.state(0);
   c.life.acts = acts_of(p.acts);
@@ -313,6 +313,7 @@ Exam exam() {
       {"what is written is the state at the call",
        in_turn(train({check_snapshots}, {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}),
                train({check_snapshots}, {"tStt"}, {.away = true}),
+               train({check_snapshots}, {"tSwtS"}, {.renames = true}),
                train({check_called}, {"tSts"}, {.empty = true}))},
       {"a slow storage lengthens no step, and the write begins with start()",
        in_turn(train(all_rules, {"tsttttttttttttt"}, {.call_s = 0.125}),

@@ -16,8 +16,8 @@ class Saved {
   Saved(const HeldState& held, Device& device) : held_(held), contents_(held.contents()) {
     for (Piece& piece : contents_.pieces) piece.value = to_device(piece.value, device);
   }
-  const Contents& contents(std::size_t save) {
-    contents_.optimizer = optimizer_of(save);
+  const Contents& contents(const std::string& optimizer) {
+    contents_.optimizer = optimizer;
     return contents_;
   }
   void step(HeldState& held, std::uint64_t number) const {
@@ -75,7 +75,7 @@ void train(const AsyncCase& c, HeldState& held, Saved saved, sim::PlayerCase& pl
     } else {
       told([&] {
         const std::size_t save = saves++;
-        saver->start(saved.contents(save), write_of(storage, save, c));
+        saver->start(saved.contents(optimizer_of(save, c.renames)), write_of(storage, save, c));
         if (act == LifeAct::save_and_step) saved.step(held, number);
       });
     }

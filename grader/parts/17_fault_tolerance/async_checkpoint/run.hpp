@@ -32,6 +32,7 @@ struct Problem {
   double call_s = 0.5;  // of a write; a save has three
   std::set<std::int64_t> refused{};
   bool foreign = false;
+  bool renames = false;
   bool away = false;
   bool empty = false;  // a state without tensors
   std::int64_t width = 4;
@@ -40,9 +41,10 @@ struct Problem {
 
   std::string description() const {
     return text("training ", acts, " (t a step, s a start, S a start and a step, w a wait)",
-                away    ? " of tensors on another device, "
-                : empty ? " of a state without tensors, "
-                        : ", ",
+                away      ? " of tensors on another device, "
+                : renames ? " with another optimizer in each save, "
+                : empty   ? " of a state without tensors, "
+                          : ", ",
                 seconds_text(call_s), " a write");
   }
   PaperRun paper(std::uint64_t salt) const {
@@ -82,7 +84,7 @@ struct Run {
   // The file of a tensor of a save.
   std::string file(std::size_t save, std::size_t i) const {
     const PaperTensor& one = paper.tensors()[i];
-    return file_of(save, optimizer_of(save),
+    return file_of(save, optimizer_of(save, p.renames),
                    {one.kind, one.name, one.shape, whole_of(one.shape), {}});
   }
   // The writes of a save, in the order in which they were served.

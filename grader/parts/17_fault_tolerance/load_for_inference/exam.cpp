@@ -86,7 +86,7 @@ std::vector<Piece> pieces_of(nn::Module& model, const Problem& p, Device& device
       add(PieceKind::optimizer_state, name + moment, value);
     }
   }
-  if (p.more) add(PieceKind::parameter, "ema.decay", full({2}, 0.5, p.dtype, device));
+  if (p.more) add(PieceKind::parameter, p.prefix + "ema.decay", full({2}, 0.5, p.dtype, device));
   return pieces;
 }
 
