@@ -13,7 +13,7 @@ double repeated_in(std::span<const std::byte> given) {
   std::uint64_t window = 0;
   for (std::size_t at = 0; at + sizeof window <= given.size(); ++at) {
     std::memcpy(&window, given.data() + at, sizeof window);
-    // What a window holds decides whether it counts: then it counts wherever it is again.
+    // The content of a window decides whether it counts, so it does wherever it is again.
     if ((window * 0x9E3779B97F4A7C15) >> 60 == 0) seen.push_back(window);
   }
   std::ranges::sort(seen);
