@@ -156,8 +156,8 @@ class CaseRunner {
   int played() const { return played_; }
   // The situations of the cases that were played since the last call.
   SituationCounts take_situations() { return std::exchange(situations_, {}); }
-  // Where the options ask for it: the first case since the last call that measured the memory of a
-  // rank, and gave it what repeats; in a sentence, or nothing.
+  // Tells, if the options ask for it, of the first case since the last call that measured the
+  // memory of a rank, and gave it what repeats; or nothing.
   std::string take_repeated() { return std::exchange(repeated_, {}); }
   // The output of the ranks in the last case in which one printed, and which case that was.
   const Played& printed() const { return printed_; }

@@ -300,7 +300,7 @@ std::vector<HangMaker> hang_makers() {
        waits_for_a_message_in_its_group},
       {"a rank joins the world's collective before that of its group", the_world_before_its_group},
       {"beside one that waits in a message, a rank of a group waits for a slow one",
-       waits_outside_the_knot},
+       waits_outside_the_knot, Kinds::several},
   };
 }
 

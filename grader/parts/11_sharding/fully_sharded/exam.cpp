@@ -150,12 +150,12 @@ void bytes_on_the_wire(CaseRunner& runner) {
   }
 }
 
-// Six units of 512 kB, of which one may be whole.
+// Twelve units of 256 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
     const auto large = [&](Problem& p) {
       p.sharding = sharding;
-      p.units.assign(6, {32'768, 32'000, 768});
+      p.units.assign(12, {16'384, 16'000, 384});
       p.measured = true;
       p.steps = 1;
     };
