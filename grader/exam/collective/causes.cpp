@@ -67,10 +67,11 @@ std::optional<Cause> cause_by_neighbours(const std::vector<Scene>& calls, std::s
                                     "passes on what it received in the step before")};
   }
   if (!mirrored) return std::nullopt;
-  return Cause{"other_side", text("it is rank ", *sender,
-                                  "'s, from the other side: data that travels to the right, to "
-                                  "rank r + 1, comes from the left, from rank r - 1 and then from "
-                                  "those behind it")};
+  return Cause{"from_the_other_side",
+               text("it is rank ", *sender,
+                    "'s, from the other side: data that travels to the right, to "
+                    "rank r + 1, comes from the left, from rank r - 1 and then from "
+                    "those behind it")};
 }
 
 // The stretch of some rank's input that a buffer holds whole: "elements 4 to 7 of rank 2's all".

@@ -1,7 +1,6 @@
 #include "grader/exam/collective/places.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "grader/exam/collective/causes.hpp"
 #include "grader/exam/ranks/traffic.hpp"
@@ -77,38 +76,6 @@ std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holdi
                                            place,
                                            ", behind the blocks of lower ranks, and is copied from "
                                            "`in` by the rank itself")};
-}
-
-std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
-                                 const sim::Counters& counters) {
-  const std::string where =
-      "look at where they lie: the borders of the blocks, and what is copied here";
-  // True if one rank has everything at first; then the messages say who sent what had not come.
-  const auto brings = [&](int rank) {
-    return std::ranges::any_of(scene.ranks[static_cast<std::size_t>(rank)],
-                               [](const Holding& held) { return !held.before.empty(); });
-  };
-  std::vector<int> empty;
-  for (int rank = 0; rank < p.size(); ++rank) {
-    if (!brings(rank)) empty.push_back(rank);
-  }
-  if (std::ssize(empty) != p.size() - 1 || !brings(p.root)) {
-    return where + ", or whether its sender had it yet";
-  }
-  for (const int rank : empty) {
-    const int member = p.members.ranks[static_cast<std::size_t>(rank)];
-    double sent_s = std::numeric_limits<double>::infinity(), came_s = sent_s;
-    for (const auto& message : counters.messages) {
-      if (message.src == member) sent_s = std::min(sent_s, message.sent_s);
-      if (message.dst == member) came_s = std::min(came_s, message.arrived_s);
-    }
-    if (sent_s >= came_s) continue;
-    return text("rank ", rank, " sends before anything has come to it, and only the root, rank ",
-                p.root,
-                ", has the data at first; who sends first goes by places that are counted from the "
-                "root, rank - root");
-  }
-  return where;
 }
 
 void tell_empty_buffer(Failure& found, const CollectiveProblem& p,

@@ -180,13 +180,7 @@ std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_
                                                const Numbers& mean) {
   std::vector<Mistake<Numbers>> usual;
   const double n = seen.ranks();
-  if (mean.empty()) return usual;
-  if (n == 1) {
-    return {{{"alone_unchanged",
-              "it is the gradient as it came in: a rank that is alone in its "
-              "group does all that others do, and only sends nothing"},
-             seen.gradients[call].front()}};
-  }
+  if (n == 1 || mean.empty()) return usual;
   const auto scaled = [](Numbers values, double factor) {
     for (double& value : values) value *= factor;
     return values;

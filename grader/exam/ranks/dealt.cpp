@@ -30,6 +30,12 @@ class WrongPiece {
     for (const auto& usual : expected_.mistakes) {
       if (is(deal_.piece(rank_, usual.gives))) return usual.cause;
     }
+    if (std::isnan(seen_[at])) {
+      return {
+          "no_number",
+          "no right number is NaN: this one was read before it was written or before wait() had "
+          "brought it, or is 0 / 0 or ∞ - ∞"};
+    }
     for (int other = 0; other < deal_.ranks(); ++other) {
       if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
       if (!is(deal_.piece(other, expected_.whole))) continue;
@@ -161,7 +167,6 @@ class WrongPiece {
     std::optional<std::size_t> first;
     for (std::size_t e = 0; e < seen_.size(); ++e) {
       const double slack = near_enough(seen_[e]);
-      if (std::isnan(seen_[e])) return std::nullopt;
       if (std::fabs(seen_[e] - right[e]) <= slack) continue;
       const auto from = by_value.lower_bound(seen_[e] - slack);
       if (from == by_value.end() || from->first > seen_[e] + slack) return std::nullopt;

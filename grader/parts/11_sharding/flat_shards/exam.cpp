@@ -157,8 +157,10 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
           text(element, " is owned twice, also by rank ", one.rank),
           {},
           {},
-          {"twice", text("each element has one owner; where one range ends, the next begins",
-                         next > INT32_MAX ? ", and 32 bits do not hold these places" : "")}};
+          {"twice",
+           text("each element has one owner; where one range ends, the next begins",
+                std::ranges::max(q.numels) > INT32_MAX ? ", and 32 bits do not hold these places"
+                                                       : "")}};
     }
   }
   return std::nullopt;

@@ -15,36 +15,32 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int stage) {
   return {static_cast<double>(std::min(q.stages - stage, q.micro_batches)), "min(p−s, m)"};
 }
 
-std::optional<Cause> slow(const JudgedPlan& judged, const std::optional<IdleTime>& idle) {
-  const bool ahead = idle && idle->could_run.pass == pipeline::Pass::forward;
-  if (ahead && idle->phase == PipelinePhase::warm_up) {
-    return Cause{"short_warm_up",
-                 text("stage ", idle->mark.stage,
-                      " has too few forward passes ahead to stay busy until its first gradient is "
-                      "back; stage s needs p−s of them, with the one that its first backward pass "
-                      "belongs to")};
-  }
-  for (int stage = 0; stage < judged.plan.stages; ++stage) {
-    const int seen = in_flight_in(judged.plan.actions[static_cast<std::size_t>(stage)]);
-    const auto most = static_cast<int>(in_flight(judged.question, stage).of);
-    if (seen <= most) continue;
-    return Cause{"long_warm_up",
-                 text("stage ", stage, " has up to ", seen, " forward passes ahead, where ", most,
-                      " = min(p−s, m) are enough; then one backward and one forward pass take "
-                      "turns")};
-  }
-  return std::nullopt;
-}
-
 Cause large(const JudgedPlan& judged, int stage) {
-  if (forwards_first(judged.plan.actions[static_cast<std::size_t>(stage)])) {
+  const auto& actions = judged.plan.actions[static_cast<std::size_t>(stage)];
+  if (forwards_first(actions)) {
     return {"gpipe",
             "this runs all forward passes first, as GPipe does; a backward pass frees "
             "memory, so run it as soon as its gradient can be there"};
   }
+  const auto back = std::ranges::find(actions, pipeline::Pass::backward, &pipeline::Action::pass);
+  if (static_cast<double>(back - actions.begin()) <= in_flight(judged.question, stage).of) {
+    return {"forwards_in_a_row",
+            "the warm-up is not too long, but behind it, forward passes follow each other: one "
+            "backward and one forward pass take turns"};
+  }
   return {"long_warm_up",
           "the warm-up is too long; a later stage gets its first gradient sooner, so it needs "
           "fewer forward passes ahead"};
+}
+
+std::optional<Cause> slow(const JudgedPlan&, const std::optional<IdleTime>& idle) {
+  const bool ahead = idle && idle->could_run.pass == pipeline::Pass::forward;
+  if (!ahead || idle->phase != PipelinePhase::warm_up) return std::nullopt;
+  return Cause{"short_warm_up",
+               text("stage ", idle->mark.stage,
+                    " has too few forward passes ahead to stay busy until its first gradient is "
+                    "back; stage s needs p−s of them, with the one that its first backward pass "
+                    "belongs to")};
 }
 
 const ScheduleRules rules{

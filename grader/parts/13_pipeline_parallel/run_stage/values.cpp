@@ -209,6 +209,12 @@ void explain(Failure& found, const Problem& p, const PassService&) {
     const std::string sentence = "call outbox.finish() before returning: it waits for the sends";
     found = also_because(sentence, std::move(found));
   }
+  if (found.verdict == Verdict::mismatch) {
+    found = also_because(
+        "receive into a tensor that make_input() or make_gradient() made for this "
+        "micro-batch: others may have another size, or still be in use",
+        std::move(found));
+  }
   const std::string loss = p.loss_axes == 0 ? " []" : " [1]";
   const bool of_loss = says(loss + " cannot take ") || says(loss + ";");
   if (found.cause == "shapes_differ" && p.plan.chunks > 1 && of_loss) {

@@ -77,7 +77,7 @@ Cause cause_of(const SlotPlan& seen, const SlotPlan& right) {
   const auto same_place = [](const Route& a, const Route& b) {
     return a.token == b.token && a.expert == b.expert && a.choice == b.choice;
   };
-  if (std::ranges::equal(seen.placed, right.placed, same_place)) {
+  if (same_sizes(seen, right) && std::ranges::equal(seen.placed, right.placed, same_place)) {
     return {"other_plan",
             "the tokens are right; a weight is the token's probability of the expert, the softmax "
             "over all experts, and is not divided by anything more"};

@@ -49,18 +49,21 @@ Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
   if (!other_route(seen, right, 1e-5)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
-  for (std::size_t i = 0; i < std::min(seen.size(), right.size()); ++i) {
-    if (seen[i].expert == right[i].expert) continue;
+  const auto same_choice = [](const Route& a, const Route& b) {
+    return a.token == b.token && a.choice == b.choice && a.expert == b.expert;
+  };
+  const auto [is, wanted] = std::ranges::mismatch(seen, right, same_choice);
+  if (is == seen.end() || wanted == right.end()) {
     return {"other_routes",
-            text("choice ", right[i].choice, " of token ", right[i].token, " is expert ",
-                 seen[i].expert, " where ", right[i].expert,
-                 " is right: take each expert once, by falling logit. Any finite logit may be "
-                 "among them, so no number such as 0 or -1e9 is below all")};
+            text("the experts are right; a weight is e^(logit - maximum), with the maximum of this "
+                 "token, divided by the sum of these over ",
+                 q.k == 1 ? "all experts, also if K = 1" : "the K experts that were chosen")};
   }
   return {"other_routes",
-          text("the experts are right; a weight is e^(logit - maximum), with the maximum of this "
-               "token, divided by the sum of these over ",
-               q.k == 1 ? "all experts, also if K = 1" : "the K experts that were chosen")};
+          text("each token has K routes, whatever they weigh; its choice ", wanted->choice,
+               " is expert ", wanted->expert,
+               ": take each expert once, by falling logit. Any "
+               "finite logit may be among them, so no number such as 0 or -1e9 is below all")};
 }
 
 Failure fault_at(std::size_t at, const Question& q, const Routes& seen, const Routes& right) {
