@@ -23,7 +23,7 @@ struct Seats {
 //   Throws  launch::TooFewRanks when `ranks` are less than a replica; UsageError when no D divides
 Seats seats_of(const Arguments& arguments, int ranks);
 
-// What a rank does that stands by: it returns when rank 0 has called tell_trained.
+// A rank that stands by calls this; it returns when rank 0 has called tell_trained.
 //   told     signals that this rank is told to stop by, if it has such
 //   Returns  that signal, or 0
 int stand_by(const launch::World& world, launch::StopSignals* told);

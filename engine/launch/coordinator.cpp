@@ -173,7 +173,7 @@ std::optional<Command> Coordinator::decide() {
   return begin_round();
 }
 
-// Where launchers come and go: begins a round as soon as it can.
+// Begins a round as soon as it can, if launchers come and go.
 std::optional<Command> Coordinator::gather() {
   if (phase_ != Phase::gathering || launchers_.empty()) return std::nullopt;
   if (are_enough()) {
@@ -240,7 +240,7 @@ std::string Coordinator::attempt_named() const {
   return membership_ ? text("round ", attempt_) : text("attempt ", attempt_, " of ", max_restarts_);
 }
 
-// What a round lacks: "1 of 2 nodes", "2 of 4 ranks".
+// Says what a round lacks: "1 of 2 nodes", "2 of 4 ranks".
 std::string Coordinator::what_is_missing() const {
   const auto there = static_cast<int>(next_members().size());
   const int nodes = membership_->nodes_min;

@@ -129,7 +129,7 @@ class Coordinator {
   int ranks_needed_ = 0;  // a smaller world was refused by its ranks
   double now_s_ = 0;
 
-  // Of the attempt that runs or is being stopped.
+  // The attempt that runs or is being stopped.
   Command::Grace grace_ = Command::Grace::of_failure;
   std::string fatal_;                    // why there is no restart
   bool arrival_ = false, left_ = false;  // it was stopped for an arrival; a member has left it

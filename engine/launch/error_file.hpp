@@ -18,8 +18,8 @@
 
 namespace lockstep::launch {
 
-// What the command asks for takes more ranks than there are. Where launchers come and go, the
-// launcher waits for them.
+// The command asks for more ranks than there are. If launchers come and go, the launcher waits for
+// them.
 struct TooFewRanks : UsageError {
   TooFewRanks(const std::string& what, int ranks) : UsageError(what), ranks_needed(ranks) {}
   int ranks_needed;

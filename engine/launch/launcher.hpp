@@ -35,7 +35,7 @@ namespace lockstep::launch {
 // stdout and stderr, so that a progress bar on a terminal stays one; with `none` every rank does.
 enum class Prefix : std::uint8_t { all, others, none };
 
-// Where launchers come and go.
+// The options of a run whose launchers come and go.
 struct ElasticOptions {
   int nodes_min = 1;       // NodeOptions::count is the most
   double last_call_s = 3;  // to wait for more than nodes_min; torchrun's is 30

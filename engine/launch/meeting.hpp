@@ -30,7 +30,7 @@ std::string complaint_about_count(const Hello& hello, const LaunchOptions& optio
 // A hello of a launcher that starts something else; empty: the same.
 std::string complaint_about_command(const Hello& hello, const LaunchOptions& options);
 
-// Where membership is fixed: waits for the launchers of all nodes but this one. Those without a
+// Waits for the launchers of all nodes but this one, if membership is fixed. Those without a
 // number of their own get the numbers that are left, in the order in which they came.
 //   Returns  by node; [0] is no guest's and stays empty
 //   Throws   CommError naming the nodes that did not come before the deadline

@@ -11,10 +11,10 @@ namespace lockstep::launch {
 
 std::unique_ptr<Nodes> lead_alone(const LaunchOptions& options);
 
-// Where membership is fixed: waits for the launchers of all other nodes. Those without a number of
-// their own get the numbers that are left, in the order in which they came.
+// Waits for the launchers of all other nodes, if membership is fixed. Those without a number of
+// their own get the numbers that are left, in the order in which they came. If launchers come and
+// go, this returns at once.
 //   Throws  CommError naming the nodes that did not come before the deadline
-// Elsewhere they may come at any time; this returns at once.
 std::unique_ptr<Nodes> lead(const LaunchOptions& options, Listener listener);
 
 }  // namespace lockstep::launch

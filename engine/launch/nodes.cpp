@@ -72,7 +72,7 @@ class ObeyingNode final : public Nodes {
     return std::exchange(orders_, {});
   }
   void failed() override { channel_.send({{"failed", json::object()}}); }
-  // Where launchers come and go, it is this one that goes.
+  // This launcher leaves the run, if launchers come and go.
   void interrupted(const std::string& who) override {
     channel_.send({{"interrupted", {{"who", who}}}});
     if (elastic_ && interrupted_by_.empty()) interrupted_by_ = who;

@@ -17,7 +17,7 @@
 
 #include "engine/apps/program.hpp"
 #include "engine/base/options.hpp"
-#include "engine/base/random.hpp"
+#include "tests/launch/elastic_script.hpp"
 #include "tests/launch/leftovers.hpp"
 #include "tests/launch/own_environment.hpp"
 
@@ -25,7 +25,12 @@ namespace {
 
 using namespace lockstep;
 using launch::Process;
+using test::Event;
 using test::Leftovers;
+using test::number_after;
+using test::Round;
+using test::rounds_in;
+using test::Script;
 using Words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
@@ -46,44 +51,6 @@ Words joined(Words all, const Words& more) {
 std::string content_of(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Event {
-  enum class Kind : std::uint8_t { come, kill, interrupt, kill_rank } kind;
-  double at_s;
-  int who;        // a launcher, or a rank
-  int ranks = 0;  // of one that comes
-};
-
-struct Script {
-  std::vector<Event> events;
-  bool loses_store = false;  // node 0's launcher is killed
-};
-
-Script draw(std::uint64_t seed, std::uint64_t number, int store_every) {
-  std::uint64_t place = 100 * number;
-  const auto one_of = [&](int count) {
-    return static_cast<int>(random_bits(seed, place++) % static_cast<std::uint64_t>(count));
-  };
-  const auto moment = [&](double from, double to) {
-    return from + (to - from) * random_uniform(seed, place++);
-  };
-  Script script;
-  script.loses_store = number % static_cast<std::uint64_t>(store_every) == 1;
-  const int launchers = 2 + one_of(3);
-  script.events.push_back({Event::Kind::come, 0, 0, 1 + one_of(2)});
-  for (int i = 1; i < launchers; ++i) {
-    const double comes = moment(0, 1.5);
-    script.events.push_back({Event::Kind::come, comes, i, 1 + one_of(2)});
-    const int fate = one_of(4);
-    if (fate == 3) continue;  // it stays
-    script.events.push_back(
-        {fate == 0 ? Event::Kind::interrupt : Event::Kind::kill, comes + moment(0.2, 1.5), i});
-  }
-  if (one_of(2) == 0) script.events.push_back({Event::Kind::kill_rank, moment(0.3, 2), one_of(3)});
-  if (script.loses_store) script.events.push_back({Event::Kind::kill, moment(0.8, 2), 0});
-  std::ranges::stable_sort(script.events, {}, &Event::at_s);
-  return script;
 }
 
 // A launcher whose output goes into a file.
@@ -115,47 +82,6 @@ class Launcher {
   fs::path output_;
   Process process_;
 };
-
-int number_after(const std::string& text, const std::string& words, std::size_t from = 0) {
-  const auto at = text.find(words, from);
-  return at == text.npos ? -1 : std::stoi(text.substr(at + words.size()));
-}
-
-// What node 0 says of one round.
-struct Round {
-  int number = 0, world = 0, restarts_left = 0;
-  int start = -1;  // the step; -1: it did not come so far
-  int trainers = 0;
-  bool failed = false;  // a failure or a departure ended it
-  bool came = false;    // an arrival did, or both
-};
-
-std::vector<Round> rounds_in(const std::string& seen) {
-  std::vector<Round> rounds;
-  std::istringstream lines(seen);
-  for (std::string line; std::getline(lines, line);) {
-    const bool of_launcher = line.starts_with("round ");
-    if (of_launcher && line.find(" begins on ") != line.npos) {
-      rounds.push_back(
-          {number_after(line, "round "), number_after(line, "with "), number_after(line, "; ")});
-    }
-    if (rounds.empty()) continue;
-    Round& round = rounds.back();
-    if (line.find("continues at step ") != line.npos) {
-      round.start = number_after(line, "continues at step ");
-    }
-    if (line.find("begins at the first step") != line.npos) round.start = 0;
-    if (line.find(" on synthetic: ") != line.npos) {
-      round.trainers = number_after(line, " on synthetic: ");
-    }
-    if (line.starts_with("[rank ")) continue;
-    round.came |= line.find(" has come, with ") != line.npos;
-    round.failed |= line.find(") is gone, and its ranks") != line.npos ||
-                    line.find(" and leaves") != line.npos ||
-                    (of_launcher && line.find(" (pid ") != line.npos);
-  }
-  return rounds;
-}
 
 std::map<int, double> losses_in(const fs::path& log) {
   std::map<int, double> losses;  // a step that was taken again counts as it was taken last
@@ -368,7 +294,7 @@ int run(const Arguments& arguments) {
   double apart = 0;
   const auto first = static_cast<std::uint64_t>(arguments.integer("first", 0));
   for (std::uint64_t number = first; number < first + scripts; ++number) {
-    const Script script = draw(seed, number, store_every);
+    const Script script = test::draw_script(seed, number, store_every);
     Run one(script, expected);
     const auto said = one.run();
     wrong += said.empty() ? 0 : 1;
