@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "engine/base/text.hpp"
+#include "engine/launch/channel.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/launch/run.hpp"
@@ -193,6 +194,13 @@ TEST_CASE("elastic: launchers that start something else, or say other numbers, a
   other.script = "true";
   CHECK_THAT(refused(other), contains(" starts sh -c true, but node 0 (") &&
                                  contains("type the same on every node"));
+  // One of another version of the lab, and one that says nothing.
+  const int port = std::stoi(launchers.endpoint.substr(launchers.endpoint.rfind(':') + 1));
+  const auto soon = comm::deadline_after(60);
+  const launch::Channel silent(comm::connect_to("127.0.0.1", port, soon));
+  launch::Channel old(comm::connect_to("127.0.0.1", port, soon));
+  old.send({{"hello", {{"lockstep", 1}, {"nodes", 3}}}});
+  REQUIRE(zero.read_until("the launchers have different versions"));
   CHECK(stop(zero) == 1);
   CHECK_THAT(zero.seen(), contains("refused the launcher at") && !contains("round 1"));
 }
