@@ -231,4 +231,9 @@ TEST_CASE("elastic: what cannot be is one sentence") {
   CHECK_THAT(mpirun.seen(), contains("mpirun or srun has started several launchers here"));
   Run one({"--nnodes", "1:1", "--", "true"});
   CHECK(one.finish() == 0);
+  // A run of fixed membership inside a rank of one that has rounds is not in a round.
+  Run inner = Run::of({LOCKSTEP_RUN, "--", "/bin/sh", "-c", "echo round ${LOCKSTEP_ROUND-none}"},
+                      {"LOCKSTEP_ROUND=5"});
+  CHECK(inner.finish() == 0);
+  CHECK_THAT(inner.seen(), contains("round none"));
 }
