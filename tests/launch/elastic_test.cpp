@@ -1,6 +1,9 @@
 // Launchers of one machine that come and go: rounds, as people see them.
 #include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "engine/base/text.hpp"
 #include "engine/launch/channel.hpp"
 #include "tests/catch.hpp"
