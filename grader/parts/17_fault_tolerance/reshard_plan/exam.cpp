@@ -157,9 +157,8 @@ Cause cause_of(const Question& q, const Elements& seen, const Elements& right, s
     return {"other_place", "the rank does not hold it: no stretch goes over a gap of boxes"};
   }
   return {"other_place",
-          "an element has two places: one among the elements of its source, which is its offset, "
-          "and one among those of the rank, which is its turn; both count what lies before it, box "
-          "after box, each row by row"};
+          "an element has an offset, its place in its source, and a turn, its place on the rank; "
+          "both count what lies before it, box after box, each row by row"};
 }
 
 Failure fault_of(const Question& q, const Answer& seen, const Answer& right) {
