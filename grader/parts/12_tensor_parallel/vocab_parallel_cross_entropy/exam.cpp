@@ -115,7 +115,6 @@ void large(Problem& p) {
   p.vocabulary = 32'768;
   p.shapes = {{64}};
   p.logits = Logits::filled;
-  p.measured = true;
 }
 
 void bytes_on_the_wire(CaseRunner& runner) {
