@@ -73,6 +73,10 @@ std::vector<double> tolerance_of(DType dtype, const std::vector<double>& values)
   return tolerance;
 }
 
+const Cause not_brought_up{
+    "not_brought_up",
+    "the masters have to come up, and step() returns when they are there: wait for each copy"};
+
 std::string at(std::size_t step) { return text("step ", step); }
 
 bool came(const Problem& p, std::size_t step, std::size_t bucket) {
@@ -95,9 +99,7 @@ Cause cause_of(const Problem& p, const StepNotes& notes, std::size_t step, std::
             "the copy up began before the update was over, and read the old master"};
   }
   if (unmoved && (notes.left_copies > 0 || notes.up_bytes == 0)) {
-    return {"not_brought_up",
-            "the values are those from before the step: the masters have to come up, and step() "
-            "returns when they are there"};
+    return not_brought_up;
   }
   return {
       "other_parameters",
@@ -197,6 +199,13 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
             .seen = bad,
             .verdict = Verdict::wrong_answer});
     }
+    if (notes.left_copies == 0) continue;
+    fail(runner, played, at(step),
+         {.cause = not_brought_up,
+          .what = "the parameters are right, and step() returned before a copy up was waited for",
+          .expected = "every copy up is waited for",
+          .seen = text(notes.left_copies, " were not"),
+          .verdict = Verdict::wrong_answer});
   }
 }
 
