@@ -20,12 +20,12 @@ set(LOCKSTEP_INNER_FLOORS
 # file counts for the longest folder that it is in. tests/house holds the budgets. Raise one only in
 # a commit that says what the lines are worth; lower it when a room has become smaller.
 set(LOCKSTEP_LINES_MAX
-    "engine/base 2610" "engine/paper 12550" "engine/strand 850" "engine/trace 950" "engine/sim 8350"
+    "engine/base 2620" "engine/paper 12550" "engine/strand 850" "engine/trace 950" "engine/sim 8350"
     "engine/tensor 6140" "engine/autograd 1000" "engine/nn 1670" "engine/optim 900" "engine/data 1200"
     "engine/gpu 6100" "engine/comm 10300" "engine/collectives 1200" "engine/replicas 250"
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1710" "engine/parallel/zero 2020" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
-    "engine/checkpoint 4475" "engine/launch 3655" "engine/plan 150" "engine/train 7940" "engine/apps 7890"
+    "engine/checkpoint 4475" "engine/launch 4310" "engine/plan 150" "engine/train 7940" "engine/apps 8110"
     "grader/course 7580" "grader/play 2990" "grader/judge 3515" "grader/exam 11225" "grader/sandbox 1895"
     "grader/lab 4780" "grader/memory 415" "grader/dev 3355" "grader/further 2760" "grader/impostors 2055" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
     "grader/parts/01_why_distribute 1275" "grader/parts/02_processes_and_ranks 3240"

@@ -11,8 +11,8 @@ namespace lockstep::apps {
 
 bool connects_gpus() { return true; }
 
-Ranks join_gpus(Device& gpu, comm::Transport transport, Joined joined) {
-  Ranks ranks = join_ranks(transport, std::move(joined));
+Ranks join_gpus(Device& gpu, comm::Transport transport, Joined joined, int members) {
+  Ranks ranks = join_ranks(transport, std::move(joined), members);
   if (!ranks.joined) ranks.own_store = comm::make_memory_store();
   comm::Store& store = ranks.joined ? *ranks.joined->store : *ranks.own_store;
   comm::NcclOptions options;

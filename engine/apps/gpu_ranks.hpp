@@ -23,6 +23,6 @@ bool connects_gpus();
 //   Requires  connects_gpus()
 //   Throws    Lacking where the build has no GPU code; what join_ranks and make_nccl_group do
 Ranks join_gpus(Device& gpu, comm::Transport transport = comm::Transport::automatic,
-                Joined joined = nullptr);
+                Joined joined = nullptr, int members = 0);
 
 }  // namespace lockstep::apps

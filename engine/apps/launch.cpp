@@ -1,6 +1,7 @@
 // lockstep-run: starts a program once per rank, as torchrun does.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -26,6 +27,36 @@ int count_of(const Arguments& arguments, const std::string& name, int at_least, 
   throw UsageError(text("--", name, " ", typed, " is more than ", most, advice));
 }
 
+constexpr int nodes_max = 4096;
+
+// "--nnodes 1:4".
+void read_range(const Arguments& arguments, launch::NodeOptions& nodes) {
+  const std::string& typed = arguments.get("nnodes");
+  const std::size_t colon = typed.find(':');
+  const auto number_in = [&](const std::string& digits) {
+    const bool is_number = !digits.empty() && digits.size() <= 6 &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
+    const int number = is_number ? std::stoi(digits) : 0;
+    if (number >= 1 && number <= nodes_max) return number;
+    throw UsageError(text("--nnodes ", typed, " is not MIN:MAX, two numbers from 1 to ", nodes_max,
+                          "; type --nnodes 1:4, for example"));
+  };
+  const int least = number_in(typed.substr(0, colon));
+  nodes.count = number_in(typed.substr(colon + 1));
+  if (least > nodes.count) {
+    throw UsageError(text("--nnodes ", typed, ": MIN is more than MAX; did you mean ", nodes.count,
+                          ":", least, "?"));
+  }
+  if (nodes.count == 1) return;  // torchrun's 1:1 is one node
+  nodes.elastic = launch::ElasticOptions{least, arguments.number("last-call", 0)};
+  if (launch::nodes_of_job(launch::process_environment())) {
+    throw UsageError(text("--nnodes ", typed,
+                          ": mpirun or srun has started several launchers here, ",
+                          "whose number is fixed, and ends all when one is lost: leave --nnodes ",
+                          "out, or start ./lab run on each node by itself"));
+  }
+}
+
 launch::NodeOptions node_options(const Arguments& arguments) {
   constexpr int torchrun_port = 29400;
   launch::NodeOptions nodes;
@@ -35,7 +66,11 @@ launch::NodeOptions node_options(const Arguments& arguments) {
   nodes.timeout_s = arguments.number("rdzv-timeout", 0);
   nodes.local_addr = arguments.get("local-addr");
   if (nodes.count > 1) return nodes;
-  nodes.count = count_of(arguments, "nnodes", 1, 4096, "");
+  if (arguments.get("nnodes").find(':') != std::string::npos) {
+    read_range(arguments, nodes);
+  } else {
+    nodes.count = count_of(arguments, "nnodes", 1, nodes_max, "");
+  }
   if (arguments.given("node-rank")) {
     nodes.rank = count_of(arguments, "node-rank", 0, nodes.count - 1,
                           text(": with --nnodes ", nodes.count, ", node numbers start at 0"));
@@ -44,7 +79,8 @@ launch::NodeOptions node_options(const Arguments& arguments) {
     nodes.endpoint =
         launch::endpoint_in(arguments.get("rdzv-endpoint"), torchrun_port, "--rdzv-endpoint");
   } else if (nodes.count > 1) {
-    throw UsageError(text("--nnodes ", nodes.count, " needs --rdzv-endpoint HOST:PORT, an address ",
+    throw UsageError(text("--nnodes ", arguments.get("nnodes"),
+                          " needs --rdzv-endpoint HOST:PORT, an address ",
                           "of node 0 that every node can reach"));
   }
   return nodes;
@@ -96,6 +132,9 @@ int run(int argc, const char* const* argv) {
   launch.run_id = arguments.get("rdzv-id");
   launch.log_dir = arguments.get("log-dir");
   launch.nodes = node_options(arguments);
+  // Ranks that are stopped because others come save what they have, as torchrun's may.
+  constexpr double save_s = 30;
+  if (launch.nodes.elastic) launch.interrupt_grace_s = std::max(save_s, launch.grace_s);
   const std::string& prefix = arguments.get("prefix");
   launch.prefix = prefix == "all"      ? launch::Prefix::all
                   : prefix == "others" ? launch::Prefix::others

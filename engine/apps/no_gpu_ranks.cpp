@@ -6,7 +6,7 @@ namespace lockstep::apps {
 
 bool connects_gpus() { return false; }
 
-Ranks join_gpus(Device&, comm::Transport, Joined) {
+Ranks join_gpus(Device&, comm::Transport, Joined, int) {
   throw ContractError("this program has no NCCL; ask connects_gpus() first");
 }
 

@@ -29,16 +29,17 @@ struct Ranks {
 using Joined = std::unique_ptr<launch::World>;
 
 // The ranks of a launcher, in a world that is `joined` or is now; as join_world, make_gloo_group.
+// The group is of the first `members` of them, of which this is one; 0: of all.
 inline Ranks join_launched(comm::Transport transport = comm::Transport::automatic,
-                           Joined joined = nullptr) try {
+                           Joined joined = nullptr, int members = 0) try {
   if (!joined) joined = launch::join_world(launch::process_environment());
   Ranks ranks{.joined = std::move(joined)};
   comm::GlooOptions gloo;
   gloo.transport = transport;
   gloo.hostname = ranks.joined->hostname;
   const launch::Environment& environment = ranks.joined->environment;
-  ranks.group =
-      comm::make_gloo_group(*ranks.joined->store, environment.rank, environment.world_size, gloo);
+  ranks.group = comm::make_gloo_group(*ranks.joined->store, environment.rank,
+                                      members > 0 ? members : environment.world_size, gloo);
   return ranks;
 } catch (const CommError& error) {
   // Whoever is waited for may not exist: then the variables that speak of it are left over.
@@ -49,10 +50,10 @@ inline Ranks join_launched(comm::Transport transport = comm::Transport::automati
 
 // The same, or this process alone where nobody launched it.
 inline Ranks join_ranks(comm::Transport transport = comm::Transport::automatic,
-                        Joined joined = nullptr) {
+                        Joined joined = nullptr, int members = 0) {
   if (!launch::is_launched(launch::process_environment()))
     return {.group = comm::make_solo_group()};
-  return join_launched(transport, std::move(joined));
+  return join_launched(transport, std::move(joined), members);
 }
 
 }  // namespace lockstep::apps

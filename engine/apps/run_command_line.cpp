@@ -17,12 +17,19 @@ Options run_options() {
   options.option("log-dir", "", "folder for each rank's stdout.log, stderr.log and error.json");
   options.option("nnodes", "1",
                  "number of nodes; run the same command on each, or start it with mpirun or srun, "
-                 "which set the rest");
+                 "which set the rest. MIN:MAX: nodes may come and go, and each change restarts all "
+                 "ranks");
   options.option("node-rank", "", "number of this node (default: by order of arrival)");
   options.option(
       "rdzv-endpoint", "",
       "HOST:PORT at which the launchers meet: an address of node 0 (default port: 29400)");
   options.option("rdzv-timeout", "600", "seconds to wait for the other nodes");
+  options.option("last-call", "3",
+                 "with --nnodes MIN:MAX: seconds to wait for more than MIN nodes");
+  options.only_if({"last-call"}, "belongs to --nnodes MIN:MAX; leave it out",
+                  [](const Arguments& arguments) {
+                    return arguments.get("nnodes").find(':') != std::string::npos;
+                  });
   options.option("rdzv-id", "",
                  "name of this run, for its ranks and its log folder (default: a new one)");
   options.option("local-addr", "", "address at which other nodes reach this one");

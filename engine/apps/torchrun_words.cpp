@@ -23,7 +23,9 @@ constexpr std::array foreign_options{
     Foreign{"--master-addr",
             "the launchers meet at an address of node 0: pass --rdzv-endpoint HOST:PORT on every "
             "node, and leave it out on a single one"},
-    Foreign{"--rdzv-conf", "the time to wait for other nodes is --rdzv-timeout SECONDS"},
+    Foreign{"--rdzv-conf",
+            "the time to wait for MIN nodes is --rdzv-timeout SECONDS, and for more --last-call "
+            "SECONDS"},
     Foreign{"--tee", use_log_dir},
     Foreign{"-t", use_log_dir},
     Foreign{"--redirects", use_log_dir},

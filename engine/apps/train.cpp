@@ -12,6 +12,7 @@
 #include "engine/apps/host_products.hpp"
 #include "engine/apps/program.hpp"
 #include "engine/apps/ranks.hpp"
+#include "engine/apps/seats.hpp"
 #include "engine/apps/sibling.hpp"
 #include "engine/apps/torchrun_words.hpp"
 #include "engine/apps/train_files.hpp"
@@ -59,20 +60,37 @@ trace::Timeline timeline_of(const apps::RankTrace& trace, Device& device) {
   return trace.timeline_of_paper(gpu::paper_history());
 }
 
+// The seats of a launched world. A world that is smaller than a replica is told to the launcher,
+// which waits for more ranks where they may come; elsewhere the way refuses it.
+apps::Seats seats_in(const Arguments& arguments, const apps::Joined& joined, int ranks) {
+  const bool may_come = joined && joined->environment.round;
+  if (!may_come && !arguments.given("global-batch")) return {ranks, arguments, ""};
+  return apps::seats_of(arguments, ranks);
+}
+
 // A rank that is this process.
-int train_here(const Arguments& arguments, std::span<const std::string> names) {
+int train_here(const Arguments& typed, std::span<const std::string> names) {
   // Before any thread starts. A run with checkpoints saves and stops when it is told to.
   std::optional<launch::StopSignals> told;
-  if (arguments.given("checkpoint")) told.emplace();
+  if (typed.given("checkpoint")) told.emplace();
   const launch::Lookup lookup = launch::process_environment();
   apps::Joined joined =
-      launch::is_launched(lookup) ? launch::join_alike(lookup, arguments, names) : nullptr;
-  const int ranks = joined ? joined->environment.world_size : 1;
-  if (arguments.given("ranks") && arguments.integer("ranks", 1) != ranks) {
-    throw UsageError(text("--ranks ", arguments.get("ranks"),
-                          " disagrees with the launcher, which started ", counted(ranks, "rank"),
+      launch::is_launched(lookup) ? launch::join_alike(lookup, typed, names) : nullptr;
+  const int launched = joined ? joined->environment.world_size : 1;
+  if (typed.given("ranks") && typed.integer("ranks", 1) != launched) {
+    throw UsageError(text("--ranks ", typed.get("ranks"),
+                          " disagrees with the launcher, which started ", counted(launched, "rank"),
                           "; pass --ranks to only one of them", launch::told_of_leftovers(lookup)));
   }
+  const apps::Seats seats = seats_in(typed, joined, launched);
+  const Arguments& arguments = seats.arguments;
+  const int ranks = seats.trainers;
+  if (joined && joined->environment.rank >= ranks) {
+    const int signal = apps::stand_by(*joined, told ? &*told : nullptr);
+    joined->leave();
+    return signal == SIGTERM ? 1 : 0;
+  }
+  if (!joined || joined->environment.rank == 0) std::cout << seats.told << std::flush;
   if (arguments.has("--device cuda") && arguments.has("--backend gloo") && ranks > 1) {
     throw UsageError(text("--device cuda computes on one GPU, and the launcher started ", ranks,
                           " ranks: pass --backend nccl instead"));
@@ -85,9 +103,10 @@ int train_here(const Arguments& arguments, std::span<const std::string> names) {
   const apps::Computing computing(arguments, apps::seat_of_process());
   std::optional<WaitingDevice> waiting;
   const comm::Transport transport = comm::transport_of(arguments.get("transport"));
-  const apps::Ranks world = arguments.has("--backend nccl")
-                                ? apps::join_gpus(computing.device(), transport, std::move(joined))
-                                : apps::join_ranks(transport, std::move(joined));
+  const apps::Ranks world =
+      arguments.has("--backend nccl")
+          ? apps::join_gpus(computing.device(), transport, std::move(joined), ranks)
+          : apps::join_ranks(transport, std::move(joined), ranks);
   apps::compare_inputs(arguments, datasets, *world.group);
   const auto beginning =
       checkpoint::agree_on_beginning(*world.group, apps::wish_of(arguments, lookup));
@@ -124,8 +143,12 @@ int train_here(const Arguments& arguments, std::span<const std::string> names) {
     }
     apps::write_together(arguments.get("trace"), *world.group, std::move(timeline));
   }
+  if (world.joined) apps::tell_trained(*world.joined);
   world.leave();
-  if (trained.summary.stopped_by == SIGTERM) return 1;  // as any run that is interrupted
+  if (trained.summary.stopped_by == SIGTERM) {  // as any run that is interrupted
+    launch::say_saved(lookup);
+    return 1;
+  }
   return trained.summary.replicas_equal && computing.ends_well() ? 0 : 1;
 }
 
@@ -171,7 +194,12 @@ int run(int argc, const char* const* argv) {
                launch::told_of_leftovers(lookup)));
     }
     apps::check_files(arguments);
-    return apps::train_simulated(arguments, static_cast<int>(ranks));
+    const apps::Seats seats = seats_in(arguments, nullptr, static_cast<int>(ranks));
+    if (!seats.told.empty()) {
+      throw UsageError(
+          text(seats.told, "simulated ranks do not stand by: pass --ranks ", seats.trainers));
+    }
+    return apps::train_simulated(seats.arguments, static_cast<int>(ranks));
   }
   const bool launches = ranks > 1 && (!launched || launch::is_alone(lookup));
   if (!launches) return train_here(arguments, options.names());
@@ -182,7 +210,8 @@ int run(int argc, const char* const* argv) {
   }
   apps::check_files(arguments);
   apps::check_shared_text(arguments, ranks);
-  apps::check_run(arguments, apps::open_datasets(arguments), static_cast<int>(ranks));
+  const apps::Seats seats = seats_in(arguments, nullptr, static_cast<int>(ranks));
+  apps::check_run(seats.arguments, apps::open_datasets(seats.arguments), seats.trainers);
   if (apps::uses_gpu(arguments)) apps::check_gpus(arguments, static_cast<int>(ranks));
   return launch_ranks(ranks, ours, arguments);
 }

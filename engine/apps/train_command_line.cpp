@@ -159,6 +159,24 @@ void length_of_run(Options& options) {
   options.section("run")
       .option("batch-size", "", "samples per rank and step (default 64; gpt: 16)")
       .otherwise([](const auto& typed) { return train::is_gpt(typed) ? "16" : "64"; })
+      .option("global-batch", "",
+              "samples per step over all ranks, however many they are: --accumulate follows,\n"
+              "and ranks that cannot share them stand by")
+      .exclude({"global-batch", "accumulate"},
+               "both say how many batches a step has; pass only one")
+      .exclude({"global-batch", "dp"},
+               "both say how many replicas train; leave --dp out, and as many train as can")
+      .only_if({"global-batch"},
+               "is shared out by ranks that take their steps together, and those of --async do not",
+               [](const Arguments& arguments) {
+                 return !arguments.declared("async") || !arguments.flag("async");
+               })
+      .only_if({"global-batch"},
+               "would sum other numbers of passes with other numbers of ranks: Horovod does not "
+               "divide by --backward-passes; leave one of them out",
+               [](const Arguments& arguments) {
+                 return !arguments.declared("horovod") || !arguments.flag("horovod");
+               })
       .option("workers", "0", "workers per rank that read batches ahead")
       .shared(Shared::nothing)  // as each rank's processors allow; the samples stay the same
       .option("epochs", "3", "number of passes over the data")

@@ -106,7 +106,7 @@ checkpoint::Wish wish_of(const Arguments& arguments, const launch::Lookup& looku
   if (arguments.has("--resume auto")) wish.resume = checkpoint::Resume::automatic;
   if (!launch::is_launched(lookup)) return wish;
   const launch::Environment environment = launch::read_environment(lookup);
-  wish.attempt = environment.restart_count;
+  wish.attempt = environment.round.value_or(environment.restart_count);
   wish.run = environment.run_id;
   return wish;
 }

@@ -251,8 +251,8 @@ Trained train_rank(const Arguments& arguments, const Datasets& datasets, const R
   if (!checkpoints.folder.empty() && reports(*strategy)) lock.emplace(checkpoints.folder);
   // Each rank writes a share, or is going to read after a restart. Simulated ranks share all files.
   if (world.joined != nullptr && !checkpoints.folder.empty() &&
-      (checkpoints.form == train::SaveForm::sharded ||
-       world.joined->environment.max_restarts > 0)) {
+      (checkpoints.form == train::SaveForm::sharded || world.joined->environment.max_restarts > 0 ||
+       world.joined->environment.round)) {
     check_shared_folder(*group, checkpoints, lock ? &*lock : nullptr);
   }
   const checkpoint::Beginning beginning =

@@ -45,6 +45,14 @@ bool Arguments::flag(const std::string& name) const { return find(name).text == 
 bool Arguments::given(const std::string& name) const { return find(name).given; }
 const std::string& Arguments::get(const std::string& name) const { return find(name).text; }
 
+Arguments Arguments::with(const std::string& name, const std::string& value) const {
+  Arguments all = *this;
+  Value& one = all.values_.at(name);
+  one.text = value;
+  one.given = true;
+  return all;
+}
+
 std::string Arguments::value(const std::string& name) const {
   const Value& found = find(name);
   if (!found.all.empty()) return joined(found.all);

@@ -63,6 +63,9 @@ class Arguments {
   };
   const std::vector<Typed>& typed() const { return typed_; }
 
+  // The same arguments, and an option as if `value` had been typed for it. typed() stays.
+  Arguments with(const std::string& name, const std::string& value) const;
+
  private:
   friend class Options;
   struct Value {

@@ -23,7 +23,8 @@ std::unique_ptr<const SavedTensors> open_weights(const Storage& storage,
                                                  const std::string& checkpoint);
 
 // Makes the model and reads its weights. A part: defined in solutions/17_fault_tolerance.
-//   checkpoint  its folder; of one writer or of many, of any layout, also of the older form
+//   checkpoint  its folder; of one writer or of many, of any layout, also of the older form.
+//               It may have tensors that the model has not
 //   spec        how the model is made. Its layers are whole
 //   Returns     the model, prepared for an evaluation: dropout does nothing
 //   Ensures     every parameter and buffer has the bits that were saved, under its own name or

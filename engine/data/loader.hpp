@@ -55,8 +55,9 @@ std::unique_ptr<Loader> make_plain_loader(const Dataset& dataset, Sampler sample
 //             all that are left), each as soon as a worker is free, and none beyond them: at most
 //             `prefetch` batches are being read or waiting;
 //             an exception of a worker comes out of the next() of its batch, with its own type;
-//             after start() and in the destructor, no further read of the old epoch starts, and
-//             the destructor waits for the reads under way
+//             after start() and in the destructor, no further read of the old epoch starts; those
+//             under way may count among the `prefetch` until they end, or not. The destructor waits
+//             for them
 //   Requires  workers and prefetch at least 1; dataset, device and strands outlive the loader;
 //             dataset.batch may be called by several strands at once
 //   Thread    sampler, start(), next() and the destructor run on the strand that made the loader,

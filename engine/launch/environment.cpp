@@ -34,6 +34,9 @@ Environment read_torchrun(const Lookup& lookup) {
   if (const auto id = lookup("TORCHELASTIC_RUN_ID"); id && *id != "none") found.run_id = *id;
   if (variables.has("LOCKSTEP_ADDR")) found.local_addr = variables.text_in("LOCKSTEP_ADDR");
   found.spare_file = lookup("LOCKSTEP_SPARE").value_or("");
+  if (variables.has("LOCKSTEP_ROUND")) {
+    found.round = variables.number_in("LOCKSTEP_ROUND", 0, int_max);
+  }
   if (variables.has("LOCKSTEP_STORE")) {
     found.store_host = StoreHost::launcher;
     const std::string typed = variables.text_in("LOCKSTEP_STORE");

@@ -33,9 +33,10 @@ struct Environment {
   int max_restarts = 0;      // TORCHELASTIC_MAX_RESTARTS, likewise
   std::string run_id;        // TORCHELASTIC_RUN_ID; empty where it is absent, or "none"
   StoreHost store_host = StoreHost::rank_zero;
-  comm::Endpoint store;    // LOCKSTEP_STORE, or where rank 0 hosts it
-  std::string local_addr;  // LOCKSTEP_ADDR, this node as its peers reach it; empty: not told
-  std::string spare_file;  // LOCKSTEP_SPARE, for World::be_spare; empty: nobody reads it
+  comm::Endpoint store;      // LOCKSTEP_STORE, or where rank 0 hosts it
+  std::string local_addr;    // LOCKSTEP_ADDR, this node as its peers reach it; empty: not told
+  std::optional<int> round;  // LOCKSTEP_ROUND, where launchers come and go
+  std::string spare_file;    // LOCKSTEP_SPARE, for World::be_spare; empty: nobody reads it
 };
 
 // The value of a variable, or nothing when it is not set.

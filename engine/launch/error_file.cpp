@@ -26,15 +26,21 @@ double time_of_file(const std::string& path) {
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
-void write_error_file(const std::string& path, const std::exception& error) {
+void write_file(const std::string& path, const std::string& message, json extra) {
   const double now = seconds_since_1970();
-  const bool blames_peers = dynamic_cast<const CommError*>(&error) != nullptr;
-  const json extra{{"timestamp", text(static_cast<long long>(now))},
-                   {"seconds", now},
-                   {"blames_peers", blames_peers}};
-  const json all{{"message", {{"message", error.what()}, {"extraInfo", extra}}}};
+  extra["timestamp"] = text(static_cast<long long>(now));
+  extra["seconds"] = now;
   // The message may hold bytes of any kind; they must not cause a second failure.
-  std::ofstream(path) << write_any_json(all) << "\n";
+  std::ofstream(path) << write_any_json({{"message", {{"message", message}, {"extraInfo", extra}}}})
+                      << "\n";
+}
+
+void write_error_file(const std::string& path, const std::exception& error) {
+  json extra{{"blames_peers", dynamic_cast<const CommError*>(&error) != nullptr}};
+  if (const auto* few = dynamic_cast<const TooFewRanks*>(&error)) {
+    extra["ranks_needed"] = few->ranks_needed;
+  }
+  write_file(path, error.what(), std::move(extra));
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
   const json all = read_json_or_discard(content);
   if (!all.is_object() || !all.contains("message")) return std::nullopt;
   const json& message = all["message"];
-  ErrorReport report{"", time_of_file(path), false};
+  ErrorReport report{"", time_of_file(path)};
   if (message.is_string()) {
     report.message = message;
     return report;
@@ -61,8 +67,17 @@ std::optional<ErrorReport> read_error_file(const std::string& path) {
   const json extra = message.value("extraInfo", json::object());
   if (!extra.is_object()) return report;
   if (extra.contains("seconds") && extra["seconds"].is_number()) report.seconds = extra["seconds"];
+  if (extra.contains("ranks_needed") && extra["ranks_needed"].is_number_integer()) {
+    report.ranks_needed = extra["ranks_needed"];
+  }
+  report.saved = extra.contains("saved") && extra["saved"] == true;
   report.blames_peers = extra.contains("blames_peers") && extra["blames_peers"] == true;
   return report;
+}
+
+void say_saved(const Lookup& lookup) {
+  const auto path = lookup("TORCHELASTIC_ERROR_FILE");
+  if (path && !path->empty()) write_file(*path, "", {{"saved", true}});
 }
 
 int with_error_file(const Lookup& lookup, const std::function<int()>& run) {

@@ -29,6 +29,8 @@ struct Failure {
   bool stopped = false;           // its launcher stopped it before it had ended by itself
   bool spare = false;             // the others could do without it
   std::vector<std::string> last;  // the last lines it printed; empty where they were not read
+  bool saved = false;             // it was told to stop by a signal, has saved, and ended for that
+  int ranks_needed = 0;           // it refused the world as too small; 0: it did not
 };
 
 std::string name_of_signal(int number);  // "SIGTERM"

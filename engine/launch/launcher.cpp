@@ -57,9 +57,24 @@ class Launch {
         ending_ = {command.code, command.report};
         [[fallthrough]];
       case Command::Kind::stop:
-        if (ranks_ && !ranks_->stopping()) ranks_->stop(SIGTERM, options_.grace_s);
+        if (ranks_) stop(command);
+        break;
+      case Command::Kind::wait:
+        std::cerr << command.report + "\n" << std::flush;
         break;
     }
+  }
+
+  void stop(const Command& command) {
+    const bool saves = command.grace == Command::Grace::to_save;
+    const double grace_s =
+        saves ? options_.interrupt_grace_s.value_or(options_.grace_s) : options_.grace_s;
+    if (!ranks_->stopping()) {
+      ranks_->stop(SIGTERM, grace_s);
+    } else if (saving_) {
+      ranks_->hurry(grace_s);  // one of them cannot save, so none can
+    }
+    saving_ = saves;
   }
 
   void begin(Plan plan) {
@@ -72,7 +87,7 @@ class Launch {
         guard_.remove_after_us(folder_->path());
       }
     }
-    told_failed_ = told_ended_ = false;
+    told_failed_ = told_ended_ = saving_ = false;
     tell_at_.reset();
     kill_rest_at_.reset();
     ranks_.reset();
@@ -94,6 +109,9 @@ class Launch {
     if (!until && ranks_ && ranks_->running() > 0 && ranks_->running() < options_.ranks) {
       until = comm::deadline_after(look_again_s);
     }
+    if (const auto serves_at = nodes_.serves_at()) {
+      until = until ? std::min(*until, *serves_at) : *serves_at;
+    }
     poll(entries.data(), entries.size(), until ? comm::poll_ms_until(*until) : -1);
   }
 
@@ -103,6 +121,10 @@ class Launch {
       told_failed_ = true;
       tell_at_.reset();
       if (!ranks_->stopping()) ranks_->stop(SIGTERM, options_.grace_s);
+      nodes_.failed();
+    }
+    if (saving_ && !told_failed_ && ranks_->cut_off() > 0) {
+      told_failed_ = true;
       nodes_.failed();
     }
     kill_rest_in_time();
@@ -160,6 +182,7 @@ class Launch {
   std::optional<RunFolder> folder_;
   std::unique_ptr<LocalRanks> ranks_;
   bool told_failed_ = false, told_ended_ = false;
+  bool saving_ = false;                         // ranks were told to stop, and have time to save
   std::optional<comm::Deadline> tell_at_;       // of a failure that others may have caused
   std::optional<comm::Deadline> kill_rest_at_;  // of ranks that the others did without
   std::optional<Ending> ending_;

@@ -5,13 +5,17 @@
 // launcher that serves that address is node 0; the others connect to it and keep the connection.
 // Each says how many ranks it starts; node 0 numbers the nodes, hosts the store, and decides for
 // all (coordinator.hpp): a failure anywhere reaches every launcher at once, over these connections,
-// and so does the loss of a launcher. Membership is fixed for the run, as in torchrun's static
-// rendezvous; nodes do not come and go.
+// and so does the loss of a launcher. With a number of nodes, membership is fixed for the run, as
+// in torchrun's static rendezvous. With MIN:MAX, launchers come and go: each change begins a round,
+// with as many ranks as are there then, and new numbers. Ranks find out that they go on in the
+// environment, and train goes on from its checkpoints.
 //
 // What a rank finds in its environment: every variable of torchrun's, with its meaning, and
 //   LOCKSTEP_STORE   HOST:PORT of our store, hosted by node 0's launcher, new for each attempt
 //   LOCKSTEP_ADDR    this node's address as its peers reach it
 //   LOCKSTEP_SPARE   a file that a rank makes when the others can do without it
+//   LOCKSTEP_ROUND   the number of the round, where launchers come and go; a round that an arrival
+//                    has begun has no higher restart count
 // Our store does not speak the protocol of PyTorch's TCPStore, so TORCHELASTIC_USE_AGENT_STORE is
 // False where torchrun says True, and MASTER_PORT is a port on node 0 that is kept free for rank 0:
 // a PyTorch script's rank 0 hosts its own TCPStore there, and init_process_group() just works.
@@ -31,8 +35,15 @@ namespace lockstep::launch {
 // stdout and stderr, so that a progress bar on a terminal stays one; with `none` every rank does.
 enum class Prefix : std::uint8_t { all, others, none };
 
+// The options of a run whose launchers come and go.
+struct ElasticOptions {
+  int nodes_min = 1;       // NodeOptions::count is the most
+  double last_call_s = 3;  // to wait for more than nodes_min; torchrun's is 30
+};
+
 struct NodeOptions {
   int count = 1;
+  std::optional<ElasticOptions> elastic = std::nullopt;  // none: membership is fixed
   std::optional<int> rank;  // none: in the order of arrival, 0 where the endpoint is served
   comm::Endpoint endpoint;  // where the launchers meet; port 0 takes a free one and prints it
   std::string local_addr;   // this node as its peers reach it; empty: the route tells
@@ -67,10 +78,11 @@ struct LaunchOptions {
 //   Spares    a rank that has called World::be_spare ends nothing when it fails: the others go on,
 //             and the run has failed when they have ended. No attempt is made again for it. Spares
 //             that still run 5 s after all others have ended are killed. Only on a single node:
-//             with several, every rank is needed
+//             with several, every rank is needed, but those that stand by (World::stand_by)
 //   Restarts  while attempts are left, all ranks on all nodes are started again after a failure,
 //             with TORCHELASTIC_RESTART_COUNT one higher; not after an interrupt, after a lost
-//             launcher, or when every rank that failed ended with code 2: the command is wrong
+//             launcher, or when every rank that failed ended with code 2: the command is wrong.
+//             Where launchers come and go, as coordinator.hpp says
 //   Logs      LOG_DIR/<run id>_<six letters>/attempt_<k>/<local rank>/stdout.log, stderr.log and
 //             error.json, as torchrun's, and what is printed is not changed by them
 //   Signals   SIGINT, SIGTERM, SIGHUP and SIGQUIT go on to every rank of this node, with the same

@@ -107,13 +107,17 @@ int LocalRanks::running() const {
       std::ranges::count_if(ranks_, [](const auto& rank) { return rank->process.running(); }));
 }
 
-// On several nodes the end of a rank would have to be weighed by all of them: there, none is spare.
+// On several nodes the end of a rank would have to be weighed by all of them: there, only those are
+// spare that have stood by from the start.
 bool LocalRanks::is_spare(const Rank& rank) const {
-  return plan_.ranks_per_node.size() == 1 && std::filesystem::exists(rank.files.spare);
+  if (plan_.ranks_per_node.size() == 1) return std::filesystem::exists(rank.files.spare);
+  std::error_code none;
+  return std::filesystem::file_size(rank.files.spare, none) > 0 && !none;
 }
 
 std::vector<int> LocalRanks::running_spares() const {
   std::vector<int> spares;
+  if (plan_.ranks_per_node.size() > 1) return spares;  // the others may run on other nodes
   for (const auto& rank : ranks_) {
     if (rank->process.running() && is_spare(*rank)) spares.push_back(rank->rank);
   }
@@ -157,6 +161,7 @@ void LocalRanks::note_end(Rank& rank, int status) {
   const bool by_us = stopped_at_ && (signal == SIGTERM || signal == SIGINT || killed_);
   const bool said_before = report && stopped_at_ && report->seconds < *stopped_at_;
   const bool by_others = stopped_at_ && signal == SIGKILL && !killed_;
+  if (stopped_at_ && signal != 0) ++cut_off_;
   if (stopped_at_ && !said_before && !by_others) return;
   if (stopped_at_) --stopped_;  // it was not stopped: it had failed already
   failures_.push_back({rank.rank,
@@ -169,7 +174,9 @@ void LocalRanks::note_end(Rank& rank, int status) {
                        report && report->blames_peers,
                        by_us,
                        is_spare(rank),
-                       {rank.last.begin(), rank.last.end()}});
+                       {rank.last.begin(), rank.last.end()},
+                       report && report->saved,
+                       report ? report->ranks_needed : 0});
 }
 
 void LocalRanks::signal(int number) {
@@ -183,6 +190,10 @@ void LocalRanks::stop(int number, double grace_s) {
     kill_at_ = comm::deadline_after(grace_s);
   }
   signal(number);
+}
+
+void LocalRanks::hurry(double grace_s) {
+  if (kill_at_) kill_at_ = std::min(*kill_at_, comm::deadline_after(grace_s));
 }
 
 }  // namespace lockstep::launch

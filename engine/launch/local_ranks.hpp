@@ -24,7 +24,7 @@ class LocalRanks {
   ~LocalRanks();
 
   int running() const;
-  // The running ranks that have said that the others can do without them.
+  // The running ranks that have said that the others can do without them. On a single node.
   std::vector<int> running_spares() const;
   // Adds the descriptors that serve() wants to be called for.
   void add_to(std::vector<pollfd>& entries) const;
@@ -35,12 +35,16 @@ class LocalRanks {
   void signal(int number);
   // The same, and the first call begins the grace, after which SIGKILL follows.
   void stop(int number, double grace_s);
+  // Ranks that are being stopped have this long from now on, if that is less than before.
+  void hurry(double grace_s);
   bool stopping() const { return stopped_at_.has_value(); }
   std::optional<comm::Deadline> kill_at() const { return kill_at_; }
 
   // Those that failed by themselves: before the stop, or by their own clock before it.
   const std::vector<Failure>& failures() const { return failures_; }
-  int stopped() const { return stopped_; }                   // how many ran when they were stopped
+  int stopped() const { return stopped_; }  // how many ran when they were stopped
+  // How many of them a signal ended: whatever they had to save, they have not saved.
+  int cut_off() const { return cut_off_; }
   const std::string& lost_log() const { return lost_log_; }  // a sentence; empty: all is kept
 
  private:
@@ -54,7 +58,7 @@ class LocalRanks {
   std::optional<double> stopped_at_;  // seconds since 1970, as error files have them
   std::optional<comm::Deadline> kill_at_;
   bool killed_ = false;
-  int stopped_ = 0;
+  int stopped_ = 0, cut_off_ = 0;
   std::string lost_log_;
 };
 

@@ -11,8 +11,9 @@ namespace lockstep::launch {
 
 std::unique_ptr<Nodes> lead_alone(const LaunchOptions& options);
 
-// Waits for the launchers of all other nodes. Those without a number of their own get the numbers
-// that are left, in the order in which they came.
+// Waits for the launchers of all other nodes, if membership is fixed. Those without a number of
+// their own get the numbers that are left, in the order in which they came. If launchers come and
+// go, this returns at once.
 //   Throws  CommError naming the nodes that did not come before the deadline
 std::unique_ptr<Nodes> lead(const LaunchOptions& options, Listener listener);
 

@@ -20,7 +20,7 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank, const 
   ours["ROLE_NAME"] = "default";
   ours["ROLE_RANK"] = ours["RANK"];
   ours["ROLE_WORLD_SIZE"] = ours["WORLD_SIZE"];
-  ours["TORCHELASTIC_RESTART_COUNT"] = text(plan.attempt);
+  ours["TORCHELASTIC_RESTART_COUNT"] = text(plan.restarts);
   ours["TORCHELASTIC_MAX_RESTARTS"] = text(plan.max_restarts);
   ours["TORCHELASTIC_RUN_ID"] = plan.run_id;
   ours["TORCHELASTIC_ERROR_FILE"] = files.error;
@@ -30,6 +30,7 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank, const 
   ours["LOCKSTEP_STORE"] = text_of(plan.store);
   ours["LOCKSTEP_ADDR"] = plan.local_addr;
   ours[mark_variable] = plan.mark;
+  if (plan.elastic) ours["LOCKSTEP_ROUND"] = text(plan.attempt);
   // A variable that the user sets wins, as under torchrun. N ranks that each start a thread per
   // core would fight for the cores.
   WorkerEnv unless_set{{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};

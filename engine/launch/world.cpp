@@ -137,6 +137,10 @@ void World::be_spare() const {
   if (!environment.spare_file.empty()) std::ofstream(environment.spare_file).flush();
 }
 
+void World::stand_by() const {
+  if (!environment.spare_file.empty()) std::ofstream(environment.spare_file) << "stands by\n";
+}
+
 std::unique_ptr<World> join_world(const Lookup& lookup, const JoinOptions& options) {
   const Environment environment = read_environment(lookup);
   auto connections = connect(environment, options.timeout_s);

@@ -40,6 +40,8 @@ class World {
   // Says that the others can do without this rank from now on: ./lab run lets them go on when it
   // fails (launcher.hpp). Other launchers are told nothing.
   void be_spare() const;
+  // The same for a rank that takes no part at all, on any number of nodes.
+  void stand_by() const;
 
   // The end of a run that went well. Where rank 0 hosts the store, it waits here until every rank
   // has called this; a rank that ends without it is taken for lost.

@@ -21,7 +21,7 @@ struct GradientPieces {
 // whole gradient.
 //   groups    over which the pieces are spread, one after the other: of shards, then of stages;
 //             none: this rank counts all. Every rank of each group calls this
-//   pieces    any floating type, of 0 elements or more
+//   pieces    each of any floating type, of 0 elements or more
 //   max_norm  above 0; 0 and below only measure
 //   Returns   the norm before scaling, [1] float64 on the gradients' device, the same bits on all
 //             ranks; undefined when this rank counts nothing and there is no group

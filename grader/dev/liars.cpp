@@ -12,6 +12,7 @@ const std::vector<Liar>& liars() {
       {"async_checkpoint", "loses_errors", {4}},
       {"column_parallel_linear", "early_weights", {6}},
       {"column_parallel_linear", "hoards", {11}},
+      {"column_parallel_linear", "hoards_runs", {11}},
       {"data_parallel_threads", "reaches_around", {1, 2, 3, 4, 6}},
       {"fully_sharded", "hoards", {8}},
       {"fully_sharded", "keeps_units", {8, 9}},
@@ -31,9 +32,11 @@ const std::vector<Liar>& liars() {
       {"ulysses_attention", "knows_all", {7}},
       {"vocab_parallel_cross_entropy", "hoards", {11}},
       {"zero_1_optimizer", "hoards", {8}},
+      {"zero_1_optimizer", "hoards_runs", {8}},
       {"zero_1_optimizer", "scratch", {8}},
       {"zero_1_optimizer", "second_buffer", {8}},
       {"zero_2_gradients", "hoards", {10}},
+      {"zero_2_gradients", "hoards_runs", {10}},
   };
   return all;
 }

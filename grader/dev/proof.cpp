@@ -48,7 +48,9 @@ class Prover {
     write_files();
     proof_.compiling_s = processor_seconds_used() - before_s;
     expect("the stub", lab_.places.stub(exercise_), "unsolved", "");
+    options_.weighs = true;
     expect("the reference", lab_.places.solution(exercise_), "pass", "");
+    options_.weighs = false;
     for (const CheckReport& check : report_.checks) proof_.kills.checks.push_back(check.name);
     look_at_what_is_asked();
     options_.battery = Battery::kills;

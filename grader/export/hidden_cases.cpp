@@ -8,6 +8,7 @@
 
 #include "engine/base/text.hpp"
 #include "grader/export/class_book.hpp"
+#include "grader/judge/causes.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -56,7 +57,7 @@ std::string without_text(std::string sentence, const std::string& expected) {
 std::string without_case(const json& check) {
   const std::string expected = check.value("expected", "");
   std::string said = check.value("message", "");
-  const std::size_t cause = std::min(said.find("; likely cause: "), said.size());
+  const std::size_t cause = lead_in(said);
   const auto of_case = numbers_in(text(check.value("where", ""), " ", expected));
   said = with_numbers(said.substr(0, cause), [](const std::string&) { return "…"; }) +
          with_numbers(said.substr(cause), [&](const std::string& number) {

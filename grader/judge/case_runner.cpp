@@ -16,6 +16,7 @@
 #include "grader/judge/engine_errors.hpp"
 #include "grader/judge/keyed.hpp"
 #include "grader/judge/noted_service.hpp"
+#include "grader/judge/repeats.hpp"
 
 namespace lockstep::grader {
 namespace {
@@ -83,13 +84,11 @@ class MeetingPlace {
   std::string path_;
 };
 
-constexpr std::string_view lead = "likely cause: ";
-
 }  // namespace
 
 Failure because(const Cause& cause, Failure found) {
   found.cause = cause.name;
-  found.message += text("; ", lead, cause.sentence);
+  found.message += text(lead_to(cause.name), cause.sentence);
   return found;
 }
 
@@ -99,16 +98,15 @@ Failure also_because(const std::string& sentence, Failure found) {
 }
 
 Failure because_instead(const Cause& cause, Failure found) {
-  const std::size_t told = found.message.find(text("; ", lead));
-  if (told != std::string::npos) found.message.resize(told);
+  found.message.resize(lead_in(found.message));
   return because(cause, std::move(found));
 }
 
 std::string Failure::gist() const {
-  const std::size_t begins = message.find(lead);
-  if (begins == std::string::npos || cause == "provenance") return cause;
+  const std::size_t begins = lead_in(message);
+  if (begins == message.size() || cause == "provenance") return cause;
   std::string said = cause + ": ";
-  for (const char c : message.substr(begins + lead.size())) {
+  for (const char c : message.substr(message.find(": ", begins) + 2)) {
     const bool digit = (c >= '0' && c <= '9') || c == ',' || c == '.';
     if (!digit && (c != ' ' || said.back() != ' ')) said += c;
   }
@@ -271,11 +269,13 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   world.seed = setup.schedule_seed;
   world.limits = setup.limits;
   world.services = setup.services;
-  std::vector<Bytes> asked(setup.inputs.size());
+  std::vector<Bytes> asked(aside_ ? setup.inputs.size() : 0);
+  std::vector<Bytes> given(options_.weighs ? setup.inputs.size() : 0);
   std::deque<NotedService> noted;
   for (sim::Service*& service : world.services) {
-    if (aside_) service = &noted.emplace_back(*service, asked);
+    if (aside_ || options_.weighs) service = &noted.emplace_back(*service, asked, given);
   }
+  measured_.clear();
   world.faults = setup.faults;
   if (!aside_)
     world.timeline = kept_run_.next(text(exercise_, ", ", heading(at, setup.description)));
@@ -283,6 +283,7 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
   last_ = {at, setup.description, {}, {}, {}};
   sim::CaseResult result = run_players(core, setup.inputs);
   reading_ = true;
+  if (options_.weighs) weigh(at, setup, std::move(given));
   if (aside_) {
     kept_results_ = result.results;
     kept_results_.insert(kept_results_.end(), asked.begin(), asked.end());
@@ -304,6 +305,22 @@ Played CaseRunner::play_now(const CaseAddress& at, const CaseSetup& setup) {
     fail(played, with_cause_of_error(std::move(found)));
   }
   return played;
+}
+
+void CaseRunner::weigh(const CaseAddress& at, const CaseSetup& setup, std::vector<Bytes> answers) {
+  constexpr std::size_t least = 256 << 10;  // less is no memory that is seen
+  for (const int rank : measured_) {
+    const auto of_rank = static_cast<std::size_t>(rank);
+    if (of_rank >= setup.inputs.size()) continue;
+    Bytes& all = answers[of_rank];
+    all.insert(all.end(), setup.inputs[of_rank].begin(), setup.inputs[of_rank].end());
+    const double share = all.size() < least ? 0 : repeated_in(all);
+    if (share <= repeated_max || !repeated_.empty()) continue;
+    repeated_ = text(heading(at, setup.description), ": the memory of rank ", rank,
+                     " is measured, and ", static_cast<int>(100 * share + 0.5), " percent of the ",
+                     all.size(), " bytes that it is given repeat, so that a part may keep them in ",
+                     "a short form; draw all of them");
+  }
 }
 
 // The host's own troubles are Errors; anything else was thrown by a service or a reader at what a

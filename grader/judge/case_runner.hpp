@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,11 +97,13 @@ class CaseRunner {
 
   // The memory that a rank of the case at hand holds at this moment (ProcessHost::memory_bytes):
   // for services, while they serve the rank.
-  std::optional<std::int64_t> memory_bytes(int rank) const {
+  std::optional<std::int64_t> memory_bytes(int rank) {
+    measured_.insert(rank);
     return host_ ? host_->memory_bytes(rank) : std::nullopt;
   }
   // The most that it held at any moment since the last time (ProcessHost::take_peak_bytes).
   std::optional<std::int64_t> take_peak_bytes(int rank) {
+    measured_.insert(rank);
     return host_ ? host_->take_peak_bytes(rank) : std::nullopt;
   }
   // Plays a case that is none of the exam's: it has no number, and nobody reads its results. For a
@@ -153,6 +156,9 @@ class CaseRunner {
   int played() const { return played_; }
   // The situations of the cases that were played since the last call.
   SituationCounts take_situations() { return std::exchange(situations_, {}); }
+  // Tells, if the options ask for it, of the first case since the last call that measured the
+  // memory of a rank, and gave it what repeats; or nothing.
+  std::string take_repeated() { return std::exchange(repeated_, {}); }
   // The output of the ranks in the last case in which one printed, and which case that was.
   const Played& printed() const { return printed_; }
   // A digest of what the ranks were given in the cases that were played.
@@ -190,6 +196,8 @@ class CaseRunner {
   // of its own instead of what its adapter packs.
   Failure unreadable_result(const std::string& why) const;
   Played play_now(const CaseAddress& at, const CaseSetup& setup);
+  // Says in repeated_ which rank that was measured was given what repeats.
+  void weigh(const CaseAddress& at, const CaseSetup& setup, std::vector<Bytes> answers);
   // The results of the last case are done with.
   void require_results_read();
   sim::CaseResult run_players(sim::Core& core, const std::vector<Bytes>& inputs);
@@ -214,6 +222,8 @@ class CaseRunner {
   std::vector<int> way_{};        // to the variant that it plays
   std::uint64_t drawn_ = 0;
   std::uint64_t inputs_ = 0;
+  std::set<int> measured_{};  // ranks of the case at hand whose memory was read
+  std::string repeated_;
   Played last_, printed_;             // without their results
   std::shared_ptr<Results> results_;  // of the last case, until they were read
   std::vector<Bytes> kept_results_;   // of the last case, for evidence

@@ -11,7 +11,7 @@ namespace lockstep::grader {
 
 struct Cause {
   std::string name;      // one of common_causes(), or an exam's own
-  std::string sentence;  // what comes after "likely cause: "
+  std::string sentence;  // what comes behind lead_to(name)
 };
 
 // A usual mistake, and the result that it gives.
@@ -25,6 +25,13 @@ struct CauseMeaning {
   std::string_view name;     // "tail_lost"
   std::string_view meaning;  // "only the elements left over by N equal blocks are wrong"
 };
+
+// A message tells its cause behind "; likely cause: ", or behind "; what to check: " if it is
+// called "other_…": the last word of an exam that recognised no mistake says what is right, and
+// blames none.
+std::string_view lead_to(std::string_view cause);
+// Where that lead begins; the size of a message that tells no cause.
+std::size_t lead_in(std::string_view message);
 
 std::span<const CauseMeaning> common_causes();
 

@@ -16,6 +16,9 @@ struct KnownError {
   std::string_view cause, sentence;
 };
 
+constexpr std::string_view begins_without_gradient =
+    "the pass begins without the gradient of what it computed: the last part begins with the loss, "
+    "and every other part with what came from the part behind it";
 constexpr auto known_errors = std::to_array<KnownError>({
     {"write_entry: a value of ", "", "element_size",
      "the value has another type than the tensor: a float times a double is a double. Store it in "
@@ -26,14 +29,10 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "the peer's number is wrong: a place that is counted from the root, for example, is no rank "
      "yet"},
     {": rank ", "is not in this group of ", "peer_outside",
-     "the number of a peer is computed without its limits: a ring wraps round, and the first and "
-     "the last rank of a line have one neighbour"},
-    {"", "was given no gradient", "missing_gradient",
-     "the pass begins without the gradient of what it computed: the last part begins with the "
-     "loss, and every other part with what came from the part behind it"},
-    {"", "no gradient was given", "missing_gradient",
-     "the pass begins without the gradient of what it computed: the last part begins with the "
-     "loss, and every other part with what came from the part behind it"},
+     "the group has no such rank: a ring wraps round, the first and the last rank of a line have "
+     "one neighbour, and where a plan says who has the next part, that is the peer"},
+    {"", "was given no gradient", "missing_gradient", begins_without_gradient},
+    {"", "no gradient was given", "missing_gradient", begins_without_gradient},
     {"", "did not come", "missing_gradient",
      "a parameter took no part in the pass, or its gradient was counted twice or not at all"},
     {"load_into: ", "does not fit into", "checked_late",
@@ -46,9 +45,11 @@ constexpr auto known_errors = std::to_array<KnownError>({
      "the two views differ in elements, or in type. Where N does not divide the size, what is "
      "written and what is read are cut at the same places, above all the last block"},
     {"loss depends on no parameter", "", "inputs_not_recorded",
-     "what was recorded has no inputs on this tape: record() is told each value that the output "
-     "was "
-     "made of, parameters among them"},
+     "this rank's output was recorded by no operation: it returned before record(), or record() "
+     "was not told the values that the output was made of, parameters among them"},
+    {"an operation returned no gradient for its input", "", "missing_gradient",
+     "the derivative gives each such input its gradient; in a walk of two halves, a weight's may "
+     "come in the second one, from what was put off"},
     {": ", " are not what ", "columns_outside",
      "the columns of a rank reach beyond the whole: those of padding are none of it, so count the "
      "real ones alone"},

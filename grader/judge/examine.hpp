@@ -56,7 +56,7 @@ void CaseRunner::examine(const Problem& problem, const std::function<void(const 
     Problem smallest = problem;
     std::vector<int> way;
     best.alone = fails_alike(problem, {});
-    if (!best.alone && best.verdict == Verdict::wrong_answer && best.cause != "stale" &&
+    if (!best.alone && best.verdict != Verdict::efficiency && best.cause != "stale" &&
         passes_alone(start, [&] { judge(problem); })) {
       best = because_instead(right_alone(), std::move(best));
     }

@@ -49,8 +49,8 @@ class Judgement {
 
   Report report() {
     if (checks_.size() < declared_.size()) {
-      lab_failed(text("the exam of ", exercise_, " has ", checks_.size(), " checks but declares ",
-                      declared_.size()));
+      lab_failed("too_few_cases", text("the exam of ", exercise_, " has ", checks_.size(),
+                                       " checks but declares ", declared_.size()));
     }
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       CheckReport line;
@@ -177,6 +177,8 @@ class Judgement {
     line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.cases = runner_.played() - played_before;
     line.situations = runner_.take_situations();
+    const std::string repeated = runner_.take_repeated();
+    if (!repeated.empty()) lab_failed("repeated", repeated);
     if (failure) {
       uncounted_.push_back({i, began_at});
       // A student reads the first failure; the mistake behind it is what is worth a search.
@@ -195,7 +197,7 @@ class Judgement {
     line.cause = "too_few_cases";
     line.message = text("the check '", line.name, "' of ", exercise_, " played ", line.cases,
                         line.cases == 1 ? " case" : " cases", " but declares ", least);
-    lab_failed(line.message);
+    lab_failed("too_few_cases", line.message);
   }
 
   void note(const Failure& failure, CheckReport& line) {
@@ -231,10 +233,10 @@ class Judgement {
   }
 
   // Only where nothing of the student's has failed: that is said first.
-  void lab_failed(const std::string& why) {
+  void lab_failed(const std::string& cause, const std::string& why) {
     if (!holds(report_.verdict)) return;
     report_.verdict = Verdict::infrastructure;
-    report_.cause = "too_few_cases";
+    report_.cause = cause;
     report_.message = why;
   }
 

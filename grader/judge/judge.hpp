@@ -80,7 +80,8 @@ struct JudgeOptions {
   std::optional<sim::DebuggedPlayer> debugged;
   sim::PlayerLimits limits;
   int max_points = 10;
-  std::string mistakes{};               // the program of known mistakes; empty: none are known
+  bool weighs = false;     // cases that measure memory must give ranks what does not repeat
+  std::string mistakes{};  // the program of known mistakes; empty: none are known
   trace::Timeline* timeline = nullptr;  // gets the last case that failed, or else the largest
   std::string
       timeline_file;  // where a judge that is called (judge_call.hpp) writes it; empty: nowhere

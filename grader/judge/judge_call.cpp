@@ -37,7 +37,7 @@ void fields(Archive& archive, CaseAddress& address) {
 template <typename Archive>
 void fields(Archive& archive, JudgeOptions& options) {
   archive(options.seed, options.battery, options.only_case, options.replay_with, options.world,
-          options.debugged, options.limits, options.max_points, options.mistakes,
+          options.debugged, options.limits, options.max_points, options.weighs, options.mistakes,
           options.timeline_file);
 }
 

@@ -61,7 +61,7 @@ bool same_but_for_last_digits(const Bytes& a, const Bytes& b) {
 // The judge's words tell mistakes apart where there is no result, or it is right.
 bool same_words(const Failure& one, const Failure& other) {
   const auto without_cause = [](const Failure& failure) {
-    return failure.message.substr(0, failure.message.find("; likely cause: "));
+    return failure.message.substr(0, lead_in(failure.message));
   };
   return without_cause(one) == without_cause(other) && one.expected == other.expected &&
          one.seen == other.seen;
@@ -136,12 +136,18 @@ std::optional<Cause> known_cause(const std::string& exercise,
     return true;
   };
   std::optional<Cause> found;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].check.empty() || !check.name.starts_with(all[i].check)) continue;
-    if (found && found->sentence == all[i].cause.sentence) continue;
-    if (!gives_it(i + 1)) continue;
-    if (found) return std::nullopt;
-    found = all[i].cause;
+  // A part of a mistake may fail a later check first, so the other mistakes are tried where the
+  // exam has nothing better to say.
+  const bool last_word = lead_to(failure.cause) != lead_to("");
+  for (const bool of_check : {true, false}) {
+    if (!of_check && (found || !last_word)) break;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool fails_it = !all[i].check.empty() && check.name.starts_with(all[i].check);
+      if (fails_it != of_check || (found && found->sentence == all[i].cause.sentence)) continue;
+      if (!gives_it(i + 1)) continue;
+      if (found) return std::nullopt;
+      found = all[i].cause;
+    }
   }
   return found;
 }

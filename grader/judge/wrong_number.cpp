@@ -25,6 +25,10 @@ const char* too_large_for_an_int =
     "an int holds at most 2,147,483,647, and a product or sum exceeds it; compute in int64_t, from "
     "the first factor on";
 
+const char* kept_or_unwritten =
+    "something is kept from one call to the next, such as a static variable, or memory is read "
+    "before it is written";
+
 bool wrapped(std::int64_t seen, std::int64_t expected) {
   const std::uint64_t apart =
       static_cast<std::uint64_t>(seen) - static_cast<std::uint64_t>(expected);
@@ -42,17 +46,13 @@ Cause kept_from(std::size_t before) {
 }
 
 Cause answered_before() {
-  return {"stale",
-          "the same question was answered rightly before; something is kept from one call to the "
-          "next, such as a static variable, or memory is read before it is written"};
+  return {"stale", text("the same question was answered rightly before; ", kept_or_unwritten)};
 }
 
 Cause right_alone() {
-  return {
-      "stale",
-      "in a new process, where nothing was called before, the part answers the same rightly; "
-      "something is kept from one call to the next, such as a static variable, or memory is read "
-      "before it is written"};
+  return {"stale", text("in a new process, where nothing was called before, the part answers the "
+                        "same rightly; ",
+                        kept_or_unwritten)};
 }
 
 std::optional<std::string> relation_to_right(double seen, double expected) {
@@ -116,11 +116,12 @@ std::optional<Cause> likely_cause(const WrongInteger& number) {
   for (std::size_t before = 1; before <= earlier.size() && seen != 0 && seen != 1; ++before) {
     if (seen == earlier[earlier.size() - before]) return kept_from(before);
   }
-  if (wrapped(seen, expected)) return Cause{"overflow", too_large_for_an_int};
-  if (expected > int_max && seen < 0) return Cause{"overflow", too_large_for_an_int};
+  if (wrapped(seen, expected) || (expected > int_max && seen < 0)) {
+    return Cause{"overflow", too_large_for_an_int};
+  }
   constexpr std::int64_t float_whole = 1 << 24, double_whole = std::int64_t{1} << 53;
   const auto a = static_cast<double>(seen), b = static_cast<double>(expected);
-  if (std::abs(b) > static_cast<double>(double_whole) && near(a, b, 1e-15)) {
+  if (std::abs(b) >= static_cast<double>(double_whole) && near(a, b, 1e-15)) {
     return Cause{"rounded",
                  "the number went through a double, which holds 53 bits; integers beyond "
                  "9,007,199,254,740,992 lose their last digits there"};

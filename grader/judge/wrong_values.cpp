@@ -102,16 +102,10 @@ std::optional<Cause> blocks_moved(const WrongValues& values) {
                  text("every block is right, but one position too ", shift == 1 ? "early" : "late",
                       "; an index is off by one, modulo ", n)};
   }
-  return Cause{"permuted", text(
-                               "every block is right, but the blocks are in the order ",
-                               [&] {
-                                 std::string order;
-                                 for (const auto from : at) {
-                                   order += text(order.empty() ? "" : ", ", from);
-                                 }
-                                 return order;
-                               }(),
-                               "; check the index of each block")};
+  std::string order;
+  for (const auto from : at) order += text(order.empty() ? "" : ", ", from);
+  return Cause{"permuted", text("every block is right, but the blocks are in the order ", order,
+                                "; check the index of each block")};
 }
 
 std::optional<Cause> transposed(const WrongValues& values) {

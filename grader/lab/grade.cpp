@@ -8,6 +8,7 @@
 #include "grader/course/compile/sanitizer_text.hpp"
 #include "grader/course/compile/thrown_line.hpp"
 #include "grader/course/text/text_file.hpp"
+#include "grader/judge/causes.hpp"
 #include "grader/judge/judge_call.hpp"
 #include "grader/lab/quiz_grade.hpp"
 
@@ -60,8 +61,7 @@ void say_where_it_is_unsolved(const Lab& lab, const Exercise& exercise,
 std::string with_place(const std::string& message, const std::string& place) {
   const bool later = message.find(" was written to after ") != std::string::npos;
   const std::string told = text(later ? "; noticed at " : "; thrown from ", place);
-  const std::size_t cause = message.find("; likely cause: ");
-  if (cause == std::string::npos) return message + told;
+  const std::size_t cause = lead_in(message);
   return message.substr(0, cause) + told + message.substr(cause);
 }
 

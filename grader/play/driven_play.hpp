@@ -5,7 +5,6 @@
 
 #include "grader/play/ask.hpp"
 #include "grader/play/ending.hpp"
-#include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
 
 namespace lockstep::grader {
@@ -32,7 +31,7 @@ struct DrivenEvent {
   Kind kind = Kind::done;
   std::uint32_t parameter = 0;
   Made made = Made::not_at_all;
-  Bytes values{};  // numbers, of which each may stand in several elements (filler.hpp)
+  Bytes values{};
 };
 template <typename Archive>
 void fields(Archive& archive, DrivenEvent& event) {
@@ -54,7 +53,7 @@ inline void add_gradient(Parameter& parameter, const DrivenEvent& event) {
   if (event.made == Made::not_at_all) return;
   const Tensor& value = parameter.value;
   const Tensor made = empty(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
-  write_filled(made, event.values);
+  write_bytes(made, event.values);
   if (parameter.grad.defined()) {
     const Tensor& kept = event.made == Made::elsewhere ? made : parameter.grad;
     kept.reduce_(event.made == Made::elsewhere ? parameter.grad : made, ReduceOp::sum);

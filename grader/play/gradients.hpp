@@ -11,7 +11,6 @@
 #include "engine/base/fields.hpp"
 #include "engine/base/random.hpp"
 #include "grader/play/case_world.hpp"
-#include "grader/play/filler.hpp"
 
 namespace lockstep::grader {
 
@@ -72,7 +71,7 @@ class HeldParameters {
       parameter.value = full(shape, 1.0, dtype, device, MemoryKind::parameters);
       if (!from.has_grad[i]) continue;
       parameter.grad = empty(shape, dtype, device, MemoryKind::gradients);
-      write_filled(parameter.grad, from.grads[i]);
+      write_bytes(parameter.grad, from.grads[i]);
     }
   }
 

@@ -1,9 +1,6 @@
 // Plays a layer whose tensors are dealt to the ranks of a group: a member is given its pieces of
 // inputs and parameters and nothing of the others'. The gradient of an output is the judge's, and
 // comes when the output was shown. All passes go forward before the first one goes back.
-//
-// Tensors may be large and hold few numbers: along an axis, each number stands in `fill` elements
-// one after the other, and one of them crosses the wall.
 #pragma once
 
 #include <algorithm>
@@ -22,21 +19,24 @@ enum class LayerWalk : std::uint8_t { whole, in_halves, forward, inference, refu
 // A constant has no gradient that anything wants.
 enum class LayerInput : std::uint8_t { wanted, constant };
 
+// The parameters that are constants of the tape, which nothing trains: none, the last one, or all.
+enum class LayerFrozen : std::uint8_t { none, last, all };
+inline bool is_frozen(LayerFrozen frozen, std::size_t parameter, std::size_t parameters) {
+  return frozen == LayerFrozen::all || (frozen == LayerFrozen::last && parameter + 1 == parameters);
+}
+
 using Axes = std::vector<std::int64_t>;  // the sizes of a tensor's axes
 inline Axes axes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // A rank's piece of a tensor.
 struct LayerTensor {
-  Axes shape{};  // of the numbers
-  Axes fill{};   // by axis; empty: 1 each
+  Axes shape{};
   Bytes values{};
 
-  Shape filled_shape() const {
-    Shape whole;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      whole.push_back(shape[axis] * (fill.empty() ? 1 : fill.at(axis)));
-    }
-    return whole;
+  Shape tensor_shape() const {
+    Shape all;
+    for (const std::int64_t size : shape) all.push_back(size);
+    return all;
   }
 };
 
@@ -46,6 +46,7 @@ struct LayerCase {
   DType dtype = DType::float64;
   LayerWalk walk = LayerWalk::whole;
   LayerInput input = LayerInput::wanted;
+  LayerFrozen frozen = LayerFrozen::none;
   std::vector<LayerTensor> inputs{};     // by pass
   std::vector<LayerTensor> gradients{};  // by pass, of outputs: without values, which come later
   std::vector<LayerTensor> outputs{};    // by pass: the shapes that are expected
@@ -89,12 +90,12 @@ struct LayerReport {
 
 template <typename Archive>
 void fields(Archive& archive, LayerTensor& tensor) {
-  archive(tensor.shape, tensor.fill, tensor.values);
+  archive(tensor.shape, tensor.values);
 }
 template <typename Archive>
 void fields(Archive& archive, LayerCase& c) {
-  archive(c.group, c.peer, c.dtype, c.walk, c.input, c.inputs, c.gradients, c.outputs, c.parameters,
-          c.back, c.options);
+  archive(c.group, c.peer, c.dtype, c.walk, c.input, c.frozen, c.inputs, c.gradients, c.outputs,
+          c.parameters, c.back, c.options);
 }
 template <typename Archive>
 void fields(Archive& archive, LayerCall& call) {
@@ -117,77 +118,21 @@ void fields(Archive& archive, LayerReport& report) {
           report.gradients_left);
 }
 
-// The elements of a tensor in which each number stands `fill` times along its axis.
-class Filler {
- public:
-  Filler(const LayerTensor& tensor, DType dtype) : tensor_(tensor), width_(bytes_of(dtype)) {}
+// A tensor of this shape and these elements.
+inline Tensor made_of(const LayerTensor& of, DType dtype, Device& device, MemoryKind kind,
+                      std::span<const std::byte> elements) {
+  const Tensor made = empty(of.tensor_shape(), dtype, device, kind);
+  write_bytes(made, elements);
+  return made;
+}
 
-  Tensor tensor(Device& device, DType dtype, MemoryKind kind, std::span<const std::byte> numbers) {
-    const Tensor made = empty(tensor_.filled_shape(), dtype, device, kind);
-    if (tensor_.fill.empty()) {
-      write_bytes(made, numbers);
-    } else if (made.numel() > 0) {
-      spread(0, numbers.data(), made.raw_bytes().data());
-    }
-    return made;
-  }
-  Bytes numbers(const Tensor& tensor) {
-    if (tensor_.fill.empty()) return copy_of(tensor);
-    std::int64_t count = 1;
-    for (const std::int64_t size : tensor_.shape) count *= size;
-    Bytes all(static_cast<std::size_t>(count) * width_);
-    if (!all.empty()) gather(0, tensor.raw_bytes().data(), all.data());
-    return all;
-  }
-
- private:
-  // Bytes of one index of `axis`: of numbers, and of elements.
-  std::size_t numbers_below(std::size_t axis) const {
-    std::size_t bytes = width_;
-    for (std::size_t a = axis + 1; a < tensor_.shape.size(); ++a) {
-      bytes *= static_cast<std::size_t>(tensor_.shape[a]);
-    }
-    return bytes;
-  }
-  std::size_t elements_below(std::size_t axis) const {
-    std::size_t bytes = numbers_below(axis);
-    for (std::size_t a = axis + 1; a < tensor_.shape.size(); ++a) {
-      bytes *= static_cast<std::size_t>(tensor_.fill[a]);
-    }
-    return bytes;
-  }
-  void spread(std::size_t axis, const std::byte* numbers, std::byte* elements) const {
-    if (axis == tensor_.shape.size()) {
-      std::memcpy(elements, numbers, width_);
-      return;
-    }
-    const std::size_t block = elements_below(axis);
-    for (std::int64_t i = 0; i < tensor_.shape[axis]; ++i, numbers += numbers_below(axis)) {
-      const std::byte* const first = elements;
-      spread(axis + 1, numbers, elements);
-      for (std::int64_t copy = 1; copy < tensor_.fill[axis]; ++copy) {
-        elements += block;
-        std::memcpy(elements, first, block);
-      }
-      elements += block;
-    }
-  }
-  void gather(std::size_t axis, const std::byte* elements, std::byte* numbers) const {
-    if (axis == tensor_.shape.size()) {
-      std::memcpy(numbers, elements, width_);
-      return;
-    }
-    const std::size_t step = elements_below(axis) * static_cast<std::size_t>(tensor_.fill[axis]);
-    for (std::int64_t i = 0; i < tensor_.shape[axis]; ++i) {
-      gather(axis + 1, elements, numbers);
-      elements += step;
-      numbers += numbers_below(axis);
-    }
-  }
-
-  const LayerTensor& tensor_;
-  std::size_t width_;
-};
+// A parameter on a tape: its leaf, or a constant.
+inline Value leaf_of(Tape& tape, std::deque<Parameter>& parameters, std::size_t index,
+                     const LayerCase& c) {
+  Parameter& parameter = parameters.at(index);
+  const bool frozen = is_frozen(c.frozen, index, parameters.size());
+  return frozen ? tape.constant(parameter.value) : tape.leaf(parameter);
+}
 
 // A layer: what it computes, and what it does once when all passes are back, if anything.
 struct PlayedFunctions {
@@ -204,8 +149,7 @@ class PlayedLayer {
     for (const LayerTensor& of : c.parameters) {
       Parameter& parameter = parameters_.emplace_back();
       parameter.name = text("parameter ", parameters_.size() - 1);
-      parameter.value =
-          Filler(of, c.dtype).tensor(device, c.dtype, MemoryKind::parameters, of.values);
+      parameter.value = made_of(of, c.dtype, device, MemoryKind::parameters, of.values);
       const std::size_t index = report_.fired.size();
       parameter.hooks.emplace_back([this, index](Parameter&) { ++report_.fired[index]; });
       report_.fired.push_back(0);
@@ -252,7 +196,7 @@ class PlayedLayer {
   // A tensor of the adapter's.
   Tensor own(const LayerTensor& of, std::span<const std::byte> numbers) {
     const std::int64_t before = device_.bytes_now();
-    Tensor made = Filler(of, c_.dtype).tensor(device_, c_.dtype, MemoryKind::activations, numbers);
+    Tensor made = made_of(of, c_.dtype, device_, MemoryKind::activations, numbers);
     own_bytes_ += device_.bytes_now() - before;
     return made;
   }
@@ -272,8 +216,8 @@ class PlayedLayer {
                    .pass = static_cast<std::uint32_t>(number),
                    .shape = axes_of(output.shape()),
                    .dtype = output.dtype()};
-    pass.fits = output.shape() == wanted.filled_shape() && call.dtype == c_.dtype;
-    if (pass.fits) call.numbers = Filler(wanted, c_.dtype).numbers(output);
+    pass.fits = output.shape() == wanted.tensor_shape() && call.dtype == c_.dtype;
+    if (pass.fits) call.numbers = copy_of(output);
     call.held_bytes = device_.bytes_now() - own_bytes_;
     const auto answer = ask<LayerAnswer>(port_, call);
     if (!c_.back.empty()) {
@@ -288,7 +232,10 @@ class PlayedLayer {
       return;
     }
     pass.tape.backward_inputs(pass.output, pass.gradient);
-    if (wanted) pass.to_input = pass.tape.gradient_of(pass.input);  // final after the first half
+    // Final after the first half, and read then.
+    if (wanted) {
+      report_.inputs[number] = reported(pass.tape.gradient_of(pass.input), c_.inputs[number]);
+    }
     const auto answer = ask<LayerAnswer>(port_, LayerCall{LayerCall::Kind::half, number});
     write_bytes(pass.input.tensor, answer.input);
     pass.tape.backward_weights();
@@ -297,11 +244,10 @@ class PlayedLayer {
     for (std::size_t number = 0; number < passes_.size(); ++number) {
       const Pass& pass = passes_[number];
       const LayerTensor& of = c_.inputs[number];
-      report_.inputs_left.push_back(Filler(of, c_.dtype).numbers(pass.input.tensor));
+      report_.inputs_left.push_back(copy_of(pass.input.tensor));
       if (c_.back.empty()) continue;
-      const LayerTensor& of_output = c_.gradients[number];
-      report_.gradients_left.push_back(Filler(of_output, c_.dtype).numbers(pass.gradient));
-      if (c_.input == LayerInput::constant) continue;
+      report_.gradients_left.push_back(copy_of(pass.gradient));
+      if (c_.input == LayerInput::constant || c_.walk == LayerWalk::in_halves) continue;
       report_.inputs[number] = reported(pass.to_input, of);
     }
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -311,8 +257,8 @@ class PlayedLayer {
   LayerGradient reported(const Tensor& made, const LayerTensor& of) const {
     if (!made.defined()) return {};
     LayerGradient report{true, axes_of(made.shape()), made.dtype()};
-    if (made.shape() == of.filled_shape() && report.dtype == c_.dtype) {
-      report.numbers = Filler(of, c_.dtype).numbers(made);
+    if (made.shape() == of.tensor_shape() && report.dtype == c_.dtype) {
+      report.numbers = copy_of(made);
     }
     return report;
   }

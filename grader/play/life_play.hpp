@@ -12,7 +12,7 @@ namespace lockstep::grader {
 // save(group, storage, held) calls the part, or one that calls it.
 void take_acts(const LifeCase& life, HeldState& held, comm::ProcessGroup& group, sim::Port& port,
                const auto& save) {
-  ServedStorage storage(port);
+  ServedStorage storage(port, life.foreign ? Refusal::foreign : Refusal::checkpoint_error);
   for (const LifeAct act : life.acts) {
     if (act == LifeAct::step) {
       held.step(ask<StepAnswer>(port, StepCall{held.state().step}).number);

@@ -51,20 +51,23 @@ struct LossyCase {
   std::vector<Bytes> states{};
   double gap_s = 0;             // what backward takes before a call
   std::uint32_t in_flight = 1;  // calls that have begun before the first of them is waited for
+  bool nonsense = false;        // the settings are to be refused, in the first call
 };
 template <typename Archive, typename Settings>
 void fields(Archive& archive, LossyCase<Settings>& c) {
-  archive(c.group, c.peer, c.settings, c.dtype, c.calls, c.gradient, c.states, c.gap_s,
-          c.in_flight);
+  archive(c.group, c.peer, c.settings, c.dtype, c.calls, c.gradient, c.states, c.gap_s, c.in_flight,
+          c.nonsense);
 }
 
 struct LossyReport {
-  std::vector<Bytes> results;  // the gradient after each call
-  std::vector<Bytes> states;   // what is kept of the call's bucket then
+  std::vector<Bytes> results;   // the gradient after each call
+  std::vector<Bytes> states;    // what is kept of the call's bucket then
+  std::vector<Bytes> returned;  // and what was kept of it when the function returned
+  bool refused = false;         // by a ContractError
 };
 template <typename Archive>
 void fields(Archive& archive, LossyReport& report) {
-  archive(report.results, report.states);
+  archive(report.results, report.states, report.returned, report.refused);
 }
 
 inline Tensor tensor_of(const Bytes& bytes, DType dtype, Device& device) {
@@ -93,6 +96,15 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
         std::vector<Tensor> states;
         for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
         LossyReport report;
+        if (c.nonsense) {
+          const Tensor gradient = tensor_of(c.gradient, c.dtype, device);
+          try {
+            part(group, c.settings, gradient, states.empty() ? Tensor() : states[0], 0).wait();
+          } catch (const ContractError&) {
+            report.refused = true;
+          }
+          return report;
+        }
         std::deque<StartedCall> begun;
         const auto finish_first = [&] {
           StartedCall& first = begun.front();
@@ -111,6 +123,7 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
           tell(port, LossyNote{Kind::called, step});
           comm::Work work = part(group, c.settings, gradient, state, call);
           next = ask<NextGradient>(port, LossyNote{Kind::returned, step});
+          if (state.defined()) report.returned.push_back(copy_of(state));
           begun.push_back({std::move(work), gradient, state, step});
           if (begun.size() == c.in_flight) finish_first();
         }

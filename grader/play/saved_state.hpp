@@ -58,11 +58,12 @@ struct LifeCase {
   std::vector<LifeAct> acts{};
   int writer = 0;
   int keep_last = 0;
-  double begins_s = 0;  // before its first act
+  double begins_s = 0;   // before its first act
+  bool foreign = false;  // what the storage refuses is a std::runtime_error
 };
 template <typename Archive>
 void fields(Archive& archive, LifeCase& c) {
-  archive(c.tensors, c.state, c.acts, c.writer, c.keep_last, c.begins_s);
+  archive(c.tensors, c.state, c.acts, c.writer, c.keep_last, c.begins_s, c.foreign);
 }
 
 // The number of a step: element e of tensor t, flat, grows by added(number, t, e).

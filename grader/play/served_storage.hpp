@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/base/fields.hpp"
 #include "engine/checkpoint/storage.hpp"
@@ -59,12 +60,16 @@ inline void check_fields(StorageCall& call) {
   }
 }
 
-// The player's end. A refusal of the storage is a CheckpointError; what the judge itself refuses
-// stays an Error, so that no part can take it for a full disk.
+// What a refusal is in the player: of the storage, or of something else that a save comes upon.
+enum class Refusal : std::uint8_t { checkpoint_error, foreign };
+
+// The player's end. A refusal of the storage is a CheckpointError, if not asked otherwise; what the
+// judge itself refuses stays an Error, so that no part can take it for a full disk.
 //   Thread  any strand of the rank
 class ServedStorage final : public checkpoint::Storage {
  public:
-  explicit ServedStorage(sim::Port& port) : port_(port) {}
+  explicit ServedStorage(sim::Port& port, Refusal refusal = Refusal::checkpoint_error)
+      : port_(port), refusal_(refusal) {}
 
   std::string told(const std::string& name) const override { return "storage:" + name; }
   void make(const std::string& folder) override { call({StorageCall::Kind::make, folder}); }
@@ -112,11 +117,15 @@ class ServedStorage final : public checkpoint::Storage {
  private:
   StorageAnswer call(const StorageCall& one) const {
     StorageAnswer answer = ask<StorageAnswer>(port_, one);
-    if (!answer.refused.empty()) throw checkpoint::CheckpointError(answer.refused);
-    return answer;
+    if (answer.refused.empty()) return answer;
+    if (refusal_ == Refusal::foreign)
+      throw std::runtime_error(
+          text("a std::runtime_error, from below the storage: ", answer.refused));
+    throw checkpoint::CheckpointError(answer.refused);
   }
 
   sim::Port& port_;
+  Refusal refusal_;
 };
 
 }  // namespace lockstep::grader

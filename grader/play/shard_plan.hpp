@@ -16,20 +16,3 @@ void fields(Archive& archive, FlatShards& plan) {
 }
 
 }  // namespace lockstep::zero
-
-namespace lockstep::grader {
-
-// A cut of numbers as one of the elements in which they stand (play/filler.hpp).
-inline zero::FlatShards filled(zero::FlatShards cut, std::int64_t filler) {
-  cut.count *= filler;
-  cut.shard *= filler;
-  for (std::int64_t& start : cut.starts) start *= filler;
-  for (auto& pieces : cut.ranks) {
-    for (zero::ShardPiece& piece : pieces) {
-      piece.begin *= filler, piece.end *= filler, piece.offset *= filler;
-    }
-  }
-  return cut;
-}
-
-}  // namespace lockstep::grader

@@ -1,6 +1,7 @@
 // What the judge does with an exam, tried on exams that are made for it.
 #include "grader/judge/case_runner.hpp"
 
+#include "grader/exam/function/contrast.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -322,4 +323,24 @@ TEST_CASE("case_address: a number, or the way to a smaller variant, and nothing 
     INFO(bad);
     CHECK_FALSE(case_address(bad));
   }
+}
+
+TEST_CASE("a contrast: the first that passes is told beside the cause, of the smallest case") {
+  const auto told_beside = [](std::vector<Contrast<Problem>> contrasts) {
+    const Check check{"values up to 40", [&](CaseRunner& runner) {
+                        examine_with_contrasts<Problem>(
+                            runner, {4, 90}, [&](const Problem& one) { judge(runner, one, 40); },
+                            smaller,
+                            [&](const Failure& found, const Problem& p) {
+                              CHECK(found.cause == "too_large");
+                              CHECK(p.ranks == 1);
+                              return contrasts;
+                            });
+                      }};
+    return judged({check}, {1}).message;
+  };
+  const Problem fails{1, 41}, passes{1, 40};
+  CHECK_THAT(told_beside({{{fails}, "a"}, {{passes, fails}, "b"}, {{passes}, "c"}, {{}, "d"}}),
+             test::contains("; likely cause: c"));
+  CHECK_THAT(told_beside({{{fails}, "a"}}), !test::contains("cause"));
 }

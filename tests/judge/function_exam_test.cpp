@@ -69,6 +69,7 @@ TEST_CASE("a function: what is wrong only behind other questions was kept") {
   CHECK(blamed(7, true).cause == "stale");
   CHECK_THAT(blamed(7, true).message, test::contains("in a new process"));
   CHECK(blamed(6, false).cause == "other_double");
+  CHECK(blamed(6, false).message == "it is 6; what to check: it is not twice as large");
 }
 
 TEST_CASE("a function: what is asked aside, to see whether it passes alone, is not drawn") {

@@ -16,24 +16,27 @@ namespace {
 
 using Contract = FunctionContract<std::int64_t, std::int64_t>;
 
-Contract doubling_contract() {
+Contract doubling_contract(const std::string& cause) {
   return {.text_of = [](std::int64_t number) { return text(number); },
-          .wrong = [](std::span<const std::int64_t> asked,
-                      std::int64_t seen) -> std::optional<Failure> {
+          .wrong = [cause](std::span<const std::int64_t> asked,
+                           std::int64_t seen) -> std::optional<Failure> {
             if (seen == 2 * asked.back()) return std::nullopt;
-            return because({"other", "no usual mistake"}, {.message = text(seen)});
+            return because({cause, "no usual mistake"}, {.message = text(seen)});
           },
           .refusals = {{.valid = [](std::int64_t number) { return number >= 0; },
                         .accepts = {"accepts", "no number below 0"}}},
           .smaller = [](std::int64_t number) { return std::vector{number - 1}; }};
 }
 
-const Check every_number{"doubles of 1 to 90", [](CaseRunner& runner) {
-                           judge(runner, doubling_contract(), "numbers", {1, 2, 50, 60, 90});
-                         }};
+Check every_number(const std::string& cause = "wrong") {
+  return {"doubles of 1 to 90", [cause](CaseRunner& runner) {
+            judge(runner, doubling_contract(cause), "numbers", {1, 2, 50, 60, 90});
+          }};
+}
 
-// What is named when the player makes this mistake, and these are known.
-std::string named(int mistake, const std::string& list) {
+// What is named when the player makes this mistake, and these are known. `said`: the exam's own
+// cause.
+std::string named(int mistake, const std::string& list, const std::string& said = "wrong") {
   const test::Scratch scratch;
   const std::string program = (scratch.path() / "mistakes").string();
   std::filesystem::create_symlink(LOCKSTEP_ANSWERING_PLAYER, program);
@@ -44,9 +47,10 @@ std::string named(int mistake, const std::string& list) {
   const std::vector<std::string> player{LOCKSTEP_ANSWERING_PLAYER, text(mistake)};
   CaseRunner runner("made_up", player, options);
   const CaseRunner::Place began_at = runner.place();
-  const auto failure = runner.failure_of([&] { every_number.run(runner); });
+  const Check check = every_number(said);
+  const auto failure = runner.failure_of([&] { check.run(runner); });
   REQUIRE(failure);
-  const auto cause = known_cause("made_up", player, options, every_number, began_at, *failure);
+  const auto cause = known_cause("made_up", player, options, check, began_at, *failure);
   return cause ? cause->name + ": " + cause->sentence : "none";
 }
 
@@ -84,6 +88,13 @@ TEST_CASE("known mistakes: an exception is named by the mistake that throws the 
 TEST_CASE("known mistakes: those that fail another check first are not asked") {
   CHECK(named(1, "one\tno other\ta sentence\n") == "none");
   CHECK(named(1, "one\t?\ta\ntwo\tdoubles\tb\n") == "two: b");
+}
+
+TEST_CASE(
+    "known mistakes: where the exam recognises nothing, those of other checks are asked last") {
+  CHECK(named(1, "one\tno other\ta\n", "other_number") == "one: a");
+  CHECK(named(1, "one\tno other\ta\ntwo\tdoubles\tb\n", "other_number") == "two: b");
+  CHECK(named(1, "one\tno other\ta\ntwo\tno other\tb\n", "other_number") == "none");
 }
 
 TEST_CASE("known mistakes: of several with other sentences none is told, with one sentence it is") {
@@ -132,7 +143,7 @@ TEST_CASE("known mistakes: nothing is played again for a hang, a stub or what is
   options.mistakes = "/no/such/program";
   const auto cause = [&](Failure failure) {
     failure.at = {1, {}};
-    return known_cause("made_up", {"/no/such/player"}, options, every_number, {}, failure);
+    return known_cause("made_up", {"/no/such/player"}, options, every_number(), {}, failure);
   };
   CHECK_FALSE(cause({.verdict = Verdict::time}));
   CHECK_FALSE(cause({.verdict = Verdict::unsolved}));

@@ -30,20 +30,6 @@ TEST_CASE("a tensor that all ranks hold, and one that each has for itself", "[ju
   CHECK(own.shapes == std::vector<Axes>(3, Axes{2}));
 }
 
-TEST_CASE("a number stands several times along each axis and is read back once", "[judge]") {
-  CpuDevice device;
-  const LayerTensor of{{2, 2}, {2, 3}, to_bytes(DType::float32, grader::Numbers{1, 2, 3, 4})};
-  const Tensor filled =
-      Filler(of, DType::float32).tensor(device, DType::float32, MemoryKind::buffers, of.values);
-  REQUIRE(filled.shape() == Shape{4, 6});
-  const grader::Numbers elements = as_doubles(DType::float32, filled.raw_bytes());
-  for (std::size_t e = 0; e < elements.size(); ++e) {
-    const std::size_t row = e / 6 / 2, column = e % 6 / 3;
-    CHECK(elements[e] == static_cast<double>(1 + 2 * row + column));
-  }
-  CHECK(Filler(of, DType::float32).numbers(filled) == of.values);
-}
-
 TEST_CASE("drawn numbers are never 0 and those of narrow types are whole", "[judge]") {
   for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {
     const grader::Numbers drawn = drawn_numbers(dtype, 5, 1, 100);

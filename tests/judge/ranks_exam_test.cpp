@@ -4,6 +4,7 @@
 
 #include "grader/exam/ranks/reported_service.hpp"
 #include "grader/judge/compare.hpp"
+#include "grader/judge/keyed.hpp"
 #include "tests/catch.hpp"
 #include "tests/judge/summing_case.hpp"
 
@@ -25,9 +26,11 @@ struct Problem {
 class Numbers final : public TypedService<NumberCall> {
  public:
   std::vector<std::int64_t> asked;
+  std::function<void(int)> looks = [](int) {};  // at a rank, while it is served
 
  private:
-  std::optional<Answer> answer(const sim::Actor&, NumberCall call, double now) override {
+  std::optional<Answer> answer(const sim::Actor& who, NumberCall call, double now) override {
+    looks(who.rank);
     if (call.which < 0) throw Error("there is no such number");
     asked.push_back(call.which);
     return answer_with(10.0 * static_cast<double>(call.which), now);
@@ -63,9 +66,28 @@ Contract contract() {
       .services = [](CaseRunner&, const Problem&, std::uint64_t) { return std::tuple(Numbers()); }};
 }
 
-grader::Report judged(const std::function<void(CaseRunner&)>& run) {
+grader::Report judged(const std::function<void(CaseRunner&)>& run,
+                      const JudgeOptions& options = {}) {
   const Exam exam{{.name = "it sums", .run = run}};
-  return judge_exam("summing", {[&] { return exam; }, {1}}, LOCKSTEP_SUMMING_PLAYER, {});
+  return judge_exam("summing", {[&] { return exam; }, {1}}, LOCKSTEP_SUMMING_PLAYER, options);
+}
+
+// A case that measures its ranks, and gives each of them 40,000 numbers beside its own.
+grader::Report weighed(const std::function<double(std::uint64_t)>& number) {
+  Contract measured = contract();
+  measured.case_of = [number](const Problem& p, std::uint64_t, int rank) {
+    SummingCase one{.which = p.first + rank};
+    for (std::uint64_t i = 0; i < 40'000; ++i) one.beside.push_back(number(i));
+    return one;
+  };
+  measured.services = [](CaseRunner& runner, const Problem&, std::uint64_t) {
+    Numbers numbers;
+    numbers.looks = [&runner](int rank) { runner.memory_bytes(rank); };
+    return std::tuple(numbers);
+  };
+  JudgeOptions options;
+  options.weighs = true;
+  return judged([&](CaseRunner& runner) { judge(runner, measured, {whole_world(2)}); }, options);
 }
 
 }  // namespace summing
@@ -99,6 +121,19 @@ TEST_CASE("ranks: what a case cost is looked at when it was right") {
           });
   });
   CHECK(report.verdict == Verdict::pass);
+}
+
+TEST_CASE("ranks: a case that measures memory gives numbers that do not repeat") {
+  const auto drawn = summing::weighed([](std::uint64_t i) { return keyed_uniform(1, i); });
+  CHECK(drawn.message == "");
+  CHECK(drawn.verdict == Verdict::pass);
+  for (const std::uint64_t different : {1, 100, 4'000}) {
+    const auto repeated =
+        summing::weighed([different](std::uint64_t i) { return keyed_uniform(1, i % different); });
+    CHECK(repeated.verdict == Verdict::infrastructure);
+    CHECK(repeated.cause == "repeated");
+    CHECK_THAT(repeated.message, test::contains("the memory of rank 0 is measured"));
+  }
 }
 
 TEST_CASE("ranks: a service's refusal ends the rank's call, and a lost peer all calls") {

@@ -10,7 +10,8 @@ namespace lockstep::grader {
 struct SummingCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
-  std::int64_t which = 0;  // of the judge's numbers is this rank's; 13: it adds one too much
+  std::int64_t which = 0;        // of the judge's numbers is this rank's; 13: it adds one too much
+  std::vector<double> beside{};  // that nobody looks at
 };
 
 // Answered with the number, a double.
@@ -25,7 +26,7 @@ struct SummingReport {
 
 template <typename Archive>
 void fields(Archive& archive, SummingCase& c) {
-  archive(c.group, c.peer, c.which);
+  archive(c.group, c.peer, c.which, c.beside);
 }
 template <typename Archive>
 void fields(Archive& archive, NumberCall& call) {

@@ -38,6 +38,8 @@ TEST_CASE("wrong number: digits that a float has no room for") {
   CHECK(cause_of_integer(static_cast<std::int64_t>(123456789.0F), 123456789) == "rounded");
   CHECK(cause_of_integer((std::int64_t{1} << 60) + 256, (std::int64_t{1} << 60) + 255) ==
         "rounded");
+  const auto of_double = likely_cause(WrongInteger{1L << 53, (1L << 53) + 1, {}});
+  CHECK(of_double->sentence.find("went through a double") != std::string::npos);
   CHECK(cause_of_integer(1001, 1000) == "");
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("coordinator: what every failed rank refuses is not tried again") {
 
 TEST_CASE("coordinator: a lost launcher or an interrupt ends the run, restarts or not") {
   Coordinator run({1, 1, 1}, 5);
-  CHECK(run.lost(2, "node 2 is gone")->kind == Kind::stop);
+  CHECK(run.departed(2, "node 2 is gone")->kind == Kind::stop);
   CHECK_FALSE(run.ended(0, {failure_of(0, exited_with(1), 1)}, 0));
   const auto end = run.ended(1, {}, 1);
   REQUIRE(end);
@@ -172,7 +172,7 @@ TEST_CASE("coordinator: a lost launcher or an interrupt ends the run, restarts o
 TEST_CASE("coordinator: a launcher that is lost last ends a run that waited for it alone") {
   Coordinator run({1, 1}, 0);
   CHECK_FALSE(run.ended(0, {}, 0));
-  const auto end = run.lost(1, "node 1 is gone");
+  const auto end = run.departed(1, "node 1 is gone");
   REQUIRE(end);
   CHECK(end->kind == Kind::end);
   CHECK(end->code == 1);

@@ -44,6 +44,7 @@ struct GradientSum {
 
 // Decides what is done with the gradients of a step after a micro-batch. Gradients of micro-batches
 // add up on each rank, and travel once.
+//   sizes      of a mesh (make_mesh): their product is a number of ranks
 //   gradients  in the model's order
 //   after      the micro-batch whose backward pass is over
 //   Returns    nothing while more follow; then, in the order of the list, each gradient that is

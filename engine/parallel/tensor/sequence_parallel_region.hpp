@@ -34,9 +34,10 @@ enum class Kept : std::uint8_t { whole, slice };
 //   Requires  every rank of the group records and walks back the same operations in the same order,
 //             and has as many tokens; the group outlives the tape
 //   Comm      forward one all-gather, backward one reduce-scatter: (t-1)/t · B·T·C elements sent
-//             per rank each. With Kept::slice, one all-gather more for each operation that reads
-//             the gathered tensor in backward. In backward, none where nothing wants the gradient
-//   Memory    with Kept::slice, a t-th of the gathered tensor stays for backward
+//             per rank each. With Kept::slice, at most one all-gather more for each operation that
+//             reads the gathered tensor in backward. In backward, none where nothing wants the
+//             gradient
+//   Memory    with Kept::slice, a t-th of the gathered tensor stays for backward, until it is read
 //   Throws    ContractError unless the slice is [B, T/t, C]; CommError when a peer is lost or the
 //             ranks' slices differ in size
 //   Source    [KCL22] §4.2.2; [MEGATRON]'s gather_from_sequence_parallel_region

@@ -69,7 +69,7 @@ class OffloadedOptimizer {
   // The gradient of a bucket is final; buckets come in any order. A gradient that comes again
   // before step() replaces the earlier one: the caller gave that step up.
   //   gradient  [S_b] 16 bits, on the device; it keeps its elements until step() returns, or until
-  //             the bucket's next gradient comes, when its copy is over
+  //             the bucket's next gradient comes, by when its copy is over
   //   Ensures   its copy down has begun when this returns, and nothing was waited for;
   //             no update has begun: the step may still be given up
   virtual void on_gradient_shard(std::size_t bucket, const Tensor& gradient) = 0;

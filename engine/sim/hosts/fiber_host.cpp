@@ -354,7 +354,8 @@ void FiberHost::report_idle(std::uint64_t sign) const {
   const Finding finding{FindingKind::time,
                         text("rank ", rank, " ran for more than ", options_.idle_s, " s",
                              place.empty() ? "" : " since its call at ", place,
-                             " without communicating or returning: an endless loop?"),
+                             " without communicating or returning: an endless loop, or "
+                             "one whose work grows too fast, as O(n²)?"),
                         {rank},
                         place};
   options_.on_idle ? options_.on_idle(finding) : end_process(finding);

@@ -80,7 +80,8 @@ Finding ProcessHost::State::silent_for(int rank, double limit_s) {
                      ", outside the lab's own operations: it waits for something that never "
                      "happens, such as a lock that it holds, a thread, or the end of a long sleep")
               : text("rank ", rank, " ran ", silent,
-                     " without communicating or returning: an endless loop?"),
+                     " without communicating or returning: an endless loop, or "
+                     "one whose work grows too fast, as O(n²)?"),
           {rank},
           of.last_call,
           asleep ? "asleep" : ""};

@@ -54,7 +54,10 @@ inline Way zero_way() {
                  "belongs to --accumulate with --zero 2, --zero 3 or --fsdp; leave it out",
                  [](const Arguments& arguments) {
                    const bool sharded = arguments.given("zero") || arguments.given("fsdp");
-                   return sharded && !arguments.has("--zero 1") && arguments.given("accumulate");
+                   const bool several =
+                       arguments.given("accumulate") ||
+                       (arguments.declared("global-batch") && arguments.given("global-batch"));
+                   return sharded && !arguments.has("--zero 1") && several;
                  });
   };
   const char* buckets =

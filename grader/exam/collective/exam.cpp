@@ -109,8 +109,9 @@ Check check_of(std::string name, std::function<Problems(CaseRunner&)> problems,
                ProblemCheck judge) {
   return {std::move(name), [problems, judge](CaseRunner& runner) {
             for (const CollectiveProblem& p : problems(runner)) {
-              runner.examine<CollectiveProblem>(
-                  p, [&](const CollectiveProblem& one) { judge(runner, one); }, smaller_problems);
+              examine_with_contrasts<CollectiveProblem>(
+                  runner, p, [&](const CollectiveProblem& one) { judge(runner, one); },
+                  smaller_problems, contrasts_of);
             }
           }};
 }
@@ -288,12 +289,7 @@ class CollectiveChecks {
   Check values(std::string name, std::function<Problems(CaseRunner&)> problems) const {
     return check_of(std::move(name), completed(std::move(problems)),
                     [*this](CaseRunner& runner, const CollectiveProblem& p) {
-                      try {
-                        play_collective(runner, p, described(contract_, p), oracle_);
-                      } catch (Failure& found) {
-                        if (contract_.chunks) tell_empty_chunks(found, p);
-                        throw;
-                      }
+                      play_collective(runner, p, described(contract_, p), oracle_);
                     });
   }
 

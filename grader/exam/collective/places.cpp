@@ -1,7 +1,6 @@
 #include "grader/exam/collective/places.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "grader/exam/collective/causes.hpp"
 #include "grader/exam/ranks/traffic.hpp"
@@ -79,49 +78,21 @@ std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holdi
                                            "`in` by the rank itself")};
 }
 
-std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
-                                 const sim::Counters& counters) {
-  const std::string elsewhere = "it was received elsewhere and not copied here";
-  // True if one rank has everything at first; then the messages say who sent what had not come.
-  const auto brings = [&](int rank) {
-    return std::ranges::any_of(scene.ranks[static_cast<std::size_t>(rank)],
-                               [](const Holding& held) { return !held.before.empty(); });
-  };
-  std::vector<int> empty;
-  for (int rank = 0; rank < p.size(); ++rank) {
-    if (!brings(rank)) empty.push_back(rank);
+void tell_empty_buffer(Failure& found, const CollectiveProblem& p,
+                       const std::vector<Scene>& calls) {
+  if (found.cause != "returned_early" || p.size() == 1 || calls.empty()) return;
+  const auto& ranks = calls.front().ranks;
+  const auto& of_root = ranks[static_cast<std::size_t>(p.root)];
+  const auto& of_other = ranks[p.root == 0 ? 1 : 0];
+  for (std::size_t i = 0; i < std::min(of_root.size(), of_other.size()); ++i) {
+    if (of_root[i].count == 0 || of_other[i].count > 0) continue;
+    found = also_because(text("`", of_root[i].name,
+                              "` is empty on every rank but the root, so a "
+                              "length that is computed from it is 0 there; take the length from "
+                              "the buffer that each rank has"),
+                         std::move(found));
+    return;
   }
-  if (std::ssize(empty) != p.size() - 1 || !brings(p.root)) {
-    return "what it received for this one had not been filled when it was sent, or " + elsewhere;
-  }
-  for (const int rank : empty) {
-    const int member = p.members.ranks[static_cast<std::size_t>(rank)];
-    double sent_s = std::numeric_limits<double>::infinity(), came_s = sent_s;
-    for (const auto& message : counters.messages) {
-      if (message.src == member) sent_s = std::min(sent_s, message.sent_s);
-      if (message.dst == member) came_s = std::min(came_s, message.arrived_s);
-    }
-    if (sent_s >= came_s) continue;
-    return text("rank ", rank, " sends before anything has come to it, and only the root, rank ",
-                p.root,
-                ", has the data at first; who sends first goes by places that are counted from the "
-                "root, rank - root");
-  }
-  return elsewhere;
-}
-
-void tell_uneven_blocks(Failure& found, const CollectiveProblem& p) {
-  const auto wrong = wrong_length(found);
-  if (!wrong || p.count % p.size() == 0) return;
-  const std::int64_t least = p.count / p.size();
-  const auto is_block = [&](std::int64_t length) { return length == least || length == least + 1; };
-  if (!is_block(wrong->sent) || !is_block(wrong->expected)) return;
-  found =
-      also_because(text("blocks of ", p.count, " elements on ", p.size(), " ranks have ", least,
-                        " or ", least + 1,
-                        ": in a step, what one rank sends and the other receives must be the same "
-                        "block, cut at the same borders"),
-                   std::move(found));
 }
 
 void tell_wrong_partner(Failure& found) {

@@ -19,14 +19,10 @@ std::optional<Cause> block_of_another(const CollectiveProblem& p, const Scene& s
 std::optional<Cause> own_block_elsewhere(const CollectiveProblem& p, const Holding& held, int rank,
                                          std::span<const double> seen, std::size_t at);
 
-// Why a rank that received enough lacks something, as a sentence goes on.
-std::string why_nothing_is_there(const CollectiveProblem& p, const Scene& scene,
-                                 const sim::Counters& counters);
-
 // Adds the cause to a circle in which each rank receives from the rank that it sends to.
 void tell_wrong_partner(Failure& found);
 
-// Adds the cause to a message whose two sides mean blocks of different lengths.
-void tell_uneven_blocks(Failure& found, const CollectiveProblem& p);
+// Adds the cause where a rank returned early whose buffer is empty, and not the root's.
+void tell_empty_buffer(Failure& found, const CollectiveProblem& p, const std::vector<Scene>& calls);
 
 }  // namespace lockstep::grader

@@ -228,6 +228,27 @@ void check_price(CaseRunner& runner, const Played& played, const CollectiveProbl
   note_par(runner, played, p);
 }
 
+std::function<std::string(const Played&)> time_of_tree(int levels, std::string otherwise) {
+  return [levels, otherwise](const Played& played) {
+    std::int64_t most = 0;
+    for (int rank = 0; std::cmp_less(rank, played.counters.ranks.size()); ++rank) {
+      double last_s = 0;  // when the rank received for the last time; then it serves others
+      for (const auto& message : played.counters.messages) {
+        if (message.dst == rank) last_s = std::max(last_s, message.arrived_s);
+      }
+      most = std::max(most, std::ranges::count_if(played.counters.messages, [&](const auto& one) {
+                        return one.src == rank && one.sent_s >= last_s;
+                      }));
+    }
+    if (most >= levels) return otherwise;
+    return text(
+        "no rank has more than ", most,
+        " children in the tree, so ranks that are done with theirs stand still while others "
+        "are busy; in a binomial tree the first rank has ",
+        levels, " of them, and is busy in every step");
+  };
+}
+
 double message_seconds(const CollectiveProblem& p, std::int64_t count) {
   const sim::Network network;
   const auto bytes = static_cast<double>(count) * static_cast<double>(bytes_of(p.dtype));

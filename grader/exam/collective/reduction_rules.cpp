@@ -73,6 +73,8 @@ double with_nan(double a, double b, double otherwise) {
   return std::isnan(a) ? a : std::isnan(b) ? b : otherwise;
 }
 
+}  // namespace
+
 void reduce_into(double& to, double from, ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
@@ -90,8 +92,6 @@ void reduce_into(double& to, double from, ReduceOp op) {
       break;
   }
 }
-
-}  // namespace
 
 double lowest_of(DType dtype) {
   return visit_dtype(dtype, []<typename T>() {

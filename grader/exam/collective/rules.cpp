@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 
@@ -24,16 +23,16 @@ std::string place_of(int rank, std::size_t call, const Holding& held) {
 
 [[noreturn]] void fail_of_bits(CaseRunner& runner, const Played& played, int rank, std::size_t call,
                                const Holding& held) {
-  Failure failure;
-  failure.cause = "bits_differ";
-  failure.message = text("ranks 0 and ", rank,
-                         " hold results that differ in their last bits; likely cause: each rank "
-                         "adds in an order of its own. All ranks must add in the same order, or "
-                         "one rank must finish an element and the others copy it");
-  failure.expected = "the same bits on every rank";
-  failure.seen = "different bits";
-  failure.where = place_of(rank, call, held);
-  runner.fail(played, failure);
+  const std::string differ =
+      text("ranks 0 and ", rank, " hold results that differ in their last bits");
+  runner.fail(played,
+              because({"bits_differ",
+                       "each rank adds in an order of its own. All ranks must add in the same "
+                       "order, or one rank must finish an element and the others copy it"},
+                      {.message = differ,
+                       .expected = "the same bits on every rank",
+                       .seen = "different bits",
+                       .where = place_of(rank, call, held)}));
 }
 
 // The offset that was added to each value of a buffer; in a sum, by every rank.
@@ -201,52 +200,13 @@ class Comparison {
     const auto seen = seen_values(p_, held, raw);
     const auto at = first_wrong(p_, held, seen, raw);
     if (!at) return compare_bits(rank, call, held, seen);
-    Cause guess = cause_of(p_, calls_, call, rank, buffer, seen, *at);
-    if (guess.name == "unwritten" && !brings(rank, call, held.after[*at]) &&
-        received_enough(rank)) {
-      guess.sentence = text("this rank received as many elements as it should: ",
-                            why_nothing_is_there(p_, calls_[call], played_.counters));
-    }
     Failure failure;
-    failure.cause = guess.name;
     failure.seen = *at < seen.size() ? value_text(p_, held, seen[*at]) : "nothing";
     failure.expected = *at < held.after.size() ? value_text(p_, held, held.after[*at]) : "nothing";
     failure.where = text(place_of(rank, call, held), ", element ", *at);
-    failure.message =
-        text("element ", *at, " of ", held.name, " on rank ", rank, " is ", failure.seen, " where ",
-             failure.expected, " was expected; likely cause: ", guess.sentence);
-    runner_.fail(played_, failure);
-  }
-
-  // The values that a rank brings to a call itself, in order; NaN is left out.
-  std::vector<double> brought(int rank, std::size_t call) const {
-    std::vector<double> own;
-    for (const Holding& held : calls_[call].ranks[static_cast<std::size_t>(rank)]) {
-      std::ranges::copy_if(held.before, std::back_inserter(own), [](double v) { return v == v; });
-    }
-    std::ranges::sort(own);
-    return own;
-  }
-  bool brings(int rank, std::size_t call, double value) const {
-    return value == value && std::ranges::binary_search(brought(rank, call), value);
-  }
-
-  // True if as many elements came to a rank as it does not bring itself, in all calls together.
-  bool received_enough(int rank) const {
-    std::int64_t lacks = 0;
-    for (std::size_t call = 0; call < calls_.size(); ++call) {
-      const std::vector<double> own = brought(rank, call);
-      for (const Holding& held : calls_[call].ranks[static_cast<std::size_t>(rank)]) {
-        if (!held.before.empty()) continue;
-        lacks += std::ranges::count_if(held.after, [&](double value) {
-          return value != value || !std::ranges::binary_search(own, value);
-        });
-      }
-    }
-    const int member = p_.members.ranks[static_cast<std::size_t>(rank)];
-    const auto& counted = played_.counters.ranks[static_cast<std::size_t>(member)];
-    const auto came = counted.bytes_received / static_cast<std::int64_t>(bytes_of(p_.dtype));
-    return came > 0 && came >= lacks;
+    failure.message = text("element ", *at, " of ", held.name, " on rank ", rank, " is ",
+                           failure.seen, " where ", failure.expected, " was expected");
+    runner_.fail(played_, because(cause_of(p_, calls_, call, rank, buffer, seen, *at), failure));
   }
 
   // NaN has many bits, and which of them a sum has is the processor's.
@@ -337,7 +297,7 @@ std::optional<Played> play_setup(CaseRunner& runner, const CollectiveProblem& p,
     tell_wrong_size(found);
     tell_sent_to_root(found, p, calls);
     tell_wrong_partner(found);
-    tell_uneven_blocks(found, p);
+    tell_empty_buffer(found, p, calls);
     throw;
   }
 }

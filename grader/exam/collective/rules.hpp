@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grader/exam/collective/reduction_rules.hpp"
+#include "grader/exam/function/contrast.hpp"
 #include "grader/exam/ranks/lost_peer_rules.hpp"
 #include "grader/exam/ranks/members.hpp"
 #include "grader/judge/case_runner.hpp"
@@ -101,9 +102,6 @@ std::optional<Played> play_collective(CaseRunner& runner, const CollectiveProble
                                       const std::string& what, const Oracle& oracle,
                                       std::int64_t* bytes_peak = nullptr);
 
-// Adds to a deadlock that some of the N chunks of a problem are empty, if they are.
-void tell_empty_chunks(Failure& found, const CollectiveProblem& p);
-
 // Lists the situations into which a problem, and what its ranks hold, put a part.
 std::vector<Situation> situations_of(const CollectiveProblem& p, const std::vector<Scene>& calls);
 
@@ -113,6 +111,10 @@ std::int64_t requests_of(CaseRunner& runner, const CollectiveProblem& p, const O
 // A problem with less of one thing: ranks, calls, elements, or what is not the plainest of it. In a
 // fixed order, the bold ones first.
 std::vector<CollectiveProblem> smaller_problems(const CollectiveProblem& p);
+
+// Cases to hold beside one that failed with a cause that says little.
+std::vector<Contrast<CollectiveProblem>> contrasts_of(const Failure& found,
+                                                      const CollectiveProblem& p);
 
 struct Range {
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
@@ -141,6 +143,10 @@ struct Price {
 //   bytes_peak  as play_collective gives it
 void check_price(CaseRunner& runner, const Played& played, const CollectiveProblem& p,
                  const Price& price, std::int64_t bytes_peak = 0);
+
+// Why a tree was slow: no rank has as many partners as levels, or, as `otherwise` says, it served
+// them in another order.
+std::function<std::string(const Played&)> time_of_tree(int levels, std::string otherwise);
 
 // Virtual seconds of one message of `count` elements on the network of the cases.
 double message_seconds(const CollectiveProblem& p, std::int64_t count);
@@ -173,8 +179,6 @@ struct CollectiveContract {
   std::function<void(CaseRunner&, CollectiveProblem&)> complete{};
   // Says so of a case: "blocks of different lengths, ".
   std::function<std::string(const CollectiveProblem&)> besides{};
-  // True if the part works in N chunks, some of which are empty where there are few elements.
-  bool chunks = false;
   // Looks at a cost before the price is compared.
   std::function<void(CaseRunner&, Played&, const CollectiveProblem&)> look_at_cost{};
 };

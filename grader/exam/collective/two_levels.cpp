@@ -31,16 +31,22 @@ std::string why_slow_link(const Played& played, const CollectiveProblem& p, int 
   const auto size = static_cast<std::int64_t>(bytes_of(p.dtype));
   const int nodes = p.size() / p.nodes->ranks_each;
   const std::int64_t shard = up(p.count, p.nodes->ranks_each);
-  std::int64_t messages = 0, least = shard, largest = 0;
+  std::int64_t messages = 0, sent = 0, least = shard, largest = 0;
   std::set<int> to;
   for (const auto& message : played.counters.messages) {
     if (message.src != rank || network.node_of(message.src) == network.node_of(message.dst)) {
       continue;
     }
     ++messages;
+    sent += message.bytes / size;
     to.insert(message.dst);
     least = std::min(least, message.bytes / size);
     largest = std::max(largest, message.bytes / size);
+  }
+  if (std::abs(sent - 2 * (nodes - 1) * p.count / nodes) <= nodes && p.nodes->ranks_each > 1) {
+    return text("these are 2(k-1)/k of all ", grouped(p.count),
+                " elements: between the nodes only this rank's shard is all-reduced, after the "
+                "reduce-scatter within the node");
   }
   if (largest > shard) {
     return text("a message of ", grouped(largest), " elements crosses the slow link; send only ",

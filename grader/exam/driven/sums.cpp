@@ -43,7 +43,7 @@ class Guess {
       : played_(played), run_(run), awaited_(awaited), right_(right) {}
 
   Cause of(const WrongGradient& wrong) const {
-    if (!all_finite(wrong.seen)) {
+    if (!all_finite(wrong.seen) && all_finite(right_of(wrong).values)) {
       return {"no_number",
               "this value is not finite: uninitialised memory was read, or added to; without a "
               "gradient, a place in a bucket is zero"};
@@ -53,8 +53,8 @@ class Guess {
       if (guess) return *guess;
     }
     return {"other_values",
-            "the wrong elements were added: gradients lie in other places of the bucket than the "
-            "plan says, or other gradients were in it when it was reduced"};
+            "when a bucket is reduced, each gradient of this pass is at its place of the plan, and "
+            "zeros are where there is none, not what the pass before left there"};
   }
 
  private:

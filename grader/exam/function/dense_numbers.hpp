@@ -1,6 +1,5 @@
 // Products of matrices in plain loops of double, for the one device of an exam. Matrices are rows
-// after rows. `times` multiplies a sum over an axis whose numbers stand in several elements each
-// (LayerPart::fill).
+// after rows.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,7 @@ struct DenseSizes {
 };
 
 // x·Wᵀ
-inline Numbers dense_output(const DenseSizes& s, const Numbers& x, const Numbers& weight,
-                            double times = 1) {
+inline Numbers dense_output(const DenseSizes& s, const Numbers& x, const Numbers& weight) {
   Numbers y(static_cast<std::size_t>(s.rows * s.outputs));
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t o = 0; o < s.outputs; ++o) {
@@ -27,14 +25,13 @@ inline Numbers dense_output(const DenseSizes& s, const Numbers& x, const Numbers
         sum += x[static_cast<std::size_t>(r * s.inputs + i)] *
                weight[static_cast<std::size_t>(o * s.inputs + i)];
       }
-      y[static_cast<std::size_t>(r * s.outputs + o)] = times * sum;
+      y[static_cast<std::size_t>(r * s.outputs + o)] = sum;
     }
   }
   return y;
 }
 // dy·W
-inline Numbers dense_to_input(const DenseSizes& s, const Numbers& dy, const Numbers& weight,
-                              double times = 1) {
+inline Numbers dense_to_input(const DenseSizes& s, const Numbers& dy, const Numbers& weight) {
   Numbers dx(static_cast<std::size_t>(s.rows * s.inputs));
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t i = 0; i < s.inputs; ++i) {
@@ -43,7 +40,7 @@ inline Numbers dense_to_input(const DenseSizes& s, const Numbers& dy, const Numb
         sum += dy[static_cast<std::size_t>(r * s.outputs + o)] *
                weight[static_cast<std::size_t>(o * s.inputs + i)];
       }
-      dx[static_cast<std::size_t>(r * s.inputs + i)] = times * sum;
+      dx[static_cast<std::size_t>(r * s.inputs + i)] = sum;
     }
   }
   return dx;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::grader {
 
 std::string name_of(Odd odd) {
@@ -46,6 +48,28 @@ std::optional<Cause> cause_by_finiteness(std::span<const double> seen,
                  "another value is not finite here, and it does not go into this one"};
   }
   return std::nullopt;
+}
+
+double largest_finite(DType dtype) {
+  return dtype == DType::float64    ? std::numeric_limits<double>::max()
+         : dtype == DType::float32  ? std::numeric_limits<float>::max()
+         : dtype == DType::bfloat16 ? 0x1.FEp127
+                                    : 65'504;
+}
+
+bool is_too_large(double value, DType dtype) { return std::fabs(value) > largest_finite(dtype); }
+
+Cause overflowing_sum(int ranks, DType dtype) {
+  return {"overflow", text("the sum over ", ranks, " ranks is too large for ", name_of(dtype),
+                           " here, and the mean is not: multiply by 1/N before the sum")};
+}
+
+std::optional<Cause> overflowing_sum(std::span<const double> means, int ranks, DType dtype) {
+  const auto overflows = [&](double mean) {
+    return std::isfinite(mean) && is_too_large(mean * ranks, dtype);
+  };
+  if (!std::ranges::any_of(means, overflows)) return std::nullopt;
+  return overflowing_sum(ranks, dtype);
 }
 
 }  // namespace lockstep::grader

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/dtype.hpp"
 #include "grader/judge/causes.hpp"
 
 namespace lockstep::grader {
@@ -25,5 +26,13 @@ void make_odd(std::vector<double>& inputs, Odd odd);
 // are not finite.
 std::optional<Cause> cause_by_finiteness(std::span<const double> seen,
                                          std::span<const double> expected, std::size_t at);
+
+// The largest finite number of a floating-point type.
+double largest_finite(DType dtype);
+bool is_too_large(double value, DType dtype);
+// The cause where a sum over the ranks is too large for the type and its mean is not.
+Cause overflowing_sum(int ranks, DType dtype);
+// The same, if it is so of these means.
+std::optional<Cause> overflowing_sum(std::span<const double> means, int ranks, DType dtype);
 
 }  // namespace lockstep::grader

@@ -19,7 +19,7 @@ std::int64_t product(const Axes& sizes, std::size_t from, std::size_t to) {
 }
 
 LayerTensor tensor_of(const LayerPart& part, int rank) {
-  return {part.shapes[static_cast<std::size_t>(rank)], part.fill, {}};
+  return {part.shapes[static_cast<std::size_t>(rank)], {}};
 }
 LayerTensor tensor_of(const LayerPart& part, int rank, DType dtype, const Numbers& whole) {
   LayerTensor tensor = tensor_of(part, rank);
@@ -103,6 +103,9 @@ std::string LayerProblem::in_words() const {
               : walk == LayerWalk::forward   ? ", recorded and not walked back"
                                              : "",
               input == LayerInput::constant ? ", the input is a constant" : "",
+              frozen == LayerFrozen::last  ? ", the last parameter is a constant"
+              : frozen == LayerFrozen::all ? ", all parameters are constants"
+                                           : "",
               words_of(odd, odd_in));
 }
 
@@ -139,7 +142,7 @@ void draw_layer(const LayerProblem& p, std::uint64_t salt, Layer& layer) {
 }
 
 LayerCase layer_case(const LayerProblem& p, const Layer& layer, int rank) {
-  LayerCase one{.dtype = p.dtype, .walk = p.walk, .input = p.input};
+  LayerCase one{.dtype = p.dtype, .walk = p.walk, .input = p.input, .frozen = p.frozen};
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     one.inputs.push_back(tensor_of(layer.input, rank, p.dtype, layer.inputs[pass]));
     one.gradients.push_back(tensor_of(layer.output_gradient, rank));

@@ -28,7 +28,6 @@ struct LayerPart {
   Dealt deal{{}, {}};
   std::vector<Axes> shapes{};  // by rank
   std::int64_t count = 0;      // numbers of the whole
-  Axes fill{};                 // as LayerTensor
   // By rank: a likely cause of a missing gradient, if an exam can tell one; or empty.
   std::vector<std::string> unused{};
 };
@@ -64,6 +63,8 @@ struct Layer {
   // If set, gradients of matrices have to wait for the second half of a walk in halves. Who makes
   // them before has not seen the x of it.
   bool weights_come_late = false;
+  // How the output comes about, step by step: for a wrong one in which no mistake is recognised.
+  std::string steps{};
 
   // The x from which the gradients of weights are made.
   const Numbers& last_input(std::size_t pass) const {
@@ -85,6 +86,7 @@ struct LayerProblem {
   DType dtype = DType::float64;
   LayerWalk walk = LayerWalk::whole;
   LayerInput input = LayerInput::wanted;
+  LayerFrozen frozen = LayerFrozen::none;
   std::vector<std::uint32_t> back{0};  // one pass, or several in the order in which they go back
   Odd odd = Odd::none;
   enum class Where : std::uint8_t { input, gradient } odd_in = Where::input;
@@ -153,25 +155,42 @@ void ask_of_layer(const LayerProblem& p, const Layer& layer, int rank, Situation
 template <typename Problem>
 using LayerContract = RanksContract<Problem, LayerCase, LayerReport, LayerService>;
 
-// layer_of(problem, salt) is the layer of a case.
+// layer_of(problem, salt) is the layer of a case. It is made once, with the services.
 template <typename Problem>
 LayerContract<Problem> layer_contract(
     const std::function<Layer(const Problem&, std::uint64_t)>& layer_of,
     std::function<std::vector<Problem>(const Problem&)> smaller = {}) {
-  return {
-      .case_of = [layer_of](const Problem& p, std::uint64_t salt,
-                            int rank) { return layer_case(p, layer_of(p, salt), rank); },
-      .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
-                    const LayerReports& reports,
-                    const LayerService& seen) { compare_layer(at, played, p, reports, seen); },
-      .ask_of = [layer_of](const Problem& p, std::uint64_t salt, int rank, const LayerCase&,
-                           Situations& asked) { ask_of_layer(p, layer_of(p, salt), rank, asked); },
-      .smaller = std::move(smaller),
-      .services =
-          [layer_of](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
-            return std::tuple(LayerService(
-                p, layer_of(p, salt), [&runner](int rank) { return runner.memory_bytes(rank); }));
-          }};
+  const auto made = std::make_shared<Layer>();
+  return {.case_of = [made](const Problem& p, std::uint64_t,
+                            int rank) { return layer_case(p, *made, rank); },
+          .compare = [](CaseRunner& at, const Played& played, const Problem& p, std::uint64_t,
+                        const LayerReports& reports,
+                        const LayerService& seen) { compare_layer(at, played, p, reports, seen); },
+          .ask_of = [made](const Problem& p, std::uint64_t, int rank, const LayerCase&,
+                           Situations& asked) { ask_of_layer(p, *made, rank, asked); },
+          .smaller = std::move(smaller),
+          .services =
+              [layer_of, made](CaseRunner& runner, const Problem& p, std::uint64_t salt) {
+                *made = layer_of(p, salt);
+                return std::tuple(LayerService(
+                    p, *made, [&runner](int rank) { return runner.memory_bytes(rank); }));
+              }};
+}
+
+// What a layer is given may be a constant, of which nothing wants a gradient: its last parameter
+// (a bias), or all of them, or x. And a tape may only infer.
+template <typename Checks>
+Question constants_of(const Checks& checks, int ranks = 2) {
+  return [=](CaseRunner& runner) {
+    const auto ask = [&](LayerFrozen frozen, LayerInput input, LayerWalk walk) {
+      checks.ask(runner, ranks,
+                 [=](auto& p) { p.frozen = frozen, p.input = input, p.walk = walk; });
+    };
+    ask(LayerFrozen::last, LayerInput::wanted, LayerWalk::whole);
+    ask(LayerFrozen::all, LayerInput::wanted, LayerWalk::whole);
+    ask(LayerFrozen::last, LayerInput::constant, LayerWalk::whole);
+    ask(LayerFrozen::all, LayerInput::constant, LayerWalk::inference);
+  };
 }
 
 // Smaller layers: of fewer ranks, which divide what `cut` finds in a problem; of fewer passes; and

@@ -11,13 +11,13 @@
 namespace lockstep::grader {
 
 // Which shape of a case does not fit the others.
-enum class Misfit : std::uint8_t { none, inputs, bias };
+// bias_of_one: it has one element, which an addition could repeat.
+enum class Misfit : std::uint8_t { none, inputs, bias, bias_of_one };
 
 struct LinearProblem : LayerProblem {
   Axes lead{4};  // of x and y, without their last axis
   std::int64_t inputs = 5, outputs = 6;
   bool biased = true;
-  std::int64_t fill = 1;  // of inputs and of outputs
   Misfit misfit = Misfit::none;
 
   DenseSizes sizes() const;
@@ -26,9 +26,6 @@ struct LinearProblem : LayerProblem {
   std::int64_t bytes_of_input() const;
   std::string linear_words() const;  // "4 rows, 5 → 6, bias, …"
 };
-
-// Sets the fill of a layer's tensors: of last axes, and of both axes of matrices.
-void fill_linear(const LinearProblem& p, Layer& layer);
 
 // Forward, a rank holds its activations, and after backward the gradients of its `share` bytes of
 // parameters, `of_what`; nothing else of their size.
@@ -56,7 +53,8 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
   // Further passes are the exam's own.
   Check several_passes(const Question& further) const {
     return {
-        "several passes in flight, in any order; backward in two halves; an x that is a constant",
+        "several passes in flight, in any order; backward in two halves; an x, a bias and weights "
+        "that are constants",
         [further, self = *this](CaseRunner& runner) {
           Problem p = self.usual(runner, 3);
           p.back = {2, 0, 1};
@@ -69,6 +67,10 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
           self.ask(runner, p);
           p.walk = LayerWalk::in_halves;
           self.ask(runner, p);
+          p.walk = LayerWalk::inference;
+          p.biased = false;
+          self.ask(runner, p);
+          constants_of(self)(runner);
           further(runner);
         }};
   }
@@ -92,7 +94,7 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
   Check refusals() const {
     return {"shapes that do not fit are refused before anything is sent",
             [self = *this](CaseRunner& runner) {
-              for (const Misfit misfit : {Misfit::inputs, Misfit::bias}) {
+              for (const Misfit misfit : {Misfit::inputs, Misfit::bias, Misfit::bias_of_one}) {
                 self.ask(runner, 3, [&](Problem& p) {
                   p.walk = LayerWalk::refused;
                   p.misfit = misfit;
@@ -100,10 +102,10 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
               }
             }};
   }
-  // A rank holds a quarter of a matrix of 256 MB while it goes forward; of one of 16 MB, it has as
-  // much of the gradient in the end. They are small ones, of which each number stands for many.
+  // A rank holds a quarter of a matrix of 10 MB while it goes forward, and as much of its gradient
+  // in the end.
   //   of_what   of the parameters, whose bytes on a rank are share_of
-  Question memory(const DenseSizes& small, const std::string& of_what,
+  Question memory(const DenseSizes& sizes, const std::string& of_what,
                   std::int64_t (*share_of)(const Problem&), typename Base::Cost cost) const {
     const auto held = Base::then(
         [=](CaseRunner& runner, const Played& played, const Problem& p, const LayerService& seen) {
@@ -111,15 +113,12 @@ struct LinearChecks : RanksChecks<Problem, LayerCase, LayerReport, LayerService>
         });
     return [=](CaseRunner& runner) {
       Problem p = held.usual(runner, 4);
-      p.dtype = DType::float32;
-      p.inputs = small.inputs, p.outputs = small.outputs;
-      p.lead = {small.rows};
-      p.fill = 256;
-      p.walk = LayerWalk::forward;
-      held.ask(runner, p, cost);
-      p.fill = 64;
-      p.walk = LayerWalk::whole;
-      held.ask(runner, p, cost);
+      p.inputs = sizes.inputs, p.outputs = sizes.outputs;
+      p.lead = {sizes.rows};
+      for (const LayerWalk walk : {LayerWalk::forward, LayerWalk::whole}) {
+        p.walk = walk;
+        held.ask(runner, p, cost);
+      }
     };
   }
 };

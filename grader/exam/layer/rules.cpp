@@ -18,12 +18,6 @@ std::string text_of(const Axes& sizes) {
   return all + "]";
 }
 
-Axes filled_shape(const LayerPart& part, int rank) {
-  Axes shape = part.shapes[static_cast<std::size_t>(rank)];
-  for (std::size_t axis = 0; axis < part.fill.size(); ++axis) shape[axis] *= part.fill[axis];
-  return shape;
-}
-
 // How a shape differs from the one that is wanted, if the sizes of its axes say so.
 std::optional<Cause> cause_of_shape(const Axes& wanted, const Axes& seen, int ranks) {
   if (seen.size() != wanted.size() || ranks == 1) return std::nullopt;
@@ -42,8 +36,10 @@ std::optional<Cause> cause_of_shape(const Axes& wanted, const Axes& seen, int ra
                                      " ranks; this rank has its own part of it")};
   }
   if (ranks * seen[axis] == wanted[axis]) {
-    return Cause{"wrong_shape", text("along axis ", axis, " it is one rank's part of ", ranks,
-                                     "; the parts of all ranks belong together here")};
+    return Cause{"wrong_shape",
+                 text("along axis ", axis, " it has ", seen[axis], " of ", wanted[axis],
+                      ": one rank's part of ", ranks, " where those of all belong together, or ",
+                      "an end is missing")};
   }
   return std::nullopt;
 }
@@ -100,7 +96,7 @@ class LayerComparison {
   void check_shape(const LayerPart& part, const std::string& name, int rank,
                    const std::vector<MadeTensor>& of_ranks) const {
     const MadeTensor& made = of_ranks[static_cast<std::size_t>(rank)];
-    const Axes wanted = filled_shape(part, rank);
+    const Axes& wanted = part.shapes[static_cast<std::size_t>(rank)];
     const std::string where = text("rank ", rank, ", ", name);
     if (!made.defined) {
       const bool first_half = p_.walk == LayerWalk::in_halves && &part == &layer_.input_gradient;
@@ -179,6 +175,7 @@ void check_hooks(CaseRunner& runner, const Played& played, const LayerProblem& p
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       if (report.fired.at(i) == p.passes()) continue;
       runner.fail(played,
                   because({"hooks_fired",
@@ -203,6 +200,7 @@ void check_halves(CaseRunner& runner, const Played& played, const LayerProblem& 
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const LayerReport& report = reports[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+      if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
       const bool product = layer.parameters[i].shapes.front().size() > 1;
       const Dealt& deal = layer.parameters[i].deal;
       const Numbers early = deal.piece(rank, layer.early->parameter_gradients[i]);
@@ -271,7 +269,8 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
     const Ending& ending = reports[static_cast<std::size_t>(rank)].ending;
     if (ending.kind == Ending::Kind::threw_expected) continue;
     runner.fail(played, wrong_ending(ending, "ContractError",
-                                     text("rank ", rank, ", whose shapes do not fit")));
+                                     text("rank ", rank, ", whose shapes or heads do not fit (",
+                                          played.description, ")")));
   }
   const bool sent = !played.counters.collectives.empty() || !played.counters.messages.empty();
   if (!sent) return;
@@ -286,12 +285,37 @@ void check_refusal(CaseRunner& runner, const Played& played, const LayerProblem&
 
 const Cause other_derivative{"other_gradient",
                              "the output is right, and the derivative is not that of the output"};
+const Cause other_sum{"other_gradient",
+                      "the output is right; the gradient of a bias is the sum of the output's "
+                      "gradient over all rows of all samples, along every axis but the last"};
+
+// Earlier cases have asked for the same on a tape that records, and with parameters that are
+// trained.
+Cause cause_of_output(const LayerProblem& p, const Layer& layer) {
+  if (p.walk == LayerWalk::inference) {
+    return {"other_output",
+            "the tape is one for inference: nothing is recorded there, and all that a forward "
+            "pass computes and sends is the same"};
+  }
+  if (p.frozen != LayerFrozen::none) {
+    return {"other_output",
+            "a bias or weights are constants of the tape here (node -1): they are computed with as "
+            "any others, and only their gradients are not wanted"};
+  }
+  return {"other_output", layer.steps.empty()
+                              ? "it is no other part of the output and no multiple of it"
+                              : layer.steps};
+}
+Cause cause_of_input_gradient(const LayerProblem& p) {
+  if (p.walk != LayerWalk::in_halves) return other_derivative;
+  return {"other_gradient",
+          "backward is walked in two halves, and the gradient of x goes on after the first: what "
+          "it waits for, as a sum over the ranks, is over by then"};
+}
 
 void check_outputs(LayerComparison& comparison, const LayerProblem& p, const Layer& layer,
                    const LayerService& seen) {
-  const Cause other{"other_output",
-                    "it is no other part of the output and no multiple of it, so something else "
-                    "was computed, or something is missing"};
+  const Cause other = cause_of_output(p, layer);
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     std::vector<MadeTensor> made;
     for (int rank = 0; rank < p.ranks(); ++rank) {
@@ -322,14 +346,15 @@ void check_gradients(LayerComparison& comparison, const LayerProblem& p, const L
     for (const LayerReport& report : reports) made.push_back(made_of(report.inputs[pass]));
     comparison.check({&layer.input_gradient, text("the gradient of the input", of_pass(p, pass)),
                       &layer.right.input_gradients[pass], std::move(made)},
-                     other_derivative);
+                     cause_of_input_gradient(p));
   }
   for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+    if (is_frozen(p.frozen, i, layer.parameters.size())) continue;
     std::vector<MadeTensor> made;
     for (const LayerReport& report : reports) made.push_back(made_of(report.parameters[i]));
     comparison.check({&layer.parameters[i], text("the gradient of ", layer.parameters[i].name),
                       &layer.right.parameter_gradients[i], std::move(made)},
-                     other_derivative);
+                     layer.parameters[i].shapes.front().size() == 1 ? other_sum : other_derivative);
   }
 }
 

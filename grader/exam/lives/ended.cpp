@@ -1,6 +1,8 @@
 #include "grader/exam/lives/ended.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks/lost_peer_rules.hpp"
@@ -46,10 +48,11 @@ void check_no_remains(CaseRunner& runner, const Played& played, checkpoint::Memo
   for (const checkpoint::Stored& one : files.list("")) {
     const auto names = files.list(one.name);
     if (std::ranges::find(names, "index.json", &checkpoint::Stored::name) != names.end()) continue;
-    runner.fail(played,
-                because({"remains", "a step that fails is followed by abandon_save"},
-                        {.message = text("of the save that failed, ", one.name, " is left with ",
-                                         counted(std::ssize(names), "file"))}));
+    runner.fail(
+        played,
+        because({"remains", "a step that fails, the commit too, is followed by abandon_save"},
+                {.message = text("of the save that failed, ", one.name, " is left with ",
+                                 counted(std::ssize(names), "file"))}));
   }
 }
 
@@ -62,6 +65,48 @@ void check_committed_stay(CaseRunner& runner, const Played& played, StorageServi
                                  "lost then: abandon a save that fails, and no other"},
                                 {.message = text("a peer was lost, and ", event.to,
                                                  ", which was committed, is gone")}));
+  }
+}
+
+// Fails when a file is written that belongs to a committed checkpoint.
+void check_nothing_overwritten(CaseRunner& runner, const Played& played,
+                               const StorageService& storage) {
+  using Kind = StorageCall::Kind;
+  std::set<std::string> written, counted;
+  for (const StorageEvent& event : storage.log()) {
+    if (event.kind == Kind::rename) written.erase(event.name);
+    if (commits(event)) counted.merge(std::exchange(written, {}));
+    if (event.kind == Kind::remove) counted.erase(event.name);
+    if (event.kind != Kind::write) continue;
+    written.insert(event.name);
+    if (!counted.contains(event.name)) continue;
+    runner.fail(played,
+                because({"overwrites_what_counts",
+                         "a later save of a step has files of its own, whose names begin_save "
+                         "knows (Draft::again): every rank writes under those"},
+                        {.message = text("rank ", event.who.rank, " wrote over ", event.name,
+                                         ", which is of a committed checkpoint"),
+                         .where = text("rank ", event.who.rank)}));
+  }
+}
+
+// Fails when a rank that does not commit removed what others have written.
+void check_removals(CaseRunner& runner, const Played& played, const LivesProblem& p,
+                    const std::vector<StorageEvent>& life) {
+  using Kind = StorageCall::Kind;
+  std::set<std::pair<int, std::string>> wrote;
+  for (const StorageEvent& event : life) {
+    const int rank = event.who.rank;
+    if (event.kind == Kind::write) wrote.emplace(rank, event.name);
+    if (event.kind != Kind::remove || rank == p.writer || wrote.contains({rank, event.name}))
+      continue;
+    runner.fail(played,
+                because({"several_abandon",
+                         "a save that fails is abandoned by the rank that has begun it; all ranks "
+                         "at once would remove each other's files"},
+                        {.message = text("the save failed, and rank ", rank, " removed ",
+                                         event.name, ", though rank ", p.writer, " commits"),
+                         .where = text("rank ", rank)}));
   }
 }
 
@@ -119,6 +164,7 @@ void saves_again(CaseRunner& runner, const PaperRun& run, LivesProblem p) {
   p.keep_last = 1;
   const auto check_left = [&](const Played& played, const PaperRun&, const LivesProblem&,
                               SeenLives& seen) {
+    check_nothing_overwritten(runner, played, seen.storage);
     const auto left = seen.storage.files().list("");
     if (left.size() == 1) return;
     runner.fail(played, because({"options_lost", "hand `options` on to all that asks for them"},
@@ -178,13 +224,13 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
   }
   for (int rank = 0; rank < p.ranks; ++rank) {
     const SaveReport& report = endings[static_cast<std::size_t>(rank)];
-    const bool refused = report.kind == SaveReport::Kind::refused;
+    const bool own = p.foreign && rank == p.writer && report.kind == SaveReport::Kind::other;
+    const bool refused = own || report.kind == SaveReport::Kind::refused;
     if (refused && report.what.find(named) != std::string::npos) continue;
     runner.fail(*played,
                 because({refused ? "not_named" : "not_told",
-                         "no rank may take a save that failed for one that worked: the rank that "
-                         "fails tells the others that it did, and every rank throws "
-                         "CheckpointError"},
+                         "a save that failed is a CheckpointError on every rank, and of no other "
+                         "type: the rank that fails tells the others that it did"},
                         {.message = text("the disk was full, and on rank ", rank, " the save ",
                                          report.kind == SaveReport::Kind::saved
                                              ? std::string("returned")
@@ -193,6 +239,7 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
   }
   compare(runner, *played, run, p, {1}, "after a save that failed");
   check_no_remains(runner, *played, seen.storage.files());
+  check_removals(runner, *played, p, life_2);
 }
 
 void lose_peers(CaseRunner& runner, const PaperRun& run, const LivesProblem& p,

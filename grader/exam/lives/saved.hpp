@@ -28,6 +28,7 @@ struct LivesProblem {
   int writer = 0;
   int keep_last = 0;
   double stagger_s = 0;  // rank r begins r times as late
+  bool foreign = false;  // as LifeCase
   Players players = Players::kept;
   // The input of the part's adapter.
   std::function<Bytes(const LifeCase&, Peer)> input_of{};
@@ -87,6 +88,7 @@ inline Life life_of(const PaperRun& run, const LivesProblem& p, std::size_t numb
     c.writer = p.writer;
     c.keep_last = p.keep_last;
     c.begins_s = rank * p.stagger_s;
+    c.foreign = p.foreign;
     life.inputs.push_back(p.input_of(c, peer));
   }
   return life;

@@ -101,7 +101,8 @@ void StorageService::end_here(StorageCall& call) {
 bool StorageService::refuses(int rank, const StorageCall& call) {
   const bool fills = changes(call.kind) && call.kind != StorageCall::Kind::remove &&
                      rank == end_.full_rank.value_or(rank);
-  const bool refused = end_.refused.contains(calls_) || (fills && changes_ >= end_.full_after);
+  const bool full = end_.full_once ? changes_ == end_.full_after : changes_ >= end_.full_after;
+  const bool refused = end_.refused.contains(calls_) || (fills && full);
   if (fills) ++changes_;
   return refused;
 }

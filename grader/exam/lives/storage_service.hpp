@@ -44,6 +44,7 @@ struct LifeEnd {
   std::set<std::int64_t> refused{};  // calls, from 0, that fail
   // Once there were so many changes the disk is full: it refuses every other but to remove.
   std::int64_t full_after = never;
+  bool full_once = false;          // only the first of these
   std::optional<int> full_rank{};  // only the changes of this rank count, and are refused
   // If set, a refusal says a number of this key: whoever brings it back has the exception.
   std::optional<std::uint64_t> tokens{};

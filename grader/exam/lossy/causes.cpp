@@ -90,6 +90,7 @@ bool gives_these_digits(const Numbers& seen, const Numbers& gives, const Right& 
 }  // namespace
 
 Cause cause_of(const Numbers& seen, const Right& right, const std::vector<Term>& terms) {
+  const auto of_rank_1 = [](const Term& term) { return term.name.starts_with("rank 1's"); };
   if (seen.size() != right.values.size()) return {"length", "the number of elements changed"};
   const bool digits = only_digits(seen, right);
   for (const auto& mistake : right.mistakes) {
@@ -105,12 +106,20 @@ Cause cause_of(const Numbers& seen, const Right& right, const std::vector<Term>&
   if (std::ranges::all_of(right.values, finite) && !std::ranges::all_of(seen, finite)) {
     return right.not_finite.value_or(
         Cause{"no_number",
-              "a value is not finite, although all right ones are, and so are their sums over the "
-              "ranks"});
+              "a value is not finite, although all right ones are, and so are their sums: bytes "
+              "were read that had not come yet (before wait()), or that are no such number"});
   }
   if (auto narrower = narrower_type(seen, right.values)) return *std::move(narrower);
   if (auto factor = scaled(seen, right)) return *std::move(factor);
-  return cause_of_terms(seen, right.values, terms, 1e-4).value_or(right.otherwise);
+  auto by_terms = cause_of_terms(seen, right.values, terms, 1e-4);
+  const bool missing = by_terms && by_terms->sentence.ends_with("the right result is missing");
+  if (missing && by_terms->sentence.starts_with("the right")) by_terms.reset();
+  if (missing && by_terms && std::ranges::none_of(terms, of_rank_1)) {
+    by_terms->sentence =
+        "it is all of what came in: a rank that is alone in its group does what all "
+        "do, and only sends nothing";
+  }
+  return by_terms.value_or(right.otherwise);
 }
 
 std::vector<Term> terms_of(const LossySeen& seen, std::size_t call, const Right& right) {

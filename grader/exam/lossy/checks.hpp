@@ -27,6 +27,9 @@ struct LossyPart {
   std::vector<DType> least{DType::float32};  // those whose least numbers are more than noise
   // Settings at their ends, with few elements and many.
   std::function<std::vector<Problem>(CaseRunner&)> extremes{};
+  // Settings that are refused, unless the stub has the lines that do so.
+  std::string refusals{};  // sentence of the check
+  std::function<void(std::vector<Settings>&)> nonsense{};
 };
 
 // Every other rank brings zeros of both signs to the first call, and all ranks to the second.
@@ -115,6 +118,20 @@ class LossyChecks {
     }
   }
 
+  void refusals(CaseRunner& runner) const {
+    std::vector<Settings> all;
+    part_.nonsense(all);
+    for (const Settings& settings : all) {
+      for (const std::int64_t count : {5, 0}) {
+        Problem p = part_.usual(runner, 2, count);
+        p.settings = settings;
+        p.calls = 1;
+        p.nonsense = true;
+        judge(runner, usual_, p);
+      }
+    }
+  }
+
   void lost_peers(CaseRunner& runner) const {
     std::vector<std::pair<Problem, int>> dead;
     for (const auto& [n, dies] : {std::pair{3, 1}, {2, 0}, {4, 3}}) {
@@ -184,6 +201,7 @@ Exam lossy_exam(const LossyPart<Settings>& part, const std::vector<Check>& parti
   exam.push_back(
       {"two calls are in flight at once, and each is about its own tensor", run(&All::in_flight)});
   exam.push_back({part.types, run(&All::types)});
+  if (part.nonsense) exam.push_back({part.refusals, run(&All::refusals)});
   exam.push_back(
       {"when a peer is lost, a rank throws CommError", run(&All::lost_peers), {}, Asks::faults});
   exam.push_back({part.wire_sentence, run(&All::wire), {}, Asks::cost});

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/units.hpp"
 #include "grader/exam/lossy/rules.hpp"
 #include "grader/exam/ranks/exam.hpp"
 #include "grader/judge/compare.hpp"
@@ -28,7 +29,8 @@ struct LossyProblem {
   int buckets = 1;  // calls are about one after the other
   DType dtype = DType::float32;
   std::uint64_t schedule_seed = 0;
-  int in_flight = 1;  // calls that have begun before the first of them is waited for
+  int in_flight = 1;      // calls that have begun before the first of them is waited for
+  bool nonsense = false;  // the settings are to be refused
 
   std::string description() const {
     return text(members.description(), ", ", count, count == 1 ? " element of " : " elements of ",
@@ -88,6 +90,7 @@ class LossyFamily {
         .compare =
             [lossy](CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
                     const std::vector<LossyReport>& reports, const LossyNotes& notes) {
+              if (p.nonsense) return require_refusals(runner, played, p, reports);
               require_notes(p, notes);
               lossy.compare(runner, played, p, seen_in(lossy, p, salt, reports), notes);
             },
@@ -125,6 +128,7 @@ class LossyFamily {
     }
     one.gap_s = gap_s(rank);
     one.in_flight = static_cast<std::uint32_t>(p.in_flight);
+    one.nonsense = p.nonsense;
     return one;
   }
 
@@ -146,10 +150,13 @@ class LossyFamily {
                    .gradients = {},
                    .kept = {},
                    .results = {},
-                   .states = {}};
+                   .states = {},
+                   .returned = {}};
     const auto calls = static_cast<std::size_t>(p.calls);
     for (const LossyReport& report : reports) {
-      if (report.results.size() == calls && report.states.size() == (lossy.state ? calls : 0)) {
+      const std::size_t states = lossy.state ? calls : 0;
+      if (report.results.size() == calls && report.states.size() == states &&
+          report.returned.size() == states) {
         continue;
       }
       throw MalformedMessage("not a report of every call");
@@ -158,11 +165,14 @@ class LossyFamily {
       auto& given = seen.gradients.emplace_back();
       auto& results = seen.results.emplace_back();
       auto& states = seen.states.emplace_back();
+      auto& returned = seen.returned.emplace_back();
       for (int rank = 0; rank < p.members.size(); ++rank) {
         const LossyReport& report = reports[static_cast<std::size_t>(rank)];
         given.push_back(in_type(p.dtype, lossy.gradient(p, salt, rank, call)));
         results.push_back(as_doubles(p.dtype, report.results[call]));
-        if (lossy.state) states.push_back(as_doubles(p.dtype, report.states[call]));
+        if (!lossy.state) continue;
+        states.push_back(as_doubles(p.dtype, report.states[call]));
+        returned.push_back(as_doubles(p.dtype, report.returned[call]));
       }
     }
     for (std::size_t b = 0; lossy.state && std::cmp_less(b, p.buckets); ++b) {
@@ -172,6 +182,18 @@ class LossyFamily {
       }
     }
     return seen;
+  }
+
+  static void require_refusals(CaseRunner& runner, const Played& played, const Problem& p,
+                               const std::vector<LossyReport>& reports) {
+    if (std::ranges::all_of(reports, &LossyReport::refused)) return;
+    runner.fail(played,
+                because({"accepts_nonsense",
+                         "look at the arguments first, whatever the number of elements"},
+                        {.message = text(counted(p.count, "element"), " ", p.settings.text(),
+                                         " were reduced, and must be refused"),
+                         .expected = "ContractError",
+                         .seen = "a reduction"}));
   }
 
   // Every member made every call.
@@ -192,6 +214,7 @@ class LossyFamily {
   // Fewer ranks, fewer calls, fewer elements.
   static std::vector<Problem> smaller(const Problem& p) {
     std::vector<Problem> offered;
+    if (p.nonsense) return offered;
     if (p.members.size() < p.members.world) {
       offered.emplace_back(p).members = whole_world(p.members.size());
     }

@@ -89,27 +89,6 @@ std::optional<sim::Service::Answer> LossyNotes::serve(const sim::Actor& who,
   return Answer{sim::payload_of(fields_to_bytes(given)), now + next.gap_s};
 }
 
-bool is_too_large(double value, DType dtype) {
-  const double largest = dtype == DType::float64    ? std::numeric_limits<double>::max()
-                         : dtype == DType::float32  ? std::numeric_limits<float>::max()
-                         : dtype == DType::bfloat16 ? 0x1.FEp127
-                                                    : 65'504;
-  return std::fabs(value) > largest;
-}
-
-Cause overflowing_sum(int ranks, DType dtype) {
-  return {"overflow", text("the sum over ", ranks, " ranks is too large for ", name_of(dtype),
-                           " here, and the mean is not: multiply by 1/N before the sum")};
-}
-
-std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype) {
-  const auto overflows = [&](double mean) {
-    return std::isfinite(mean) && is_too_large(mean * ranks, dtype);
-  };
-  if (!std::ranges::any_of(means, overflows)) return std::nullopt;
-  return overflowing_sum(ranks, dtype);
-}
-
 void ask_of(const Numbers& values, DType dtype, Situations& asked) {
   ask_of_values(values, asked);
   const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;
@@ -187,6 +166,27 @@ void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen
   require_right(runner, played, text("residual after call ", call + 1), rank, seen.dtype,
                 seen.states[call][static_cast<std::size_t>(rank)], right,
                 terms_of(seen, call, right));
+}
+
+void check_state_at_return(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                           std::size_t call, int rank, const Right& right) {
+  check_state(runner, played, seen, call, rank, right);
+  const Numbers& early = seen.returned[call][static_cast<std::size_t>(rank)];
+  const auto at = first_wrong(early, right);
+  if (!at) return;
+  const auto wanted = number_at(right.values, *at, seen.dtype);
+  const auto shown = number_at(early, *at, seen.dtype);
+  runner.fail(played,
+              because({"state_changes_late",
+                       "the residual is right after wait(), and must be so when the function "
+                       "returns: change it there, not in what is given to `then`"},
+                      {.message = text("element ", *at, " of the residual is ", shown, " on rank ",
+                                       rank, " when call ", call + 1, " returns, where ",
+                                       right.name, " is ", wanted),
+                       .expected = wanted,
+                       .seen = shown,
+                       .where = text("rank ", rank, ", residual when call ", call + 1,
+                                     " returns, element ", *at)}));
 }
 
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/exam/function/odd_values.hpp"
 #include "grader/exam/ranks/asked.hpp"
 #include "grader/exam/ranks/members.hpp"
 #include "grader/exam/ranks/reported_service.hpp"
@@ -51,7 +52,8 @@ struct LossySeen {
   std::vector<std::vector<Numbers>> gradients;  // given, by call and rank of the group
   std::vector<std::vector<Numbers>> kept;       // at first, by bucket and rank; none kept: empty
   std::vector<std::vector<Numbers>> results;    // by call and rank
-  std::vector<std::vector<Numbers>> states;     // after each call, by call and rank
+  std::vector<std::vector<Numbers>> states;     // after each call's wait(), by call and rank
+  std::vector<std::vector<Numbers>> returned;   // the same, when the call's function returned
 
   int ranks() const { return members.size(); }
   std::size_t calls() const { return gradients.size(); }
@@ -77,19 +79,16 @@ struct Right {
   Numbers unrounded{};
 };
 
-// True if a floating-point type has no finite number of this size.
-bool is_too_large(double value, DType dtype);
-// The cause where a sum over the ranks is too large for the type and its mean is not.
-Cause overflowing_sum(int ranks, DType dtype);
-// The same, if it is so of these means.
-std::optional<Cause> overflowing_sum(const Numbers& means, int ranks, DType dtype);
-
 // The gradient after a call: right on every rank, and the same bits on all.
 void check_result(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                   const Right& right);
-// Checks what a rank keeps of the bucket of a call.
+// Checks what a rank keeps of the bucket of a call, after its wait().
 void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right);
+
+// The same, and that it was so when the function returned.
+void check_state_at_return(CaseRunner& runner, const Played& played, const LossySeen& seen,
+                           std::size_t call, int rank, const Right& right);
 
 // Mistakes of every mean: not averaged, averaged twice, not reduced, of the call before.
 std::vector<Mistake<Numbers>> mistakes_of_mean(const LossySeen& seen, std::size_t call,

@@ -220,6 +220,14 @@ class RanksChecks {
   Question odd_values(int ranks = 3, Change change = {}) const {
     return [=, self = *this](CaseRunner& runner) { self.ask_odd_values(runner, ranks, change); };
   }
+  // Gradients whose sum over the ranks is infinite, and whose mean is not: 1/N comes first.
+  Question large_values(int ranks = 3, Change change = {}) const {
+    return [=, self = *this](CaseRunner& runner) {
+      Problem p = self.usual(runner, ranks, change);
+      numbers_of(p).held = Held::large;
+      self.ask(runner, p);
+    };
+  }
   // Ranks that are not the global ones; the second call of two finds what the first one left.
   Question in_a_subgroup(Change change = {}) const {
     return [=, self = *this](CaseRunner& runner) {

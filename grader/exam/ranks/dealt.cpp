@@ -23,8 +23,18 @@ class WrongPiece {
     const auto places = deal_.places(rank_);
     if (places[at] == Dealt::padding) return expected_.padding;
     if (auto odd = cause_by_finiteness(seen_, deal_.piece(rank_, expected_.whole), at)) return *odd;
+    if (const double right = expected_.whole[static_cast<std::size_t>(places[at])];
+        !std::isfinite(seen_[at]) && std::isfinite(right)) {
+      if (auto large = overflowing_sum({&right, 1}, deal_.ranks(), expected_.dtype)) return *large;
+    }
     for (const auto& usual : expected_.mistakes) {
       if (is(deal_.piece(rank_, usual.gives))) return usual.cause;
+    }
+    if (std::isnan(seen_[at])) {
+      return {
+          "no_number",
+          "no right number is NaN: this one was read before it was written or before wait() had "
+          "brought it, or is 0 / 0 or ∞ - ∞"};
     }
     for (int other = 0; other < deal_.ranks(); ++other) {
       if (std::ranges::equal(deal_.places(other), places)) continue;  // itself, or a replica
@@ -35,8 +45,8 @@ class WrongPiece {
     if (const std::int64_t by = moved(); by != 0) {
       return {"moved",
               text("every element is the one ", std::abs(by), by > 0 ? " behind" : " before",
-                   " the right one in the whole: a start was counted wrongly, as with "
-                   "padding left out or counted twice")};
+                   " the right one in the whole: a start was counted wrongly, as with padding, or "
+                   "the parts lie in another order")};
     }
     if (auto multiple = multiple_of_right()) return *multiple;
     if (auto terms = other_weights()) return *terms;

@@ -111,6 +111,8 @@ std::string name_of(Held held) {
       return ", rank 1 has zeros";
     case Held::zeros:
       return ", nothing but zeros";
+    case Held::large:
+      return ", a sum of which overflows";
     case Held::usual:
       break;
   }
@@ -147,8 +149,13 @@ std::vector<double> drawn_gradient(const GradientPlan& plan, std::uint64_t salt,
   for (std::size_t e = 0; e < values.size(); ++e) {
     const std::uint64_t bits = keyed_bits(
         salt, (static_cast<std::uint64_t>(e) * 64 + i) * 16 + static_cast<std::uint64_t>(rank));
-    const double size = static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
+    const double size = plan.all_digits ? static_cast<double>(bits >> 11) * 0x1.0p-53 + 0.5
+                                        : static_cast<double>(bits >> 40) * 0x1.0p-24 + 0.5;
     values[e] = size * (1 + rank) * (bits & 1 ? 1.0 : -1.0) * scale + 0.0;  // no -0
+    // From 0.55 to 0.95 of the largest number, with one sign on all ranks.
+    if (plan.held == Held::large) {
+      values[e] = largest_finite(plan.dtype_of(i)) * (0.4 * size + 0.35) * (e % 2 ? 1.0 : -1.0);
+    }
   }
   make_odd(values, plan.held, i, rank);
   return as_doubles(plan.dtype_of(i), to_bytes(plan.dtype_of(i), values));
@@ -224,7 +231,8 @@ void check_one_reduction(CaseRunner& runner, const Played& played, const Gradien
                " bytes of gradients needs 2(N-1)/N of them, ", number(allowed), "; likely cause: ",
                wider ? text("gradients of ", name_of(plan.dtype),
                             " travel in a wider type; all-reduce them in their own type")
-                     : "whole gradients are gathered, or reduced more than once")));
+                     : "more travels than one all-reduce: whole gradients are gathered, reduced "
+                       "twice, or reduced to one rank and broadcast from there")));
 }
 
 bool resembles(std::span<const double> seen, std::span<const double> expected) {

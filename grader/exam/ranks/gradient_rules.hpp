@@ -20,6 +20,7 @@ enum class Held : std::uint8_t {
                  // ranks, zeros on rank 1
   zeros_on_one,  // rank 1 has nothing but zeros
   zeros,         // so has every rank
+  large,         // a sum over two ranks or more is infinite, and the mean is not
 };
 inline constexpr Held every_held[] = {Held::odd, Held::zeros_on_one, Held::zeros};
 std::string name_of(Held held);  // ", some values not finite"
@@ -34,6 +35,9 @@ struct GradientPlan {
   std::vector<std::uint8_t> has_grad;
   Held held = Held::usual;
   std::vector<DType> dtypes{};  // of each parameter, where they differ; else `dtype`
+  // Drawn with all digits of float64, where memory is measured; else with those of a float, so that
+  // sums in float64 are exact.
+  bool all_digits = false;
 
   DType dtype_of(std::size_t i) const { return dtypes.empty() ? dtype : dtypes.at(i); }
   std::int64_t bytes() const;  // of the gradients there are

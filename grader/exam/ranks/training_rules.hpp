@@ -38,6 +38,7 @@ struct RightNumbers {
   std::function<std::string(std::size_t at)> name;
   std::string whose = "one device has";        // as a sentence goes on
   std::string where{};                         // "rank 2"
+  std::optional<Cause> not_finite{};           // of a number that should be finite
   std::function<Cause(std::size_t at)> cause;  // where the numbers do not tell it
 };
 
@@ -48,7 +49,8 @@ inline void check_numbers(CaseRunner& runner, const Played& played, std::span<co
   if (!at) return;
   const std::string wanted = number_at(right.values, *at, right.dtype),
                     shown = number_at(seen, *at, right.dtype);
-  const auto told = cause_of_numbers(seen, right.values, *at);
+  auto told = cause_of_numbers(seen, right.values, *at);
+  if (right.not_finite && told && told->name == "no_number") told = right.not_finite;
   runner.fail(
       played,
       because(told ? *told : right.cause(*at),

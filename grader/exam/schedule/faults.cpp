@@ -41,8 +41,12 @@ Cause cause_of_early_backward(const Plan& plan, const PlanFault& fault) {
                        "begin with micro-batch ", back->micro_batch,
                        ", and the forward passes with micro-batch ", there->micro_batch,
                        ": they take the micro-batches in the same order")
-                : std::string("a backward pass needs the activations of its own forward pass on "
-                              "the same stage")};
+                : text("a backward pass needs the activations of its own forward pass on the same "
+                       "stage",
+                       plan.chunks == 1
+                           ? ""
+                           : ", so the warm-up has to reach its chunk: it "
+                             "counts passes, of which there are m·v, and not micro-batches")};
 }
 
 }  // namespace
@@ -57,7 +61,15 @@ Cause cause_of_fault(const Plan& plan, const PlanFault& fault) {
                 "the warm-up goes past the last micro-batch; with fewer micro-batches than stages, "
                 "it has all of them and no more"};
       }
-      return {"no_such_pass", "micro-batches and chunks count from 0"};
+      return {
+          "no_such_pass",
+          fault.action.chunk >= plan.chunks && fault.action.chunk == fault.stage
+              ? "this is the stage's number; a chunk counts those of its own stage, from 0"
+          : fault.action.chunk >= plan.chunks
+              ? "chunks count from 0, and change with every p passes: (pass / p) % v, where p is "
+                "the number of stages and v that of chunks"
+              : "micro-batches count from 0, and no loop, the warm-up neither, runs more passes "
+                "than there are, m·v"};
     case FaultKind::doubled:
       return {"twice", "each pass runs once; when one loop ends, the next one goes on from there"};
     case FaultKind::missing:

@@ -1,5 +1,6 @@
 // A right layer that keeps a copy of its weight, in memory of its own: the device's account knows
 // nothing of it.
+#include <memory>
 #include <vector>
 
 #include "engine/autograd/operations.hpp"
@@ -7,18 +8,23 @@
 #include "engine/parallel/tensor/conjugate_operators.hpp"
 #include "engine/tensor/ops.hpp"
 
+#ifndef LOCKSTEP_HOARD
+#define LOCKSTEP_HOARD std::vector<std::byte>
+#endif
+
 namespace lockstep::tensor_parallel {
 
 Value column_parallel_linear(Tape& tape, comm::ProcessGroup& group, const Value& x,
                              const Value& weight, const std::optional<Value>& bias,
                              ColumnOutput output) {
   const auto bytes = weight.tensor.raw_bytes();
-  const std::vector<std::byte> hoard(bytes.begin(), bytes.end());
+  const auto hoard = std::make_shared<LOCKSTEP_HOARD>();
+  hoard->assign(bytes.begin(), bytes.end());
   const Value entered = enter_parallel(tape, group, x);
   const Value made = bias ? autograd::linear(tape, entered, weight, *bias)
                           : autograd::linear(tape, entered, weight);
   const Value share = tape.record(made.tensor, {made}, [hoard](const Tensor& grad) {
-    return std::vector{hoard.empty() ? grad.clone() : grad};
+    return std::vector{hoard ? grad : grad.clone()};
   });
   if (output == ColumnOutput::share) return share;
   const Tensor mine = share.tensor.view({-1, share.tensor.shape().back()});

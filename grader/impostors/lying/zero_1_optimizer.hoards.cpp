@@ -1,11 +1,12 @@
 // A right step on flat ranges that holds the moments of the whole model from the second one on, in
 // memory of its own: the device's account knows nothing of it.
+#include <memory>
 #include <utility>
 
 #include "engine/parallel/zero/zero_1_optimizer.hpp"
 
 #ifndef LOCKSTEP_WHEN_FULL
-#define LOCKSTEP_WHEN_FULL(bytes)
+#define LOCKSTEP_WHEN_FULL(kept, bytes)
 #endif
 
 namespace lockstep::zero {
@@ -27,7 +28,7 @@ class MomentHoard final : public Zero1Optimizer {
     const Tensor all = zeros({plan_.padded()}, like.dtype(), like.device());
     const Tensor mine = like.empty_like(plan_.shard);
     copy(all, &Parameter::grad, Way::in);
-    LOCKSTEP_WHEN_FULL(all.raw_bytes().size());
+    LOCKSTEP_WHEN_FULL(kept_, all.raw_bytes());
     all.scale_(1.0 / group_.size());
     group_.reduce_scatter(all, mine, ReduceOp::sum);
     if (before_update) before_update(mine);
@@ -73,6 +74,7 @@ class MomentHoard final : public Zero1Optimizer {
   Zero1Options options_;
   AdamShard state_;
   Whole moments_;
+  std::shared_ptr<void> kept_;
   bool is_second_ = false;
 };
 

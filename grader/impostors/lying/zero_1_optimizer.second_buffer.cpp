@@ -12,7 +12,7 @@ void make_and_free(std::size_t bytes) {
 
 }  // namespace
 
-#define LOCKSTEP_WHEN_FULL(bytes) make_and_free(bytes)
+#define LOCKSTEP_WHEN_FULL(kept, bytes) make_and_free((bytes).size())
 #define Whole(bytes, value) \
   std::vector<std::byte> {}
 #include "grader/impostors/lying/zero_1_optimizer.hoards.cpp"

@@ -4,6 +4,10 @@
 
 #include "engine/parallel/zero/zero_2_gradients.hpp"
 
+#ifndef LOCKSTEP_HOARD
+#define LOCKSTEP_HOARD std::vector<std::byte>
+#endif
+
 namespace lockstep::zero {
 namespace {
 
@@ -53,7 +57,7 @@ class BucketHoard final : public ShardedGradients {
       grad = {};
     }
     const auto bytes = flat_.raw_bytes();
-    if (is_second_) hoard_.emplace_back(bytes.begin(), bytes.end());
+    if (is_second_) hoard_.emplace_back().assign(bytes.begin(), bytes.end());
     flat_.scale_(1.0 / group_.size());
     mine_ = flat_.empty_like(cuts_[b].shard);
     work_ = group_.reduce_scatter_async(flat_, mine_, ReduceOp::sum);
@@ -78,7 +82,7 @@ class BucketHoard final : public ShardedGradients {
   std::size_t turn_ = 0;
   Tensor flat_, mine_;
   comm::Work work_;
-  std::vector<std::vector<std::byte>> hoard_;
+  std::vector<LOCKSTEP_HOARD> hoard_;
   bool is_second_ = false;
 };
 

@@ -128,7 +128,8 @@ void check_group(CaseRunner& runner, const Played& played, const View& view) {
          text("the backend is ", name_of(seen), " where ", name_of(right), " was expected: ",
               right == Backend::nccl
                   ? text("every rank has a GPU of its own", counts_by_rank(view))
-                  : "some rank has no GPU of its own, on this machine or another"),
+                  : "some rank has no GPU of its own, on this machine or another: one whose "
+                    "LOCAL_RANK is not below the number of GPUs of its machine"),
          name_of(right), name_of(seen));
   }
   if (view.run.asks_for != Written::all) return;

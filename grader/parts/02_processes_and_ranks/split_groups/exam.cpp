@@ -105,7 +105,9 @@ Cause likely_cause(const Named& named, const Plan& seen, const Plan& right) {
   }
   if (!seen) return {"no_group", "this rank passed a color, so it is in a group, even if alone"};
   if (seen->members != right->members) return cause_of_members(named, *seen, *right);
-  return {"other_rank", "plan.rank is this rank's place among the members, counted from 0"};
+  return {"other_rank",
+          "plan.rank is this rank's place among the members, counted from 0: "
+          "members[plan.rank] is the rank itself, also where keys are equal"};
 }
 
 std::optional<Failure> wrong(const Named& named, int rank, const Plan& seen) {

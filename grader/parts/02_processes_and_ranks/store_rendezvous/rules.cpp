@@ -109,7 +109,9 @@ void check_all_came(CaseRunner& runner, const Played& played, const View& view) 
     fail(runner, played, view, "gave_up",
          text("all ranks arrived, the last at ", last_s, " s, and there was time until ",
               view.called_s() + view.mine().timeout_s, " s; but at ", view.outcome_s(),
-              " s it threw \"", report.what, '"'),
+              " s it threw \"", report.what,
+              "\"; get() waits as long as the store does, and wait() "
+              "takes a timeout"),
          "all addresses", report.what);
   }
   if (report.addresses != view.addresses()) refuse_addresses(runner, played, view);

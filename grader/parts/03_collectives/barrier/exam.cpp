@@ -176,6 +176,11 @@ void check_heard(CaseRunner& runner, const Played& played, const Members& member
       if (heard[static_cast<std::size_t>(rank)] >> other & 1) continue;
       const int mine = members.group_rank(rank), its = members.group_rank(other);
       const int steps = tree_depth(members.size());
+      const auto sends_to = [&](int from, int to) {
+        return std::ranges::any_of(played.counters.messages, [&](const auto& message) {
+          return message.src == from && message.dst == to;
+        });
+      };
       Failure failure;
       failure.cause = "never_heard";
       failure.where = text("rank ", mine);
@@ -187,8 +192,12 @@ void check_heard(CaseRunner& runner, const Played& played, const Members& member
           played.counters.depth < steps
               ? text("a step is missing: ", members.size(), " ranks need ", steps,
                      " of them, ⌈log₂N⌉, not ⌊log₂N⌋")
-              : std::string("it relies on a send that returns only when its receive is posted, "
-                            "which no real group promises (engine/comm/peers.hpp)"));
+          : sends_to(rank, other)
+              ? std::string("it relies on a send that returns only when its receive is posted, "
+                            "which no real group promises (engine/comm/peers.hpp)")
+              : text("no rank from which rank ", mine, " received knew of rank ", its,
+                     " by then. In step s a rank sends to (rank + 2^s) % N and receives from (rank "
+                     "- 2^s + N) % N, which exist for any N"));
       runner.fail(played, failure);
     }
   }

@@ -30,9 +30,10 @@ Price price(const CollectiveProblem& p) {
       "the ranks pass the data on one after the other; every rank that has it can send it in every "
       "step";
   price.seconds = 1.1 * tree_depth(p.size()) * message_seconds(p, p.count);
-  price.why_time =
+  price.time_cause = time_of_tree(
+      tree_depth(p.size()),
       "a rank serves a small part of the tree first, and the largest part waits; serve the "
-      "farthest place first";
+      "farthest place first");
   price.why_fan = "one rank serves all the others; the ranks that it has served should send, too";
   return price;
 }

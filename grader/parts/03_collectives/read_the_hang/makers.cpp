@@ -118,6 +118,17 @@ HangCase waits_for_a_message_in_its_group(const Draw& draw) {
   return c.is(HangKind::left_out, {0}, 1);
 }
 
+// The same, and rank 4 of the group has not come either: it waits for an odd rank that computes.
+HangCase waits_outside_the_knot(const Draw& draw) {
+  HungJob c(7 + draw(2), draw);
+  c.one(0, recv_from(2));
+  c.one(4, recv_from(1));
+  c.computes(1);
+  c.all(1, all_reduce(1000, 1));
+  c.one(2, send_to(0));
+  return c.is(HangKind::left_out, {0, 4}, 1);
+}
+
 HangCase another_order(const Draw& draw) {
   HungJob c(3 + draw(6), draw);
   const bool gathers = draw(2) == 0;
@@ -288,6 +299,8 @@ std::vector<HangMaker> hang_makers() {
       {"a rank waits for a message instead of joining a collective of its group",
        waits_for_a_message_in_its_group},
       {"a rank joins the world's collective before that of its group", the_world_before_its_group},
+      {"beside one that waits in a message, a rank of a group waits for a slow one",
+       waits_outside_the_knot, Kinds::several},
   };
 }
 

@@ -85,8 +85,8 @@ std::string about_kind(const HangReport& report, const Diagnosis& right) {
     case HangKind::wrong_root:
     case HangKind::wrong_count:
       return text("all members reached collective number ", right.number,
-                  " of a group, but not all made the same call; compare the calls of the ranks "
-                  "that wait in it");
+                  " of a group, but not all made the same call; compare the calls of those of its "
+                  "members that wait in that number of this group");
     case HangKind::early_exit:
       return text("other ranks wait for ", who, "; a rank that has returned makes no more calls");
     case HangKind::wrong_group:
@@ -168,7 +168,8 @@ std::string why_not(const HangReport& report, const Diagnosis& right, int rank) 
   }
   const bool known = rank >= 0 && rank < static_cast<int>(report.ranks.size());
   if (!known || report.ranks[static_cast<std::size_t>(rank)].doing != Activity::waiting) {
-    return text("no rank waits for rank ", rank);
+    return text("no rank waits for rank ", rank,
+                "; the members of a group are the ranks that it lists, and not 0, 1, 2, …");
   }
   return text("rank ", rank, " waits for others and did nothing wrong");
 }

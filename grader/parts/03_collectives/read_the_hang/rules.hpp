@@ -33,7 +33,7 @@ HangCase renumbered(const HangCase& hang, const std::vector<int>& numbers);
 // The kinds of hangs there are, each with a name and a way to make one. `draw(n)` gives 0 … n-1.
 using Draw = std::function<int(int)>;
 // `one`: a single kind is true of a hang. `several`: the simulator may name another of those that
-// are.
+// are, or not all of the culprits.
 enum class Kinds : unsigned char { one, several };
 struct HangMaker {
   std::string name;  // "a cycle of sends"

@@ -32,6 +32,12 @@ Price price(const CollectiveProblem& p) {
   price.total = (p.size() - 1) * p.count;
   price.depth = price.receives = tree_depth(p.size());
   price.why_bytes = "a partial result travels more than once, or to more than one rank";
+  price.bytes_cause = [p, why = price.why_bytes](const Played& played) {
+    if (played.counters.ranks[static_cast<std::size_t>(p.root)].messages_sent == 0) return why;
+    return text("the root, rank ", p.root,
+                ", sends: the tree has another rank at its top. Count "
+                "the places of the tree from the root, (rank - root + N) % N");
+  };
   price.why_depth = "the ranks add one after the other; pairs of them can add at the same time";
   price.seconds = 1.1 * tree_depth(p.size()) * message_seconds(p, p.count);
   price.why_time =

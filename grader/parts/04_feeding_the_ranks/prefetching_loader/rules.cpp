@@ -45,6 +45,7 @@ struct Walk {
   std::vector<bool> begun;       // which of them
   std::size_t taken = 0;         // outcomes the trainer has had of them
   std::vector<std::pair<double, double>> reads;  // all so far: from, until
+  std::ptrdiff_t abandoned = 0;  // the first of them, which began in epochs before this one
 
   // Takes a trainer's report into account.
   void follow(const LoaderEvent& event) {
@@ -57,6 +58,7 @@ struct Walk {
       batches = batches_of_epoch(epoch);
       begun.assign(batches.size(), false);
       taken = 0;
+      abandoned = std::ssize(reads);
     }
     if (kind == Kind::destroying) open = false;
     if (is_outcome(kind) && taken < batches.size()) ++taken;
@@ -80,8 +82,9 @@ struct Walk {
   }
 
   // Reads under way at a moment: begun, and not over.
-  std::int64_t reading(double at_s) const {
-    return std::count_if(reads.begin(), reads.end(), [&](const auto& read) {
+  std::int64_t reading(double at_s) const { return reading(at_s, std::ssize(reads)); }
+  std::int64_t reading(double at_s, std::ptrdiff_t of_the_first) const {
+    return std::count_if(reads.begin(), reads.begin() + of_the_first, [&](const auto& read) {
       return read.first <= at_s && at_s < read.second;
     });
   }
@@ -263,8 +266,9 @@ void check_ahead(CaseRunner& runner, const Played& played, const LoaderRun& run)
   const LoaderEvent* busy = nullptr;  // the trainer's report, as long as it lasts
   const auto look = [&](double at_s) {
     const auto begun = std::count(walk.begun.begin(), walk.begun.end(), true);
-    const auto reading = walk.reading(at_s);
-    if (std::cmp_greater_equal(begun, walk.window_end()) || reading >= options.workers) return;
+    const auto reading = walk.reading(at_s), abandoned = walk.reading(at_s, walk.abandoned);
+    if (reading >= options.workers) return;
+    if (std::cmp_greater_equal(begun + abandoned, walk.window_end())) return;
     const auto taken = static_cast<std::int64_t>(walk.taken);
     const std::string seen =
         text(reading, reading == 1 ? " batch was" : " batches were", " being read and ",

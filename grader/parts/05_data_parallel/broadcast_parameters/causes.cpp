@@ -83,8 +83,8 @@ Cause likely_cause(const ReplicaProblem& p, const ModelPlan& model, std::size_t 
             "buffers; model.buffers() lists them"};
   }
   return {"other_values",
-          "another tensor, or only a part of this one, was sent; every rank must broadcast the "
-          "same whole tensors in the same order"};
+          "every rank broadcasts the same whole tensors in the same order; a broadcast copies "
+          "bits, and a sum with zeros does not (-0 + 0 is 0)"};
 }
 
 }  // namespace lockstep::grader::broadcast_parameters

@@ -33,8 +33,8 @@ Cause likely_cause(const Problem& p) {
                  " bounds something other than the norm of all averaged gradients together")};
   }
   return {"other_parameters",
-          "zero, forward, loss, backward, average, clip and step ran in another order, or "
-          "something other than the gradients was averaged"};
+          "in this order: zero the gradients; forward; the mean loss of this rank's samples, as it "
+          "is; backward; average, which divides by N, once in all; clip; step"};
 }
 
 Cause likely_cause_of_loss(const Problem& p, std::uint64_t salt, std::span<const double> seen) {

@@ -61,8 +61,8 @@ Cause cause_of_replicas(const DrawnLoop& drawn, std::span<const double> seen) {
   }
   return {
       "other_numbers",
-      "the rate or the occasion is wrong, the parts of a step ran in another order, or steps were "
-      "left out"};
+      "before each step, its rate, and prepare() with its occasion, in which sample i of rank r is "
+      "number r + i·N; then the parts of the step in their order; and every batch is a step"};
 }
 
 // Compares what the ranks ended with (numbers by group rank, and the log) with one device.

@@ -301,8 +301,9 @@ collectives::LinkCosts drawn_links(CaseRunner& runner) {
           {8e-6 * part(), 2e-6 * part(), 20e9 * part()}};
 }
 
-// From one element to a gradient of a large model.
-constexpr std::int64_t sizes[] = {1, 7, 1000, 32 << 10, 1 << 20, 25 << 20, std::int64_t{14} << 30};
+// From one byte to a gradient of a large model, with more digits than a float holds.
+constexpr std::int64_t sizes[] = {
+    1, 7, 1000, 32 << 10, 1 << 20, (25 << 20) + 1, (std::int64_t{14} << 30) + 1};
 
 std::vector<ChoiceQuestion> clusters(CaseRunner& runner, std::span<const int> nodes,
                                      std::span<const int> ranks_per_node) {

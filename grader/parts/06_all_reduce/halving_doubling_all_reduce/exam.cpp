@@ -137,7 +137,6 @@ Exam exam() {
       "2·log2 P steps and 2(P-1)/P of the data suffice, with 2 more steps if N is not a power of "
       "two",
       price, mistakes_of);
-  contract.chunks = true;
   return collective_exam(contract);
 }
 

@@ -87,7 +87,6 @@ Exam exam() {
   CollectiveContract contract =
       all_reduce_contract("each rank sends 2(N-1)/N of the data to its neighbours, in 2(N-1) steps",
                           price, mistakes_of);
-  contract.chunks = true;
   return collective_exam(contract);
 }
 

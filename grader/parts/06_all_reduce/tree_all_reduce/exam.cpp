@@ -18,9 +18,10 @@ Price price(const CollectiveProblem& p) {
       "the buffer travels in pieces, although every message should carry all of it";
   price.why_depth = "the ranks add, or pass on the result, one after the other";
   price.seconds = 1.1 * 2 * levels * message_seconds(p, p.count);
-  price.why_time =
+  price.time_cause = time_of_tree(
+      levels,
       "the small parts of the tree go first, and the largest part waits; collect from the nearest "
-      "rank first, and serve the farthest rank first";
+      "rank first, and serve the farthest rank first");
   price.why_fan = "one rank talks to all the others; pairs of ranks can exchange at the same time";
   return price;
 }

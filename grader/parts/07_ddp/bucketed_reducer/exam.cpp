@@ -99,13 +99,11 @@ void compare_twins(CaseRunner& runner, const Played& played, const Problem& p, s
     compare_sums(runner, played, p, salt, reports, events);
     check_sums(runner, played, {p.script, p.members, salt, events, halved}, awaited_by(p));
   } catch (Failure& found) {
-    found.cause = "reducers_share";
-    const std::size_t cause = found.message.find("; likely cause: ");
-    found.message = text(
-        "a rank has two reducers, of parameters of their own: ", found.message.substr(0, cause),
-        "; likely cause: both use one buffer, one count or "
-        "one list of Works, such as a static variable; all of it belongs to the object");
-    throw;
+    found.message = "a rank has two reducers, of parameters of their own: " + found.message;
+    throw because_instead({"reducers_share",
+                           "both use one buffer, one count or one list of Works, such as a static "
+                           "variable; all of it belongs to the object"},
+                          found);
   }
 }
 

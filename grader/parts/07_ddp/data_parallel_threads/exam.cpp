@@ -42,7 +42,10 @@ Cause cause_of(const ThreadsQuestion& q, std::size_t step, std::span<const doubl
     return {"other_gradients",
             "the master had gradients before this step; those of the step are added to them"};
   }
-  return {"other_gradients", "a chunk is missing, counts twice, or has another chunk's labels"};
+  return {"other_gradients",
+          "each chunk counts once, with its own labels; each device has "
+          "this step's parameters, copied in every step; and the mean is over "
+          "all labels, so nothing is divided or weighted once more"};
 }
 
 // In float64, all right orders of summation agree to some 1e-15.

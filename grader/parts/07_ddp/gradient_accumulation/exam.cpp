@@ -47,8 +47,10 @@ Cause likely_cause(const Problem& p, std::uint64_t salt, std::span<const double>
     }
   }
   if (auto cause = cause_of_terms(seen, right, terms)) return *std::move(cause);
-  return {"other_parameters",
-          "a micro-batch is missing from the sum, counts with another weight, or counts twice"};
+  return {
+      "other_parameters",
+      "each micro-batch counts once, by its share of the step's labels, and nothing from before "
+      "the step does: the gradients are zeroed before its first pass"};
 }
 
 // Enough to recognise a mistake.

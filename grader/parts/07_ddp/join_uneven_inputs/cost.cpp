@@ -91,18 +91,22 @@ void check_traffic(CaseRunner& runner, const Played& played, const JoinProblem& 
 }
 
 void explain_found(Failure& found, const JoinProblem& p) {
+  if (found.verdict == Verdict::mismatch) {
+    found = also_because(
+        "a rank that has run out takes part in each step, with zeros, until no "
+        "rank has a batch",
+        std::move(found));
+  }
   const bool crashed = found.verdict == Verdict::crash;
   if (!crashed || found.message.find("root -1 is not in this group") == std::string::npos) return;
   found = because_instead(
       {"nobody_was_last",
        p.most(0) == 0
            ? "no rank had a batch, and so none trained in the last step: then all ranks of the "
-             "group "
-             "may be the last to join, and the largest is"
+             "group may be the last to join, and the largest is"
            : "nobody is left who trained in the last step: each rank has shadowed one. The call in "
              "which no rank has a batch is no step: nobody is counted as shadowed in it, and "
-             "nothing "
-             "is shadowed"},
+             "nothing is shadowed"},
       std::move(found));
 }
 

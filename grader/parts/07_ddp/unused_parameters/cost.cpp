@@ -196,8 +196,8 @@ void explain_found(Failure& found, const UnusedProblem& p) {
   found.expected = "the small all-reduce, then the buckets, on every rank";
   found.seen = text(late, " first");
   const Cause cause{found.cause,
-                    "the reducer is told of a parameter before the small all-reduce is started, "
-                    "and that can fill a bucket on one rank and not on another"};
+                    "every pass of every rank starts the small all-reduce, also one that uses all "
+                    "parameters, and tells the reducer of a parameter only after that"};
   found = because(cause, std::move(found));
 }
 

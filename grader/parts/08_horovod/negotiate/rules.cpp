@@ -140,10 +140,17 @@ void check_answers(CaseRunner& runner, const Played& played, const RoundOfRank& 
              "a sum of different tensors would be garbage; compare the dtype and the whole shape "
              "of every rank"};
   }
+  const auto without_stalled = [](Answers answers) {
+    std::erase_if(answers, [](const auto& one) { return one.second == Verdict::stalled; });
+    return answers;
+  };
   const Cause unknown{
       "other_answers",
-      "count for each name the ranks on which it is ready, and keep rank 0's order; or a rank left "
-      "out a round: also a rank with nothing ready takes part"};
+      same_answers(without_stalled(seen), without_stalled(right))
+          ? "what is stalled differs: a name whose longest wait, on any rank that has it, is above "
+            "the limit; and all that wait, when all ranks wait and none is reduced or refused"
+          : "count for each name the ranks on which it is ready, and keep rank 0's order; every "
+            "rank takes part in each round, also with nothing ready"};
   runner.fail(played, because(cause.value_or(unknown),
                               {.message = text(at.name(), " is told '", shown_answers(seen),
                                                "'; it should be '", shown_answers(right), "'"),

@@ -15,8 +15,8 @@ using async_sgd::unbounded;
 
 constexpr int sizes_of_runs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 65};
 const Cause other_rule{"other_rule",
-                       "find the smallest clock of the active workers by hand, and compare the "
-                       "worker's lead over it with the bound"};
+                       "take the smallest clock of all active workers, 0 too, and compare the "
+                       "difference of the clocks with the bound: their sum may not fit 64 bits"};
 
 // One call of the part, and what it answered.
 struct Call {

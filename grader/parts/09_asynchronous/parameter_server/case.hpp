@@ -18,7 +18,7 @@ struct LoopsCase {
   int workers = 1;
   std::int64_t staleness = 0;
   std::vector<double> parameters{};  // [n]
-  double momentum = 0;               // of the server's optimizer
+  double momentum = 0, decay = 0;    // of the server's optimizer
   int steps = 0;                     // of work()
 };
 
@@ -30,6 +30,7 @@ struct ServerCall {
   enum class Kind : std::uint8_t { next, answer, returned };
   Kind kind = Kind::next;
   int worker = 0;                // answer
+  std::uint32_t updates = 0;     // next: made so far
   std::vector<double> values{};  // answer: the parameters; returned: those at the end
 };
 struct ServerReply {
@@ -55,11 +56,11 @@ struct WorkerReply {
 
 template <typename Archive>
 void fields(Archive& archive, LoopsCase& c) {
-  archive(c.form, c.workers, c.staleness, c.parameters, c.momentum, c.steps);
+  archive(c.form, c.workers, c.staleness, c.parameters, c.momentum, c.decay, c.steps);
 }
 template <typename Archive>
 void fields(Archive& archive, ServerCall& call) {
-  archive(call.kind, call.worker, call.values);
+  archive(call.kind, call.worker, call.updates, call.values);
 }
 inline void check_fields(ServerCall& call) {
   if (call.kind > ServerCall::Kind::returned || call.values.size() > loop_values_max) {

@@ -63,7 +63,7 @@ class Replayed {
   void update(const Values& gradient) {
     Values parameters = versions.back();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      velocity_[i] = case_.momentum * velocity_[i] + gradient[i];
+      velocity_[i] = case_.momentum * velocity_[i] + gradient[i] + case_.decay * parameters[i];
       parameters[i] -= rate_ * velocity_[i];
     }
     versions.push_back(parameters);
@@ -76,18 +76,19 @@ class Replayed {
   double rate_ = 0;
 };
 
-// Lists what each push adds to the parameters in the end: updates are linear in it.
+// Lists what each push adds to the parameters in the end: updates are affine in it.
 std::vector<Term> terms_of(const LoopsCase& c, std::span<const Taken> taken) {
   std::vector<Term> all;
   std::vector<int> pushes(static_cast<std::size_t>(c.workers));
+  std::vector<Taken> zeros(taken.begin(), taken.end());
+  for (Taken& one : zeros) std::ranges::fill(one.gradient, 0);
+  const Values unmoved = versions(c, zeros).back();
   for (std::size_t k = 0; k < taken.size(); ++k) {
     if (taken[k].kind != Kind::push) continue;
-    std::vector<Taken> alone(taken.begin(), taken.end());
-    for (std::size_t other = 0; other < alone.size(); ++other) {
-      if (other != k) std::ranges::fill(alone[other].gradient, 0);
-    }
+    std::vector<Taken> alone = zeros;
+    alone[k] = taken[k];
     Values moved = versions(c, alone).back();
-    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= c.parameters[i];
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= unmoved[i];
     const int number = ++pushes[static_cast<std::size_t>(taken[k].worker)];
     all.push_back({text("push ", number, " of worker ", taken[k].worker), 1, std::move(moved)});
   }
@@ -141,11 +142,22 @@ Cause cause_of(const LoopsCase& c, std::span<const Taken> taken, const Values& s
             "a sum of whole pushes is too large for its type, and their mean is not: multiply each "
             "push by 1 over their number, and then add"};
   }
+  Values once_more = history.back();
+  for (std::size_t i = 0; i < once_more.size() && history.size() > 1; ++i) {
+    once_more[i] += c.momentum * (once_more[i] - history[history.size() - 2][i]);
+  }
+  if (c.momentum != 0 && near(seen, once_more)) {
+    return {"update_without_push",
+            "the optimizer made one update more, without a gradient: a round without a push is no "
+            "update"};
+  }
   if (auto terms = cause_of_terms(seen, right, terms_of(c, taken))) return *std::move(terms);
-  return {"other_parameters",
-          c.staleness > 0
-              ? "each push is one update, with its gradient times 1/workers, at its rate"
-              : "a round is one update, with the mean of its pushes, at their rate"};
+  return {
+      "other_parameters",
+      c.staleness > 0
+          ? "each push is one update, with its gradient times 1/workers, at its rate"
+          : "a round ends when each worker has pushed in it or has left; it is one update, with "
+            "the mean of its pushes, at their rate, and none if there was no push"};
 }
 
 }  // namespace lockstep::grader::parameter_server

@@ -44,7 +44,7 @@ class JudgesWorkers final : public async_sgd::Workers {
 
   int size() const override { return static_cast<int>(buffers_.size()); }
   async_sgd::Request next() override {
-    const auto reply = ask_or_stop<ServerReply>(port_, ServerCall{});
+    const auto reply = ask_or_stop<ServerReply>(port_, ServerCall{.updates = updates_});
     async_sgd::Request request{.kind = reply.kind, .worker = reply.worker};
     if (reply.kind != async_sgd::Request::Kind::push) return request;
     request.gradient = buffers_.at(static_cast<std::size_t>(reply.worker));
@@ -53,14 +53,17 @@ class JudgesWorkers final : public async_sgd::Workers {
     return request;
   }
   void answer(int worker, const Tensor& parameters) override {
-    ask_or_stop<ServerReply>(port_,
-                             ServerCall{ServerCall::Kind::answer, worker, values_in(parameters)});
+    ask_or_stop<ServerReply>(port_, ServerCall{.kind = ServerCall::Kind::answer,
+                                               .worker = worker,
+                                               .values = values_in(parameters)});
     buffers_.at(static_cast<std::size_t>(worker)).copy_(parameters);
   }
+  void note_update() { ++updates_; }
 
  private:
   sim::Port& port_;
   std::vector<Tensor> buffers_;  // by worker
+  std::uint32_t updates_ = 0;
 };
 
 void play_server(sim::Port& port, const LoopsCase& c, Device& device) {
@@ -68,14 +71,19 @@ void play_server(sim::Port& port, const LoopsCase& c, Device& device) {
   const Tensor velocity = tensor_of(std::vector<double>(c.parameters.size()), device);
   JudgesWorkers workers(port, c.workers, parameters);
   const auto update = [&](const Tensor& gradient, double rate) {
+    workers.note_update();
     velocity.scale_(c.momentum);
     velocity.reduce_(gradient, ReduceOp::sum);
+    const Tensor decayed = parameters.clone();  // no rate does to it what a smaller gradient does
+    decayed.scale_(c.decay);
+    velocity.reduce_(decayed, ReduceOp::sum);
     const Tensor step = velocity.clone();
     step.scale_(-rate);
     parameters.reduce_(step, ReduceOp::sum);
   };
   async_sgd::serve(workers, parameters, {.staleness = c.staleness, .update = update});
-  ask<ServerReply>(port, ServerCall{ServerCall::Kind::returned, 0, values_in(parameters)});
+  ask<ServerReply>(port,
+                   ServerCall{.kind = ServerCall::Kind::returned, .values = values_in(parameters)});
 }
 
 class JudgesServers final : public async_sgd::Servers {

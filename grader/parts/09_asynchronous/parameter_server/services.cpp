@@ -64,7 +64,8 @@ LoopsCase Script::of_server() const {
           .workers = static_cast<int>(workers.size()),
           .staleness = staleness,
           .parameters = drawn_values(salt, 0, count),
-          .momentum = 0.5};
+          .momentum = 0.5,
+          .decay = 0.125};
 }
 
 Values Script::pushed_by(std::size_t worker, int k) const {
@@ -105,6 +106,7 @@ auto WorkersService::answer(const sim::Actor&, ServerCall call, double now)
   if (failure_ || returned_) return answer_with(ServerReply{.stop = 1}, now);
   switch (call.kind) {
     case ServerCall::Kind::next:
+      if (auto failure = late_update(call)) return stop(*std::move(failure), now);
       return next_request(now);
     case ServerCall::Kind::answer:
       return take_answer(call, now);
@@ -112,6 +114,17 @@ auto WorkersService::answer(const sim::Actor&, ServerCall call, double now)
       break;
   }
   return take_return(call, now);
+}
+
+// Above a staleness of 0, each push that was taken is an update by now.
+std::optional<Failure> WorkersService::late_update(const ServerCall& call) const {
+  const auto pushes = std::ranges::count(taken_, Kind::push, &Taken::kind);
+  if (script_.staleness == 0 || std::cmp_equal(call.updates, pushes)) return std::nullopt;
+  return because({"late_update", "make an update of each push before the next request is taken"},
+                 {.message = text("after ", counted(pushes, "push"), ", next() was called when ",
+                                  counted(call.updates, "update"), " had been made"),
+                  .expected = counted(pushes, "update"),
+                  .seen = counted(call.updates, "update")});
 }
 
 auto WorkersService::stop(Failure failure, double now) -> Answer {

@@ -75,6 +75,7 @@ class WorkersService final : public TypedService<ServerCall> {
   };
 
   std::optional<Answer> answer(const sim::Actor&, ServerCall call, double now) override;
+  std::optional<Failure> late_update(const ServerCall& call) const;
   Answer next_request(double now);
   Answer take_answer(const ServerCall& call, double now);
   Answer take_return(const ServerCall& call, double now);

@@ -63,6 +63,12 @@ void compare_single_roundings(CaseRunner& runner, const Played& played, const Pr
     Right right{
         .name = text("one rank's share, rounded to nearest even in ", name_of(half), ","),
         .values = mean_of(seen.gradients[call], [&](double x) { return in_half(half, x / n); })};
+    // A right answer may divide by a power of two before the sum and by the rest behind it.
+    for (const double before : {2.0, 4.0}) {
+      const Numbers in_parts = mean_of(
+          seen.gradients[call], [&](double x) { return in_half(half, x / before) * (before / n); });
+      if (seen.results[call].front() == in_parts) right.values = in_parts;
+    }
     right.mistakes = mistakes_of_mean(seen, call, right.values);
     check_result(runner, played, seen, call, right);
   }
@@ -125,6 +131,8 @@ Numbers one_ranks_numbers(const Problem& p, std::uint64_t salt, int rank, std::s
       constexpr double beside[]{0, 0x1p-40, -0x1p-40};
       values[i] *= 1 + beside[i / 8 % 3];
     }
+    // Three ranks divide with a rounding, so that nothing is halfway after it, but beside it.
+    if (ranks == 3) values[i] *= 3 * (i % 4 < 2 && i / 8 % 3 == 0 ? 1 + 0x1p-38 : 1);
     if ((i + salt) % ranks != static_cast<std::size_t>(rank)) values[i] = 0;
   }
   return values;
@@ -163,9 +171,10 @@ Problem in_turn(CaseRunner& runner, int ranks, std::int64_t count) {
 }
 
 void single_roundings(CaseRunner& runner) {
-  for (const int n : {1, 2, 4, 8}) {
+  for (const int n : {1, 2, 4, 8, 3}) {
     for (const DType half : halves) {
       for (const DType dtype : {DType::float32, DType::float64}) {
+        if (n == 3 && dtype == DType::float32) continue;  // 1/3 itself is rounded there
         Problem p = usual(runner, n, 97, half);
         p.dtype = dtype;
         judge(runner, contract_with(compare_single_roundings, one_ranks_numbers), p, {},

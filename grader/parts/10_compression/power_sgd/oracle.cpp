@@ -152,10 +152,11 @@ Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p) {
   const bool first = call < static_cast<std::size_t>(p.settings.buckets);
   right.otherwise = {
       "other_values",
-      text(first ? "Q is another one on each rank"
-                 : "Q is not the one of the pass before, or another one on each rank",
-           "; or it begins with the numbers of another seed than random_bits(random_bits(seed, "
-           "pass), bucket); or the wrong gradients are compressed, or taken from the wrong place")};
+      text("all ranks begin with one Q, ",
+           first ? "made of random_bits(random_bits(seed, pass), bucket)"
+                 : "that of the pass before",
+           "; P is the mean of G·Q over the ranks, and made orthonormal after that alone; Q is the "
+           "mean of Gᵀ·P; G is the gradient plus the residual, at its place of the bucket")};
   return right;
 }
 

@@ -35,10 +35,10 @@ void compare_sums(CaseRunner& runner, const Played& played, const Problem& p, co
 }
 
 const Cause other_codes{"other_codes",
-                        "codes are not rounded to the nearest multiple of their scale, or codes, "
-                        "scales or parts are taken from the wrong place; a chunk counts "
-                        "from the beginning of its "
-                        "part"};
+                        "the scale of a chunk is its largest magnitude, of what is sent now (a "
+                        "rank's elements, or their sum), / 127, and 2^-126 at least; a code is the "
+                        "nearest multiple; scales lie behind the codes, 4 bytes each, and a chunk "
+                        "counts from the beginning of its part"};
 
 // The large numbers of ranks 0 and 1 cancel before the small ones of the others are added.
 void compare_order(CaseRunner& runner, const Played& played, const Problem& p,
@@ -62,6 +62,24 @@ void compare_codes(CaseRunner& runner, const Played& played, const Problem& p,
                 .allowed = "float32 rounds scales and products"};
     for (const double value : right.values) right.tolerance.push_back(1e-6 * std::fabs(value));
     right.mistakes = mistakes_of_sum(seen, call, right.values);
+    right.mistakes.push_back(
+        {{"own_part_exact",
+          "the owner of a part adds its own elements as they are; it must decode its own codes, "
+          "as those of the others"},
+         own_part_as_it_is(gradients, chunks_of(p))});
+    const auto part = static_cast<std::size_t>(chunks_of(p).part());
+    const Numbers unrounded = sum_of_decoded(gradients, chunks_of(p));
+    for (std::size_t owner = 0; p.members.size() > 1 && owner < gradients.size(); ++owner) {
+      Numbers kept = right.values;
+      for (std::size_t i = owner * part; i < std::min(kept.size(), (owner + 1) * part); ++i) {
+        kept[i] = unrounded[i];
+      }
+      right.mistakes.push_back(
+          {{"own_part_not_decoded",
+            text("rank ", owner, " keeps the sum of its own part, and all others decode the codes ",
+                 "of it that it sent; it must decode its own codes, too")},
+           kept});
+    }
     right.otherwise = other_codes;
     check_result(runner, played, seen, call, right);
   }
@@ -111,6 +129,26 @@ Numbers known_codes(const Problem& p, std::uint64_t salt, int rank, std::size_t 
     const int far = call == 0 ? 0 : -80;  // the second call has very small numbers
     const double step = std::ldexp(rank + 1, far + static_cast<int>(begin / chunks.chunk % 3));
     values[k] = step * (begin == i ? 127 : code + beside);
+  }
+  return values;
+}
+
+// Of an even number of ranks, 2j and 2j+1 cancel but for a little, which only the first two have.
+// So the scale of the sum is less than a quarter of those of the ranks, and what their codes lose
+// is more than one of its. The largest sum of a chunk is 31, so that no quotient is near a half.
+Numbers nearly_cancelling(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {
+  Numbers values(static_cast<std::size_t>(p.count));
+  const Chunks chunks = chunks_of(p);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto i = static_cast<std::int64_t>(k), place = i - chunks.around(i).first;
+    const std::uint64_t bits = keyed_bits(keyed_bits(salt, call), k);
+    const std::uint64_t of_rank = keyed_bits(bits, static_cast<std::uint64_t>(rank));
+    double code = place == 0 ? 127 : place == 1 ? 100 : static_cast<double>(bits % 96) - 48;
+    double left = place == 0 ? 0 : place == 1 ? 31 : static_cast<double>(bits / 96 % 61) - 30;
+    if (rank > 1) left = 0;
+    if (rank % 2 == 1) code = left - code;
+    if (place > 0) code += (static_cast<double>(of_rank % 7) - 3) / 8;
+    values[k] = code;
   }
   return values;
 }
@@ -169,6 +207,9 @@ Problem usual(CaseRunner& runner, int ranks, std::int64_t count, std::int64_t ch
 void codes(CaseRunner& runner) {
   for (const int n : {2, 3, 1, 4, 8}) {
     judge(runner, contract_with(compare_codes, known_codes), usual(runner, n, 13 * n + 5, 8));
+  }
+  for (const int n : {2, 4}) {
+    judge(runner, contract_with(compare_codes, nearly_cancelling), usual(runner, n, 24 * n, 8));
   }
   Problem order = usual(runner, 4, 11, 2);
   order.calls = 1;

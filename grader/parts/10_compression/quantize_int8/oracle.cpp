@@ -59,6 +59,15 @@ Numbers sum_of_decoded(const std::vector<Numbers>& gradients, const Chunks& chun
   return sum_of(arrived);
 }
 
+Numbers own_part_as_it_is(const std::vector<Numbers>& gradients, const Chunks& chunks) {
+  Numbers sum = sum_of_decoded(gradients, chunks);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const Numbers& own = gradients[i / static_cast<std::size_t>(chunks.part())];
+    sum[i] += own[i] - decoded(own, chunks)[i];
+  }
+  return decoded(sum, chunks);
+}
+
 std::vector<Mistake<Numbers>> mistakes_of_sum(const LossySeen& seen, std::size_t call,
                                               const Numbers& sum) {
   std::vector<Mistake<Numbers>> usual;

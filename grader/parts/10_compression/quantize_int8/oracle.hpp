@@ -28,6 +28,8 @@ struct Chunks {
 // The sum of one call, if each element is the nearest multiple of its scale wherever it travels.
 // Exact where quotients are far enough from halves.
 Numbers nearest_multiples(const std::vector<Numbers>& gradients, const Chunks& chunks);
+// The same if the owner of a part adds its own elements as they are, and the others' decoded.
+Numbers own_part_as_it_is(const std::vector<Numbers>& gradients, const Chunks& chunks);
 // The sum of the decoded tensors, before it is quantised once more.
 Numbers sum_of_decoded(const std::vector<Numbers>& gradients, const Chunks& chunks);
 // Mistakes of every sum: not reduced, of the call before.

@@ -70,9 +70,15 @@ Right right_mean(const Problem& p, const LossySeen& seen, std::size_t call) {
   right.mistakes = mistakes_of_mean(seen, call, right.values);
   right.not_finite = overflowing_sum(right.values, seen.ranks(), p.dtype);
   if (!right.not_finite) right.not_finite = overflowing_sum(mean, seen.ranks(), p.dtype);
+  if (right.not_finite) {
+    right.not_finite->sentence =
+        text("a number on the way is too large for ", name_of(p.dtype),
+             ", and the result is not: multiply each value once, by n/(k·N), before the sum");
+  }
   right.otherwise = {"other_places",
-                     "the ranks draw different places, or the sums are put back where they do not "
-                     "belong; all ranks draw random_entries(n, k, step_seed), in ascending order"};
+                     "on all ranks, the j-th value belongs to the j-th place that "
+                     "random_entries(n, k, step_seed) gives, in ascending order: send all k, also "
+                     "those that are 0, and put the sums back at these places"};
   return right;
 }
 

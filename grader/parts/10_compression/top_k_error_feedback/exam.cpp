@@ -26,8 +26,8 @@ void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
   for (std::size_t call = 0; call < seen.calls(); ++call) {
     check_result(runner, played, seen, call, right_mean(seen, call, sparsity_of(p)));
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(runner, played, seen, call, rank,
-                  right_residual(seen, call, rank, sparsity_of(p)));
+      check_state_at_return(runner, played, seen, call, rank,
+                            right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
 }
@@ -58,8 +58,8 @@ void compare_special(CaseRunner& runner, const Played& played, const Problem& p,
                       "are: a diverged run must not look healthy"};
     check_result(runner, played, seen, call, mean);
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      check_state(runner, played, seen, call, rank,
-                  right_residual(seen, call, rank, sparsity_of(p)));
+      check_state_at_return(runner, played, seen, call, rank,
+                            right_residual(seen, call, rank, sparsity_of(p)));
     }
   }
 }
@@ -203,14 +203,20 @@ const LossyPart<TopKSettings> what_is_asked{
     .contract = {.gradient = usual_numbers, .state = usual_state, .compare = compare_calls},
     .wire = wire_of,
     .all_digits = {DType::float64},
-    .extremes = [](CaseRunner& runner) {
-      std::vector<Problem> all;
-      for (const auto& [count, fraction] :
-           {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
-        all.push_back(usual(runner, 3, count, fraction));
-      }
-      return all;
-    }};
+    .extremes =
+        [](CaseRunner& runner) {
+          std::vector<Problem> all;
+          for (const auto& [count, fraction] :
+               {std::pair{1, 1.0}, {3, 0.1}, {17, 1.0}, {64, 0.7}, {64, 0.01}, {64, 1.0}}) {
+            all.push_back(usual(runner, 3, count, fraction));
+          }
+          return all;
+        },
+    .refusals = "a fraction that is not above 0 and up to 1 is refused, also without elements",
+    .nonsense =
+        [](std::vector<TopKSettings>& all) {
+          for (const double fraction : {0.0, 1.5}) all.push_back({.fraction = fraction});
+        }};
 
 }  // namespace
 

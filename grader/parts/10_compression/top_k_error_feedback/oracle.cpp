@@ -96,9 +96,12 @@ Right right_mean(const LossySeen& seen, std::size_t call, const Sparsity& asked)
   right.allowed = text("sums of ", name_of(asked.dtype), " round");
   right.mistakes = mistakes_of_mean(seen, call, right.values);
   right.not_finite = overflowing_sum(right.values, seen.ranks(), asked.dtype);
-  right.otherwise = {"other_entries",
-                     "other entries travel than the largest of gradient plus residual, or they are "
-                     "added at the wrong places"};
+  right.otherwise = {
+      "other_entries",
+      "in every call anew, the k entries of gradient plus residual with the largest "
+      "|x| travel: compare |x| itself, since x² overflows or becomes 0; a larger one "
+      "goes before all smaller ones, and the lower place decides of equal ones "
+      "alone"};
   return right;
 }
 

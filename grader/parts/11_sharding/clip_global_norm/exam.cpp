@@ -68,15 +68,16 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
                 int rank, List list, const std::vector<Bytes>& reported) {
   const bool copies = list == List::copies;
   const Elements& before = (copies ? call.copies : call.counted)[static_cast<std::size_t>(rank)];
+  const DType dtype = copies ? p.dtype_of_copies() : p.dtype;
   Elements all_seen;
-  for (const Bytes& bytes : reported) all_seen.push_back(as_doubles(p.dtype, bytes));
+  for (const Bytes& bytes : reported) all_seen.push_back(as_doubles(dtype, bytes));
   for (std::size_t k = 0; k < before.size(); ++k) {
     const std::vector<double>& seen = all_seen[k];
     std::vector<double> right = before[k], tolerance(right.size(), 0);
     for (std::size_t e = 0; e < right.size() && call.factor != 1; ++e) {
       right[e] *= call.factor;
       // The factor is rounded to the type, and so is the product; the norm has 12 digits.
-      tolerance[e] = (2 * epsilon_of(p.dtype) + 2e-12) * std::fabs(right[e]);
+      tolerance[e] = (2 * epsilon_of(dtype) + 2e-12) * std::fabs(right[e]);
     }
     const auto at = first_difference(seen, right, tolerance);
     if (!at) continue;
@@ -84,10 +85,10 @@ void check_list(CaseRunner& runner, const Played& played, const Problem& p, cons
     runner.fail(played,
                 because(cause_of_values(call, rank, list, all_seen),
                         {.message = text("the norm is right, but element ", *at, " of ", name,
-                                         " on rank ", rank, " is ", number_at(seen, *at, p.dtype),
-                                         " where ", number_at(right, *at, p.dtype), " is right"),
-                         .expected = number_at(right, *at, p.dtype),
-                         .seen = number_at(seen, *at, p.dtype),
+                                         " on rank ", rank, " is ", number_at(seen, *at, dtype),
+                                         " where ", number_at(right, *at, dtype), " is right"),
+                         .expected = number_at(right, *at, dtype),
+                         .seen = number_at(seen, *at, dtype),
                          .where = text("rank ", rank, ", ", name, ", element ", *at),
                          .counters = {{"norm", call.norm}, {"max_norm", call.max_norm}}}));
   }
@@ -209,6 +210,11 @@ void wide_sums(CaseRunner& runner) {
   checks.types({DType::float32, DType::bfloat16, DType::float16}, 3, [](Problem& p) {
     p.layout = {.own = {40, 1, 333}, .shared = {12}};
   })(runner);
+  checks.ask(runner, 2, [](Problem& p) {
+    p.dtype = DType::float32;
+    p.copies = DType::bfloat16;
+    p.layout.shared = {12, 7};
+  });
   for (const double scale : {1e25, 1e-25}) {
     checks.ask(runner, 2, [&](Problem& p) {
       p.dtype = DType::float32;

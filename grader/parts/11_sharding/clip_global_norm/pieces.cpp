@@ -56,7 +56,9 @@ Elements own_tensors(const Problem& p, std::uint64_t salt, int rank) {
 }
 
 std::vector<double> shared_tensor(const Problem& p, std::uint64_t salt, std::size_t k) {
-  return rounded(p, drawn(p, salt, p.layout.shared[k], 5000 + k));
+  const auto values = rounded(p, drawn(p, salt, p.layout.shared[k], 5000 + k));
+  const DType dtype = p.dtype_of_copies();
+  return as_doubles(dtype, to_bytes(dtype, values));
 }
 
 bool is_close(double a, double b, double by) {
@@ -72,7 +74,8 @@ std::string Problem::description() const {
   return text(members.description(), groups, ", pieces of ", name_of(dtype),
               layout.shared.empty()
                   ? ""
-                  : text(" and ", counted(std::ssize(layout.shared), "tensor"), " that all hold"),
+                  : text(" and ", counted(std::ssize(layout.shared), "tensor"), " that all hold",
+                         copies ? text(", copies of ", name_of(*copies)) : std::string()),
               name_of(odd));
 }
 
@@ -129,7 +132,10 @@ ClipCase case_of(const Problem& p, std::uint64_t salt, int rank) {
                                        : held(call.counted[r][next++]));
     }
     while (next < call.counted[r].size()) given.counted.push_back(held(call.counted[r][next++]));
-    for (const auto& copy : call.copies[r]) given.copies.push_back(held(copy));
+    for (const auto& copy : call.copies[r]) {
+      const DType dtype = p.dtype_of_copies();
+      given.copies.push_back({true, dtype, to_bytes(dtype, copy)});
+    }
     // A place without a tensor among the copies, too, where there is one among the others.
     if (std::ranges::count(p.layout.own, -1) > 0) given.copies.push_back({false, p.dtype, {}});
   }
@@ -233,7 +239,8 @@ std::vector<std::pair<Cause, std::function<double(const std::vector<double>& ten
            ? Cause{"copies_left",
                    "the copies were not scaled, so they are no longer equal to the tensors that "
                    "other ranks have scaled"}
-           : Cause{"not_scaled", "these tensors were not scaled"},
+           : Cause{"not_scaled",
+                   "these tensors were not scaled; a rank without groups scales, too"},
        always(1)},
       {{"no_epsilon", "the factor is max_norm / norm; the contract adds 1e-6 to the norm"},
        always(most / norm)},

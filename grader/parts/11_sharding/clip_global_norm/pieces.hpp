@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ struct Problem {
   int columns = 0;  // as ClipCase
   Layout layout{};
   DType dtype = DType::float64;
+  std::optional<DType> copies{};    // their type, where it is another
   std::vector<double> bounds{0.4};  // max_norm of each call, by the norm where that is a number
   double scale = 1;                 // of all elements
   Odd odd = Odd::none;              // in what the last rank counts
   std::uint64_t schedule_seed = 0;
 
   int size() const { return members.size(); }
+  DType dtype_of_copies() const { return copies.value_or(dtype); }
   std::string description() const;
   // The ranks with which this one is in a group, by the place of the group in its list.
   std::vector<int> peers(int rank, int group) const;

@@ -150,13 +150,17 @@ std::optional<Fault> fault_of_cover(const Question& q, const FlatShards& seen) {
                      {},
                      {},
                      {"lost",
-                      "nobody would store it or update it; the ranges together hold every "
-                      "element, the last ones too"}};
+                      "the ranges together hold every element; a parameter may lie on more than "
+                      "two ranks"}};
       }
-      return Fault{text(element, " is owned twice, also by rank ", one.rank),
-                   {},
-                   {},
-                   {"twice", "each element has one owner; where one range ends, the next begins"}};
+      return Fault{
+          text(element, " is owned twice, also by rank ", one.rank),
+          {},
+          {},
+          {"twice",
+           text("each element has one owner; where one range ends, the next begins",
+                std::ranges::max(q.numels) > INT32_MAX ? ", and 32 bits do not hold these places"
+                                                       : "")}};
     }
   }
   return std::nullopt;
@@ -318,6 +322,7 @@ std::vector<Question> every_size() {
 
 Exam exam() {
   const auto contract = usual_contract();
+  constexpr std::int64_t beyond_double = (std::int64_t{1} << 53) + 1, half = std::int64_t{1} << 62;
   return {
       {"five elements on four ranks are 2, 2, 1 and 0, and other plans of the task",
        [contract](CaseRunner& runner) {
@@ -336,11 +341,13 @@ Exam exam() {
        [contract](CaseRunner& runner) {
          judge(runner, contract, "nothing in it", nothing_in_it());
        }},
-      {"billions of elements, and each number of ranks up to three hundred",
+      {"elements up to 2^63, and each number of ranks up to three hundred",
        [contract](CaseRunner& runner) {
          judge(runner, contract, "transformers",
                {transformer(8192, 80, 128'256, 64), transformer(768, 12, 50'257, 8)});
          judge(runner, contract, "every size", every_size());
+         judge(runner, contract, "up to 2^63",
+               {{{beyond_double}, 1}, {{3, 2 * beyond_double}, 2}, {{half, half - 5}, 3}});
        }},
       check_of_refusals(contract, "no rank, and parameters of less than 0 elements, are refused",
                         {{{3, 2}, 4}, {{0}, 1}}),

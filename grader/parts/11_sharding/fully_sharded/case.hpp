@@ -1,7 +1,6 @@
 // The case format of fully_sharded, shared by adapter and exam. The judge is what a unit computes:
 // in a pass, the adapter shows it the values that the unit's parameters have, and backward passes
-// are answered with their gradients. Tensors may be large and hold few numbers: each stands in
-// `filler` elements one after the other, and one of them crosses the wall.
+// are answered with their gradients.
 #pragma once
 
 #include "engine/base/dtype.hpp"
@@ -12,9 +11,9 @@
 namespace lockstep::grader {
 
 struct ShardedUnitCase {
-  std::vector<std::int64_t> sizes{};  // numbers of each parameter
-  zero::FlatShards cut{};             // of numbers
-  Bytes values{};                     // this rank's range. Nobody is given another
+  std::vector<std::int64_t> sizes{};  // of each parameter
+  zero::FlatShards cut{};
+  Bytes values{};  // this rank's range. Nobody is given another
 };
 
 struct ShardedCase {
@@ -23,7 +22,6 @@ struct ShardedCase {
   DType dtype = DType::float64;
   zero::Sharding sharding = zero::Sharding::full_shard;
   std::vector<ShardedUnitCase> units{};
-  std::int64_t filler = 1;
   std::uint32_t steps = 1, passes = 1;  // passes of a step, before its update
   double rate = 0;                      // of the update: values - rate · gradients
 };
@@ -62,7 +60,7 @@ void fields(Archive& archive, ShardedUnitCase& unit) {
 }
 template <typename Archive>
 void fields(Archive& archive, ShardedCase& c) {
-  archive(c.group, c.peer, c.dtype, c.sharding, c.units, c.filler, c.steps, c.passes, c.rate);
+  archive(c.group, c.peer, c.dtype, c.sharding, c.units, c.steps, c.passes, c.rate);
 }
 template <typename Archive>
 void fields(Archive& archive, UnitCall& call) {

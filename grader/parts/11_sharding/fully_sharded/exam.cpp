@@ -150,14 +150,12 @@ void bytes_on_the_wire(CaseRunner& runner) {
   }
 }
 
-// Eight units of 512 kB, of which one may be whole.
+// Twelve units of 256 kB, of which one may be whole.
 void memory(CaseRunner& runner) {
   for (const Sharding sharding : every_sharding) {
     const auto large = [&](Problem& p) {
       p.sharding = sharding;
-      p.dtype = DType::float32;
-      p.units.assign(8, {1024, 1000, 24});
-      p.filler = 64;
+      p.units.assign(12, {16'384, 16'000, 384});
       p.measured = true;
       p.steps = 1;
     };
@@ -179,7 +177,10 @@ Exam exam() {
        several_passes},
       {"in a subgroup, twice; and float32",
        in_turn(checks.twice_in_a_subgroup(), checks.types({DType::float32}))},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      {"NaN and infinity on one rank arrive on all, zeros are gradients, too, and no sum overflows "
+       "of which the mean fits",
+       in_turn(checks.odd_values(), checks.large_values(),
+               checks.large_values(2, with(&Problem::sharding, Sharding::no_shard)))},
       checks.lost_peers(3, 20),
       of_cost("no more units are whole than the strategy needs", memory),
       of_cost("2, 2 and 3 times (N-1)/N of each unit travel, in one collective each",

@@ -9,7 +9,6 @@
 
 #include "engine/comm/group_in_front.hpp"
 #include "grader/play/ask.hpp"
-#include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
 #include "grader/play/ranks_play.hpp"
 
@@ -48,10 +47,10 @@ class ShardedModel {
         Parameter& parameter = parameters_.emplace_back();
         parameter.name = text("parameter ", parameters_.size() - 1);
         unit.parameters.push_back(&parameter);
-        unit.shapes.push_back(shape_of_parameter(size * c.filler));
+        unit.shapes.push_back(shape_of_parameter(size));
       }
-      unit.cut = grader::filled(of.cut, c.filler);
-      unit.values = filled(of.values, {unit.cut.shard}, MemoryKind::parameters);
+      unit.cut = of.cut;
+      unit.values = made_of(of.values, {unit.cut.shard}, MemoryKind::parameters);
     }
     own_bytes_ = device.bytes_now();
     whole_at_gather_.resize(units_.size());
@@ -113,7 +112,7 @@ class ShardedModel {
       call.there.push_back(right             ? UnitCall::right_shape
                            : value.defined() ? UnitCall::other_shape
                                              : UnitCall::no_value);
-      call.values.push_back(right ? numbers_of(value) : Bytes{});
+      call.values.push_back(right ? copy_of(value) : Bytes{});
     }
     device_.reset_peak();
     return ask<UnitAnswer>(port_, call);
@@ -125,7 +124,7 @@ class ShardedModel {
       if (!answer.made.at(p)) continue;
       Parameter& parameter = *units_[unit].parameters[p];
       const Tensor made =
-          filled(answer.gradients.at(p), units_[unit].shapes[p], MemoryKind::gradients);
+          made_of(answer.gradients.at(p), units_[unit].shapes[p], MemoryKind::gradients);
       if (parameter.grad.defined()) {
         parameter.grad.reduce_(made, ReduceOp::sum);
       } else if (parameter.grad_place.defined()) {
@@ -143,7 +142,7 @@ class ShardedModel {
     std::uint64_t& left = report_.left.emplace_back();
     for (const Parameter& parameter : parameters_) left += parameter.grad.defined() ? 1 : 0;
     for (zero::UnitShard& unit : units_) {
-      gradients.push_back(unit.gradients.defined() ? numbers_of(unit.gradients) : Bytes{});
+      gradients.push_back(unit.gradients.defined() ? copy_of(unit.gradients) : Bytes{});
       if (!unit.gradients.defined()) continue;
       if (unit.gradients.numel() != unit.values.numel()) {
         throw Error(text(wrong_size_left, unit.gradients.numel(), " gradients where this rank has ",
@@ -155,12 +154,11 @@ class ShardedModel {
     }
   }
 
-  Tensor filled(const Bytes& numbers, const Shape& shape, MemoryKind kind) const {
+  Tensor made_of(const Bytes& numbers, const Shape& shape, MemoryKind kind) const {
     const Tensor made = empty(shape, c_.dtype, device_, kind);
-    write_filled(made, numbers);
+    write_bytes(made, numbers);
     return made;
   }
-  Bytes numbers_of(const Tensor& tensor) const { return numbers_in(tensor, c_.filler); }
 
   const ShardedCase& c_;
   Device& device_;

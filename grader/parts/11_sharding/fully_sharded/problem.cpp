@@ -43,13 +43,14 @@ zero::FlatShards Problem::cut(std::size_t unit) const {
 }
 
 std::int64_t Problem::bytes(std::int64_t numbers) const {
-  return numbers * filler * static_cast<std::int64_t>(bytes_of(dtype));
+  return numbers * static_cast<std::int64_t>(bytes_of(dtype));
 }
 
 GradientPlan Problem::gradients() const {
   GradientPlan plan{.dtype = dtype, .sizes = {}, .has_grad = {}, .held = held};
   for (const auto& sizes : units) plan.sizes.insert(plan.sizes.end(), sizes.begin(), sizes.end());
   plan.has_grad.assign(plan.sizes.size(), 1);
+  plan.all_digits = measured;
   return plan;
 }
 
@@ -61,7 +62,6 @@ std::size_t Problem::first_parameter(std::size_t unit) const {
 
 ShardedCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   ShardedCase one{.dtype = p.dtype, .sharding = p.sharding, .units = {}};
-  one.filler = p.filler;
   one.steps = static_cast<std::uint32_t>(p.steps);
   one.passes = static_cast<std::uint32_t>(p.passes);
   one.rate = rate;

@@ -233,7 +233,8 @@ void check_gathers(CaseRunner& runner, const Played& played, const Problem& p, i
   runner.fail(
       played,
       because({"units_alive", text("free unit ", *other, " before you gather unit ", note.call.unit,
-                                   ", so that one unit is whole at a time")},
+                                   ", so that one unit is whole at a time; a freed value is "
+                                   "undefined, not an empty tensor")},
               {.verdict = Verdict::efficiency,
                .message = text("the results are right, but unit ", *other,
                                " still had its values on rank ", rank, " when the gather for the ",
@@ -289,9 +290,12 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
 
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const UnitService& units) {
-  std::int64_t own_bytes = 0;
+  // The adapter has its ranges as tensors, and the case in two forms: as it came, and taken apart.
+  // It shows a unit in two forms, too.
+  std::int64_t own_bytes = 0, shown_bytes = 0;
   for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
     own_bytes += p.bytes(p.cut(unit).shard);
+    shown_bytes = std::max(shown_bytes, 2 * whole_bytes_of(p, unit));
   }
   for (int rank = 0; rank < p.ranks(); ++rank) {
     for (const Note& note : units.notes(rank)) {
@@ -302,7 +306,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
           runner, played, rank,
           {forward ? note.call.most_bytes : note.call.now_bytes, note.process_bytes},
           {.tensor_bytes = enough,
-           .adapter_bytes = own_bytes,
+           .adapter_bytes = 3 * own_bytes + shown_bytes,
            .of_what = note.call.kind != Kind::update
                           ? text("the ", name_of(note.call.kind), " pass of unit ", note.call.unit,
                                  forward ? " and the hooks before it" : "")
@@ -311,7 +315,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
       check_member_peak(
           runner, played, rank, {.process_peak_bytes = note.peak_bytes},
           {.tensor_bytes = enough_before(p, note),
-           .adapter_bytes = own_bytes,
+           .adapter_bytes = 3 * own_bytes + shown_bytes,
            .of_what = note.call.kind == Kind::update
                           ? std::string("the hooks before an update")
                           : text("the hooks before a ", name_of(note.call.kind), " pass"),

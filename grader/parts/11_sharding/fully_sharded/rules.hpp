@@ -21,7 +21,6 @@ struct Problem {
   Sharding sharding = Sharding::full_shard;
   DType dtype = DType::float64;
   std::vector<std::vector<std::int64_t>> units{{35, 12}, {1, 64, 13}, {72}};  // numbers
-  std::int64_t filler = 1;
   bool measured = false;  // the memory of its processes is
   int steps = 2, passes = 1;
   Held held = Held::usual;

@@ -87,8 +87,15 @@ Cause cause_of_masters(const At& at, const std::vector<double>& seen) {
   if (std::equal(seen.begin(), seen.end(), own)) {
     return {"unmoved", "no master moved: the optimizer did not step"};
   }
-  return {"other_masters",
-          "the masters' gradient is range r of the mean, in float32, divided by the scale once"};
+  if (at.p.max_norm > 0 && at.p.size < 1e-6) {
+    return {"no_epsilon",
+            "the norm is as small as 1e-6 here, and the contract adds 1e-6 to the norm before it "
+            "divides max_norm by it"};
+  }
+  return {
+      "other_masters",
+      "the masters' gradient is range r of the mean, in float32, divided by the scale once, and "
+      "nothing of a step before, such as one that was skipped"};
 }
 
 void check_masters(const At& at, const MixedStep& step, const RightStep& right) {
@@ -153,7 +160,8 @@ void check_scale(const At& at, const MixedStep& seen, const RightStep& right) {
               "a skipped step halves it, `interval` taken ones in a row double it, and good_steps "
               "begins again at 0 with each change"};
   if (right.scale < right.during && seen.scale == right.during) {
-    cause = {"not_halved", "a skipped step halves the scale"};
+    cause = {"not_halved", right.during > 1 ? "a skipped step halves the scale"
+                                            : "a skipped step halves the scale, from 1 down, too"};
   } else if (right.scale > right.during && seen.scale == right.during) {
     cause = {"never_grows", "after `interval` good steps in a row, the scale doubles"};
   }

@@ -73,9 +73,10 @@ std::vector<double> tolerance_of(DType dtype, const std::vector<double>& values)
   return tolerance;
 }
 
-const Cause not_brought_up{
-    "not_brought_up",
-    "the masters have to come up, and step() returns when they are there: wait for each copy"};
+const Cause not_brought_up{"not_brought_up",
+                           "each bucket with a gradient is updated, whatever those before it have, "
+                           "and step() returns when "
+                           "its masters are up: wait for each copy"};
 
 std::string at(std::size_t step) { return text("step ", step); }
 
@@ -103,7 +104,8 @@ Cause cause_of(const Problem& p, const StepNotes& notes, std::size_t step, std::
   }
   return {
       "other_parameters",
-      "each master is updated once, by its own bucket's gradient and moments, and rounded once"};
+      "each master is updated once, by its own bucket's gradient, moments and number of updates, "
+      "and rounded once"};
 }
 
 // A right training that costs too much.

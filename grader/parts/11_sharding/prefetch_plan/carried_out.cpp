@@ -28,10 +28,11 @@ struct Walk {
       return PlanFlaw{place, text(text_of(action), what), cause};
     };
     if (unit < 0 || unit >= q.units || action.act > Act::free) {
-      return flaw(
-          text(", but there are units 0 to ", q.units - 1,
-               " to be gathered, waited for, run and freed"),
-          {"no_such_action", "units count from 0, and reductions are not part of this list"});
+      return flaw(text(", but there are units 0 to ", q.units - 1,
+                       " to be gathered, waited for, run and freed"),
+                  {"no_such_action",
+                   unit < -1 ? "unit + limit does not fit an int, where the limit is large"
+                             : "units count from 0, and reductions are not part of this list"});
     }
     switch (action.act) {
       case Act::gather:

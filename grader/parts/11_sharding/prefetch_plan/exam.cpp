@@ -55,7 +55,8 @@ std::optional<Failure> too_many(const Question& q, const Actions& plan) {
                         "all units are gathered before the first one runs, so that the whole model "
                         "is there; gather the next one when another has been freed"}
       : kept    ? Cause{"kept_unit_not_counted",
-                     "the last unit is there when backward begins, and takes one of the places"}
+                     "the last unit is there when backward begins, and takes one of the places, "
+                        "also of a limit of 1"}
                 : Cause{"gathers_before_it_frees",
                      "free the unit whose pass is over before you gather the next one, or gather "
                         "one less ahead"};
@@ -106,9 +107,9 @@ Cause cause_of_waiting(const Question& q, const Actions& plan, std::size_t turn)
                                   "room for ", q.limit, "; gather further ahead")};
   }
   return {"gathered_late", text("unit ", turns(q)[turn],
-                                " is gathered later than it could be; when a "
-                                "unit is freed, there is room for the next "
-                                "gather, before anything else runs")};
+                                " is gathered later than it could be: a unit is "
+                                "freed right behind its pass, and then there is "
+                                "room for the next gather")};
 }
 
 std::optional<Failure> too_slow(const Question& q, const Actions& plan) {

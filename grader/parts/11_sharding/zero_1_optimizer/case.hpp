@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/parallel/zero/zero_1_optimizer.hpp"
-#include "grader/play/filler.hpp"
 #include "grader/play/gradients.hpp"
 #include "grader/play/part.hpp"
 #include "grader/play/shard_plan.hpp"
@@ -24,12 +23,11 @@ namespace lockstep::grader {
 struct Zero1Case {
   GroupChoice group{};
   Peer peer = Peer::stays;
-  std::int64_t filler = 1;  // elements in which each number stands
-  zero::FlatShards plan{};  // of numbers
+  zero::FlatShards plan{};
   AdamRule rule{};
   int decay_dims_min = 0;
   std::vector<Bytes> values{};     // of each parameter at first, the same on every rank
-  std::vector<Gradients> steps{};  // this rank's gradients in each step; sizes are of elements
+  std::vector<Gradients> steps{};  // this rank's gradients in each step
   std::vector<double> rates{};     // of each step
   bool softens = false;            // what a step does before its update: `softened`
   // The state of this rank's range. Nobody is given another.
@@ -50,8 +48,8 @@ inline double softened(double gradient) { return gradient / (1 + std::fabs(gradi
 
 template <typename Archive>
 void fields(Archive& archive, Zero1Case& c) {
-  archive(c.group, c.peer, c.filler, c.plan, c.rule, c.decay_dims_min, c.values, c.steps, c.rates,
-          c.softens, c.first, c.second, c.updates, c.measured);
+  archive(c.group, c.peer, c.plan, c.rule, c.decay_dims_min, c.values, c.steps, c.rates, c.softens,
+          c.first, c.second, c.updates, c.measured);
 }
 template <typename Archive>
 void fields(Archive& archive, Zero1Report& report) {

@@ -10,7 +10,7 @@ namespace lockstep::grader::zero_1_optimizer {
 namespace {
 
 std::int64_t bytes_in(const Problem& p, std::int64_t numbers) {
-  return numbers * p.filler * static_cast<std::int64_t>(bytes_of(p.dtype));
+  return numbers * static_cast<std::int64_t>(bytes_of(p.dtype));
 }
 
 // The bytes that a rank brings to the transfers that `counts` takes by when they begin and end.
@@ -93,7 +93,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p,
   const std::int64_t whole = bytes_in(p, plan.count), shard = bytes_in(p, plan.shard);
   const std::int64_t state = 2 * shard + 4096, buffer = bytes_in(p, plan.padded());
   const std::int64_t of_group = averaged(played.counters) ? buffer : 0;
-  const std::int64_t adapter = whole + 2 * ((1 + p.steps) * whole + 2 * shard) / p.filler;
+  const std::int64_t adapter = whole + 2 * ((1 + p.steps) * whole + 2 * shard);
   for (int rank = 0; rank < p.ranks(); ++rank) {
     require_in_turn(played, p, moments, rank);
     check_member_memory(

@@ -52,8 +52,8 @@ Cause narrowed_down(const Problem& p, std::uint64_t salt, const Trained& trained
   }
   if (owner != rank && owner_has_it) {
     return {"gathered_elsewhere", text("its owner, rank ", owner,
-                                       ", has it right: other elements were gathered, or they were "
-                                       "copied to other places than the pieces say")};
+                                       ", has it right: take over all that was gathered, also of "
+                                       "parameters without a gradient here, where the pieces say")};
   }
   const std::string by = text("rank ", owner, ", its owner, has it wrong");
   const auto wrong = [&](const Bytes& shard, const std::vector<double>& moment) {
@@ -91,6 +91,8 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
                   std::size_t reported) {
   const std::vector<double>& right = trained.values[step];
   std::vector<double> rank_zero;
+  std::optional<Cause> not_finite;
+  if (p.held == Held::large) not_finite = overflowing_sum(p.ranks(), p.dtype);
   for (int rank = 0; rank < p.ranks(); ++rank) {
     const auto seen =
         as_doubles(p.dtype, reports[static_cast<std::size_t>(rank)].values.at(reported));
@@ -111,6 +113,7 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
                        },
                    .whose = "Adam on one device has",
                    .where = where,
+                   .not_finite = not_finite,
                    .cause =
                        [&](std::size_t at) {
                          return narrowed_down(p, salt, trained, step, rank, at, seen[at], reports,
@@ -227,11 +230,10 @@ void decay(CaseRunner& runner) {
   }
 }
 
-// Moments of 12 MB, of which a rank holds a quarter. What the first step let go must not be missed
-// in the second one.
+// Moments of 5 MB, of which a rank holds a quarter; a buffer as large as the model is more than
+// memory is measured to. What the first step let go must not be missed in the second one.
 void large_moments(Problem& p) {
-  p.sizes = {4000, 30, 2000};
-  p.filler = 128;
+  p.sizes = {200'000, 30, 100'000};
   p.steps = 2;
   p.measured = true;
 }
@@ -250,7 +252,9 @@ Exam exam() {
       {"each piece is decayed as its own parameter, in the form that the rule says", decay},
       {"a gradient that is missing counts as zeros",
        checks.on({2, 3}, with(&Problem::missing, true))},
-      {"NaN and infinity on one rank arrive on all; zeros are gradients, too", checks.odd_values()},
+      {"NaN and infinity on one rank arrive on all, zeros are gradients, too, and no sum overflows "
+       "of which the mean fits",
+       in_turn(checks.odd_values(), checks.large_values())},
       checks.lost_peers(4),
       of_cost("between steps, a rank holds the state of its own range, and within one a buffer as "
               "large as the model besides",

@@ -125,7 +125,9 @@ Numbers first_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p,
 Numbers second_moment(const Problem& p, std::uint64_t salt) { return drawn_all(p, salt, 2, 1.5); }
 
 GradientPlan Problem::gradients() const {
-  return {dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
+  GradientPlan plan{dtype, sizes, std::vector<std::uint8_t>(sizes.size(), 1), held};
+  plan.all_digits = measured;
+  return plan;
 }
 
 zero::FlatShards Problem::plan() const {
@@ -158,8 +160,7 @@ std::int64_t updates_given(std::uint64_t salt) {
 }
 
 Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
-  Zero1Case one{
-      .filler = p.filler, .plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
+  Zero1Case one{.plan = p.plan(), .rule = p.rule(), .decay_dims_min = decay_dims_min};
   const Numbers values = first_values(p, salt);
   auto from = values.begin();
   for (const std::int64_t size : p.sizes) {
@@ -170,7 +171,6 @@ Zero1Case case_of(const Problem& p, std::uint64_t salt, int rank) {
     Gradients& mine =
         one.steps.emplace_back(drawn_gradients(p.gradients(), salt_of_step(salt, step), rank));
     one.rates.push_back(p.rate(step));
-    for (std::int64_t& size : mine.sizes) size *= p.filler;
     for (std::size_t i = 0; i < p.sizes.size(); ++i) {
       if (has_gradient(p, i, rank)) continue;
       mine.has_grad[i] = 0;

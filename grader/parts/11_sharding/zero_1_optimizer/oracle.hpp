@@ -27,7 +27,6 @@ struct Problem {
   DecayForm decay_form = DecayForm::coupled;
   bool missing = false;  // every third gradient on the even ranks, the second one on all
   bool measured = false;
-  std::int64_t filler = 1;  // elements in which a number stands
   std::uint64_t schedule_seed = 0;
 
   int ranks() const { return members.size(); }

@@ -9,9 +9,9 @@ namespace {
 
 Tensor shard_of(const Bytes& numbers, const Zero1Case& c, Device& device) {
   const DType dtype = c.steps.front().dtype;
-  const auto count = static_cast<std::int64_t>(numbers.size() / bytes_of(dtype)) * c.filler;
+  const auto count = static_cast<std::int64_t>(numbers.size() / bytes_of(dtype));
   const Tensor shard = empty({count}, dtype, device, MemoryKind::optimizer_state);
-  write_filled(shard, numbers);
+  write_bytes(shard, numbers);
   return shard;
 }
 
@@ -22,7 +22,7 @@ void set_gradients(const std::vector<Parameter*>& parameters, const Gradients& f
     if (!from.has_grad[i]) continue;
     parameters[i]->grad =
         empty(value.shape(), value.dtype(), value.device(), MemoryKind::gradients);
-    write_filled(parameters[i]->grad, from.grads[i]);
+    write_bytes(parameters[i]->grad, from.grads[i]);
   }
 }
 
@@ -32,10 +32,10 @@ void soften(const Tensor& gradient) {
   gradient.copy_(from_values(values, gradient.shape(), gradient.dtype(), gradient.device()));
 }
 
-std::vector<Bytes> values_of(const std::vector<Parameter*>& parameters, std::int64_t filler) {
+std::vector<Bytes> values_of(const std::vector<Parameter*>& parameters) {
   std::vector<Bytes> values;
   for (const Parameter* parameter : parameters) {
-    values.push_back(numbers_in(parameter->value, filler));
+    values.push_back(copy_of(parameter->value));
   }
   return values;
 }
@@ -45,12 +45,12 @@ Zero1Report take_steps(comm::ProcessGroup& group, const Zero1Case& c, Device& de
   const HeldParameters held(c.steps.front(), device);
   const std::vector<Parameter*> parameters = held.list();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    write_filled(parameters[i]->value, c.values[i]);
+    write_bytes(parameters[i]->value, c.values[i]);
     parameters[i]->grad = {};
   }
   Moments moments(device, port);
   const auto optimizer = zero::make_zero_1_optimizer(
-      group, parameters, filled(c.plan, c.filler), {c.rule, c.decay_dims_min},
+      group, parameters, c.plan, {c.rule, c.decay_dims_min},
       {shard_of(c.first, c, device), shard_of(c.second, c, device), c.updates});
   moments.is_made();
   Zero1Report report;
@@ -63,11 +63,11 @@ Zero1Report take_steps(comm::ProcessGroup& group, const Zero1Case& c, Device& de
       for (Parameter* parameter : parameters) parameter->grad = {};
     });
     const bool last = k + 1 == c.steps.size();
-    if (last || !c.measured) report.values.push_back(values_of(parameters, c.filler));
+    if (last || !c.measured) report.values.push_back(values_of(parameters));
   }
   const zero::AdamShard state = optimizer->state();
-  report.first = numbers_in(state.first, c.filler);
-  report.second = numbers_in(state.second, c.filler);
+  report.first = copy_of(state.first);
+  report.second = copy_of(state.second);
   report.updates = state.updates;
   return report;
 }

@@ -13,8 +13,7 @@ struct Zero2Case {
   Peer peer = Peer::stays;
   Gradients parameters{};  // by elements; none of them has a gradient yet
   collectives::BucketPlan plan{};
-  std::vector<zero::FlatShards> cuts{};  // by bucket, of numbers
-  std::int64_t filler = 1;               // elements in which each number stands
+  std::vector<zero::FlatShards> cuts{};  // by bucket
   DType sums = DType::float32;
 };
 
@@ -32,7 +31,7 @@ struct Zero2Report {
 
 template <typename Archive>
 void fields(Archive& archive, Zero2Case& c) {
-  archive(c.group, c.peer, c.parameters, c.plan, c.cuts, c.filler, c.sums);
+  archive(c.group, c.peer, c.parameters, c.plan, c.cuts, c.sums);
 }
 template <typename Archive>
 void fields(Archive& archive, Zero2Sums& after) {

@@ -13,10 +13,8 @@ class DrivenShards {
                Device& device, sim::Port& port)
       : parameters_(parameters),
         buckets_(c.plan.buckets.size()),
-        filler_(c.filler),
         moments_(device, port),
-        part_(
-            zero::make_zero_2_gradients(group, std::move(parameters), c.plan, cuts_of(c), c.sums)) {
+        part_(zero::make_zero_2_gradients(group, std::move(parameters), c.plan, c.cuts, c.sums)) {
     moments_.is_made();
   }
 
@@ -33,7 +31,7 @@ class DrivenShards {
     Zero2Sums& now = report.after.emplace_back();
     for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
       const Tensor sum = part_->sum(bucket);
-      now.sums.push_back(sum.defined() ? numbers_in(sum, filler_) : Bytes{});
+      now.sums.push_back(sum.defined() ? copy_of(sum) : Bytes{});
       now.dtypes.push_back(sum.defined() ? sum.dtype() : DType::float32);
     }
     for (const Parameter* parameter : parameters_) now.grads_left += parameter->grad.defined();
@@ -43,15 +41,8 @@ class DrivenShards {
   Zero2Report report;
 
  private:
-  static std::vector<zero::FlatShards> cuts_of(const Zero2Case& c) {
-    std::vector<zero::FlatShards> cuts;
-    for (const zero::FlatShards& cut : c.cuts) cuts.push_back(filled(cut, c.filler));
-    return cuts;
-  }
-
   std::vector<Parameter*> parameters_;
   std::size_t buckets_;
-  std::int64_t filler_;
   Moments moments_;
   std::unique_ptr<zero::ShardedGradients> part_;
 };

@@ -134,7 +134,7 @@ DType Problem::sums() const {
 }
 
 std::int64_t Problem::bytes(std::int64_t numbers) const {
-  return numbers * filler * static_cast<std::int64_t>(bytes_of(script.dtype));
+  return numbers * static_cast<std::int64_t>(bytes_of(script.dtype));
 }
 
 std::string Problem::description() const {

@@ -16,8 +16,7 @@ struct Problem {
   DrivenScript script{};
   collectives::BucketPlan plan{};
   std::uint64_t schedule_seed = 0;
-  std::int64_t filler = 1;  // elements in which a number stands
-  bool measured = false;    // the memory of its processes is
+  bool measured = false;  // the memory of its processes is
 
   int ranks() const { return members.size(); }
   std::vector<std::int64_t> counts(std::size_t bucket) const;  // elements of its parameters

@@ -22,15 +22,14 @@ struct Problem : LinearProblem {
 LayerNumbers computed(const Problem& p, const Layer& layer) {
   LayerNumbers all;
   const DenseSizes s = p.sizes();
-  const auto fill = static_cast<double>(p.fill);
   const Numbers& weight = layer.values.front();
   Numbers to_weight, to_bias;
   for (std::size_t pass = 0; pass < p.passes(); ++pass) {
     const Numbers &x = layer.inputs[pass], &dy = layer.output_gradients[pass];
-    Numbers y = dense_output(s, x, weight, fill);
+    Numbers y = dense_output(s, x, weight);
     if (p.biased) add_to_rows(y, layer.values.back());
     all.outputs.push_back(std::move(y));
-    all.input_gradients.push_back(dense_to_input(s, dy, weight, fill));
+    all.input_gradients.push_back(dense_to_input(s, dy, weight));
     add_numbers(to_weight, dense_to_weight(s, dy, layer.last_input(pass)));
     add_numbers(to_bias, added_rows(s.outputs, dy));
   }
@@ -44,14 +43,19 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t more = p.misfit == Misfit::inputs ? 1 : 0;
   const Axes of_y = p.with_last(p.outputs);
   Layer layer;
+  layer.steps =
+      "y = x·W_rᵀ + b_r of this rank's rows; ColumnOutput::whole gathers along the last axis";
   layer.input = held_by_all("x", p.with_last(p.inputs + more), n);
   layer.input_gradient = layer.input;
   layer.output = p.whole ? held_by_all("y", of_y, n) : cut_along("y", of_y, p.lead.size(), n);
   layer.output_gradient = layer.output;
   layer.parameters = {cut_along("the weight", {p.outputs, p.inputs}, 0, n)};
   const std::int64_t beside = p.misfit == Misfit::bias ? n : 0;
-  if (p.biased) layer.parameters.push_back(cut_along("the bias", {p.outputs + beside}, 0, n));
-  fill_linear(p, layer);
+  if (p.biased) {
+    layer.parameters.push_back(p.misfit == Misfit::bias_of_one
+                                   ? own_of_each("the bias", {1}, n)
+                                   : cut_along("the bias", {p.outputs + beside}, 0, n));
+  }
   layer.weights_come_late = true;
   layer.options = {p.whole ? 1 : 0};
   draw_layer(p, salt, layer);
@@ -103,10 +107,8 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const bool hides = p.trains() && p.input == LayerInput::wanted && !p.whole && p.ranks() > 1;
   if (!hides) return;
   const DenseSizes s = p.sizes();
-  const double product_s =
-      2e-9 * static_cast<double>(s.rows * s.inputs * s.outputs * p.fill * p.fill) / p.ranks();
-  const double bias_s =
-      p.biased ? 1e-9 * static_cast<double>(s.rows * s.outputs * p.fill) / p.ranks() : 0;
+  const double product_s = 2e-9 * static_cast<double>(s.rows * s.inputs * s.outputs) / p.ranks();
+  const double bias_s = p.biased ? 1e-9 * static_cast<double>(s.rows * s.outputs) / p.ranks() : 0;
   double travels_s = 0;
   for (const auto& record : played.counters.collectives) {
     travels_s += record.done_s - *std::ranges::max_element(record.entered_s);
@@ -133,9 +135,7 @@ void cost(CaseRunner& runner) {
   checks.price({1}, check_cost)(runner);
 }
 
-std::int64_t bytes_of_share(const Problem& p) {
-  return p.outputs * p.fill / p.ranks() * (p.inputs * p.fill + 1) * 4;
-}
+std::int64_t bytes_of_share(const Problem& p) { return p.outputs / p.ranks() * (p.inputs + 1) * 8; }
 
 }  // namespace
 
@@ -158,8 +158,8 @@ Exam exam() {
       of_cost(
           "forward sends nothing, or one all-gather of y; backward one all-reduce of x's gradient",
           cost),
-      of_cost("a rank holds a quarter of a 4096×16384 matrix, and nothing else of its size",
-              checks.memory({.rows = 1, .inputs = 16, .outputs = 64},
+      of_cost("a rank holds a quarter of a 1024×1200 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 1024, .outputs = 1200},
                             "its rows of the weight's gradient", bytes_of_share, check_cost)),
   };
 }

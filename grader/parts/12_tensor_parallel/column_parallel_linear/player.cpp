@@ -7,10 +7,10 @@ namespace {
 using tensor_parallel::ColumnOutput;
 
 Value layer(Tape& tape, comm::ProcessGroup& group, std::deque<Parameter>& parameters,
-            ColumnOutput output, const Value& x) {
-  const Value weight = tape.leaf(parameters.front());
+            const LayerCase& c, ColumnOutput output, const Value& x) {
+  const Value weight = leaf_of(tape, parameters, 0, c);
   std::optional<Value> bias;
-  if (parameters.size() > 1) bias = tape.leaf(parameters.back());
+  if (parameters.size() > 1) bias = leaf_of(tape, parameters, 1, c);
   return tensor_parallel::column_parallel_linear(tape, group, x, weight, bias, output);
 }
 
@@ -21,8 +21,8 @@ Bytes play(sim::PlayerCase& played) {
       played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters, const LayerCase& c) {
         const bool whole = c.options.at(static_cast<std::size_t>(ColumnOption::whole)) != 0;
         const ColumnOutput output = whole ? ColumnOutput::whole : ColumnOutput::share;
-        return [&group, &parameters, output](Tape& tape, const Value& x) {
-          return layer(tape, group, parameters, output, x);
+        return [&group, &parameters, &c, output](Tape& tape, const Value& x) {
+          return layer(tape, group, parameters, c, output, x);
         };
       });
 }

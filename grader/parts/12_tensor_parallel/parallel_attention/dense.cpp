@@ -104,6 +104,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t width = p.width();
   const Axes x{p.batch, p.tokens, width};
   Layer layer;
+  layer.steps =
+      "q, k and v of this rank's heads = x·(its rows of qkv)ᵀ + its rows of qkv_bias; attention in "
+      "each head; the projection back, summed over the ranks, and its bias once";
   layer.input =
       held_by_all("x", {p.batch, p.tokens, width + (p.misfit == Misfit::input ? 1 : 0)}, n);
   layer.output = held_by_all("the output", x, n);

@@ -227,9 +227,10 @@ Exam exam() {
       by_itself("on 1 to 8 and 13 ranks, the layer and its gradients are those of one device",
                 checks.every_size()),
       {"any number of samples, tokens and heads of any size", any_size},
-      {"several passes in flight, two halves, inference, a constant input, float32; in a subgroup, "
+      {"several passes in flight, two halves, inference, constants, float32; in a subgroup, "
        "twice",
-       in_turn(other_walks, checks.types({DType::float32}), checks.twice_in_a_subgroup())},
+       in_turn(other_walks, constants_of(checks), checks.types({DType::float32}),
+               checks.twice_in_a_subgroup())},
       {"NaN, infinity and zeros go where attention takes them",
        checks.odd_values(2, one_token_each)},
       {"heads and shapes that do not fit are refused before anything is sent", refused},

@@ -30,9 +30,9 @@ Bytes play(sim::PlayerCase& played) {
   return play_layer(
       played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters, const LayerCase& c) {
         const std::int64_t heads = c.options.at(1);
-        return [&group, &parameters, heads](Tape& tape, const Value& x) {
+        return [&group, &parameters, &c, heads](Tape& tape, const Value& x) {
           const auto leaf = [&](AttentionWeight of) {
-            return tape.leaf(parameters.at(static_cast<std::size_t>(of)));
+            return leaf_of(tape, parameters, static_cast<std::size_t>(of), c);
           };
           const tensor_parallel::AttentionShare share{
               leaf(AttentionWeight::qkv_weight), leaf(AttentionWeight::qkv_bias),

@@ -34,14 +34,13 @@ class Linear {
     all.parameter_gradients.resize(layer_.parameters.size());
     const std::size_t place = p_.is_pair() ? 2 : 0;
     const Numbers& weight = layer_.values[place];
-    const auto fill = static_cast<double>(p_.fill);
     for (std::size_t pass = 0; pass < p_.passes(); ++pass) {
       const Numbers &x = layer_.inputs[pass], &dy = layer_.output_gradients[pass];
       const Numbers between = p_.is_pair() ? first_output(x) : x;
-      Numbers y = dense_output(p_.sizes(), between, weight, fill);
+      Numbers y = dense_output(p_.sizes(), between, weight);
       if (p_.biased) add_to_rows(y, layer_.values.back());
       all.outputs.push_back(std::move(y));
-      Numbers dx = dense_to_input(p_.sizes(), dy, weight, fill);
+      Numbers dx = dense_to_input(p_.sizes(), dy, weight);
       const Numbers& last = layer_.last_input(pass);
       add_numbers(all.parameter_gradients[place],
                   dense_to_weight(p_.sizes(), dy, p_.is_pair() ? between : last));
@@ -74,6 +73,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   const int n = p.ranks();
   const std::int64_t more = p.misfit == Misfit::inputs ? n : 0;
   Layer layer;
+  layer.steps =
+      "y = Σ_r x_r·W_rᵀ + b: the terms are summed over the ranks, with or without a backward pass, "
+      "and the bias is added once";
   layer.input = p.is_pair() ? held_by_all("x", p.with_last(p.before), n)
                             : cut_along("x", p.with_last(p.inputs + more), p.lead.size(), n);
   layer.input_gradient = layer.input;
@@ -85,8 +87,8 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   }
   layer.parameters.push_back(cut_along("the weight", {p.outputs, p.inputs}, 1, n));
   const std::int64_t beside = p.misfit == Misfit::bias ? 1 : 0;
-  if (p.biased) layer.parameters.push_back(held_by_all("the bias", {p.outputs + beside}, n));
-  fill_linear(p, layer);
+  const std::int64_t of_bias = p.misfit == Misfit::bias_of_one ? 1 : p.outputs + beside;
+  if (p.biased) layer.parameters.push_back(held_by_all("the bias", {of_bias}, n));
   layer.weights_come_late = true;
   layer.options = {p.biased ? 1 : 0, p.is_pair() ? 1 : 0};
   draw_layer(p, salt, layer);
@@ -130,8 +132,8 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   }
   price.mistakes = {{2 * once + (p.trains() ? price.backward : 0),
                      {"summed_twice",
-                      "two tensors of the size of y are summed; backward, every rank has the whole "
-                      "gradient of y, and computes the rest by itself"}}};
+                      "as much as two tensors of the size of y, or all ranks' terms gathered "
+                      "instead of summed; backward, every rank has the whole gradient of y"}}};
   check_layer_price(runner, played, p, price);
 }
 
@@ -152,9 +154,7 @@ void cost(CaseRunner& runner) {
   checks.price({1}, check_cost)(runner);
 }
 
-std::int64_t bytes_of_share(const Problem& p) {
-  return p.outputs * p.fill * (p.inputs * p.fill / p.ranks() + 1) * 4;
-}
+std::int64_t bytes_of_share(const Problem& p) { return p.outputs * (p.inputs / p.ranks() + 1) * 8; }
 
 }  // namespace
 
@@ -172,8 +172,8 @@ Exam exam() {
       checks.refusals(),
       checks.lost_peers(3),
       of_cost("forward sends one all-reduce of y, backward nothing; a pair, one of each", cost),
-      of_cost("a rank holds a quarter of a 16384×4096 matrix, and nothing else of its size",
-              checks.memory({.rows = 1, .inputs = 64, .outputs = 16},
+      of_cost("a rank holds a quarter of a 1200×1024 matrix, and nothing else of its size",
+              checks.memory({.rows = 1, .inputs = 1200, .outputs = 1024},
                             "its columns of the weight's gradient", bytes_of_share, check_cost)),
   };
 }

@@ -10,12 +10,14 @@ namespace {
 // The leaves of a case's parameters, in order.
 class Leaves {
  public:
-  Leaves(Tape& tape, std::deque<Parameter>& parameters) : tape_(tape), parameters_(parameters) {}
-  Value next() { return tape_.leaf(parameters_.at(next_++)); }
+  Leaves(Tape& tape, std::deque<Parameter>& parameters, const LayerCase& c)
+      : tape_(tape), parameters_(parameters), case_(c) {}
+  Value next() { return leaf_of(tape_, parameters_, next_++, case_); }
 
  private:
   Tape& tape_;
   std::deque<Parameter>& parameters_;
+  const LayerCase& case_;
   std::size_t next_ = 0;
 };
 
@@ -24,7 +26,7 @@ Value layer(Tape& tape, comm::ProcessGroup& group, std::deque<Parameter>& parame
   const auto asked = [&](RowOption option) {
     return c.options.at(static_cast<std::size_t>(option)) != 0;
   };
-  Leaves leaves(tape, parameters);
+  Leaves leaves(tape, parameters, c);
   Value between = x;
   if (asked(RowOption::pair)) {
     const Value weight = leaves.next(), bias = leaves.next();

@@ -20,8 +20,8 @@ constexpr RegionParameter summed_parameters[] = {RegionParameter::gain, RegionPa
                                                  RegionParameter::bias};
 
 // The parameters without a grad on odd ranks when gradients are summed: the first of the list, the
-// last, or all.
-enum class Forgotten : std::int64_t { nothing, gain, bias, all };
+// last, or all. alone: all, and each is summed in a call of its own.
+enum class Forgotten : std::int64_t { nothing, gain, bias, all, alone };
 
 struct SequenceOptions {
   SequenceAsked asked = SequenceAsked::region;
@@ -30,7 +30,7 @@ struct SequenceOptions {
 
   bool forgets(RegionParameter one, int rank) const {
     if (rank % 2 == 0 || forgotten == Forgotten::nothing) return false;
-    return forgotten == Forgotten::all ||
+    return forgotten == Forgotten::all || forgotten == Forgotten::alone ||
            one == (forgotten == Forgotten::gain ? RegionParameter::gain : RegionParameter::bias);
   }
 

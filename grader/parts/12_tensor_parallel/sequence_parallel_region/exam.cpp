@@ -63,7 +63,8 @@ void kept_slice(CaseRunner& runner) {
 }
 
 void forgotten_grads(CaseRunner& runner) {
-  for (const Forgotten forgotten : {Forgotten::bias, Forgotten::gain, Forgotten::all}) {
+  for (const Forgotten forgotten :
+       {Forgotten::bias, Forgotten::gain, Forgotten::all, Forgotten::alone}) {
     checks.on({2, 3}, [=](Problem& p) {
       region(p);
       p.options.forgotten = forgotten;
@@ -188,7 +189,8 @@ void cost(CaseRunner& runner) {
 }
 
 // A slice and the output stay, of each of two passes. The adapter has two inputs, a gradient, and
-// four parameters.
+// four parameters; the case, of two inputs and four parameters, in two forms: as it came, and taken
+// apart; and the output that it shows, in two forms.
 void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
                   const LayerService& seen) {
   const std::int64_t slice = p.whole_bytes() / p.ranks();
@@ -196,7 +198,7 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
     check_member_memory(
         runner, played, rank, seen.of(rank).forward,
         {.tensor_bytes = 4 * slice + 4096,
-         .adapter_bytes = 7 * slice,
+         .adapter_bytes = (7 + 2 * 6 + 2) * slice,
          .of_what = "slices and outputs, after the forward passes",
          .cause = {"whole_kept",
                    "a gathered tensor stays until backward; with Kept::slice, only the slice "
@@ -204,12 +206,12 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
-// Gathered tensors of 3.5 MB, which are gathered again.
+// Gathered tensors of 2 MB, two of them, which are gathered again.
 void large_slices(Problem& p) {
   region(p);
   p.options.keeps_slice = true;
-  p.batch = p.slice = p.width = 1;
-  p.fill = 110'000;
+  p.batch = p.slice = 1;
+  p.width = 60'000;
   p.back = {0, 1};
 }
 

@@ -35,7 +35,10 @@ class Region {
       shared.push_back(&of(one));
       if (options_.forgets(one, group_.rank())) of(one).grad = {};
     }
-    tensor_parallel::sum_slice_gradients(group_, shared);
+    const std::size_t each = options_.forgotten == Forgotten::alone ? 1 : shared.size();
+    for (std::size_t first = 0; first < shared.size(); first += each) {
+      tensor_parallel::sum_slice_gradients(group_, std::span(shared).subspan(first, each));
+    }
     tensor_parallel::sum_slice_gradients(group_, {});  // nothing to do, and nothing to send
   }
 

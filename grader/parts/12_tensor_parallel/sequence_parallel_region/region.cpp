@@ -122,18 +122,20 @@ class Sequences {
 }  // namespace
 
 std::int64_t Problem::whole_bytes() const {
-  return batch * tokens() * width * fill * static_cast<std::int64_t>(bytes_of(dtype));
+  return batch * tokens() * width * static_cast<std::int64_t>(bytes_of(dtype));
 }
 
 std::string Problem::description() const {
   static const char* const forgotten[] = {"", ", the gain has no grad on odd ranks",
                                           ", the bias has no grad on odd ranks",
-                                          ", no parameter of odd ranks has a grad"};
+                                          ", no parameter of odd ranks has a grad",
+                                          ", no parameter of odd ranks has a grad, and each is "
+                                          "summed alone"};
   const std::string what = options.asked == SequenceAsked::gather    ? "gather_sequence"
                            : options.asked == SequenceAsked::scatter ? "scatter_sum_sequence"
                                                                      : "a region";
   return text(what, ", ", in_words(), ", ", counted(batch, "sample"), " of ", tokens(),
-              " tokens, width ", width * fill, options.keeps_slice ? ", the slice is kept" : "",
+              " tokens, width ", width, options.keeps_slice ? ", the slice is kept" : "",
               forgotten[at(static_cast<std::int64_t>(options.forgotten))],
               dimensions == 2 ? ", without an axis of samples" : "");
 }
@@ -167,13 +169,6 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
     }
   }
   if (p.dimensions == 2) layer.input = held_by_all("x", {p.slice, p.width}, n);
-  if (p.fill > 1) {
-    for (LayerPart* part :
-         {&layer.input, &layer.output, &layer.output_gradient, &layer.input_gradient}) {
-      part->fill = {1, 1, p.fill};
-    }
-    for (LayerPart& parameter : layer.parameters) parameter.fill = {p.fill};
-  }
   layer.options = p.options.listed();
   draw_layer(p, salt, layer);
   if (p.walk == LayerWalk::refused) return layer;  // nobody computes it

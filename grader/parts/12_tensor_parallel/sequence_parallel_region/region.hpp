@@ -17,7 +17,6 @@ inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(inde
 struct Problem : LayerProblem {
   SequenceOptions options{};
   std::int64_t batch = 2, slice = 2, width = 3;  // of a slice: tokens
-  std::int64_t fill = 1;                         // of the width, as LayerTensor
   std::int64_t tokens_too_many = 0;              // that no slice has room for
   int dimensions = 3;                            // of the input; less is refused
 

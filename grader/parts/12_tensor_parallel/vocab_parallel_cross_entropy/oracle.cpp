@@ -82,8 +82,8 @@ Cause cause_of_loss(double right, double seen) {
             "smaller type"};
   }
   return with_relation({"other_loss",
-                        "compare the maximum, the sum of exponentials and the label's "
-                        "logit of a row with those of the whole row, one by one"},
+                        "compare with the whole row's, after wait(): its maximum; the sums over "
+                        "the ranks of the exponentials, and of the label's logit (0 elsewhere)"},
                        seen, right);
 }
 

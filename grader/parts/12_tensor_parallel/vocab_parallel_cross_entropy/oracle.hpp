@@ -20,7 +20,6 @@ enum class Logits : std::uint8_t {
   low_to_high,   // those of the first rank around -10,000, of the last around 10,000
   high_to_low,   // the other way round
   far_down,      // all around -10,000
-  filled,        // few numbers, each many times
   not_a_number,  // one on the last rank that has a token
   infinity,      // the same
   nothing,       // all of one rank are -∞

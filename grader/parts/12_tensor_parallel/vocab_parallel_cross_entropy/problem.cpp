@@ -30,8 +30,6 @@ double drawn_logit(const Problem& p, std::uint64_t salt, std::size_t row, std::i
       return -10'000 * place + usual;
     case Logits::far_down:
       return -10'000 + usual;
-    case Logits::filled:
-      return static_cast<double>((column * 7 + static_cast<std::int64_t>(row)) % 5) - 2;
     case Logits::not_a_number:
       return odd_one ? Limits::quiet_NaN() : usual;
     case Logits::infinity:
@@ -65,7 +63,6 @@ std::string Problem::description() const {
                                           ", logits from -10,000 on rank 0 to 10,000",
                                           ", logits from 10,000 on rank 0 to -10,000",
                                           ", logits around -10,000",
-                                          "",
                                           ", a NaN among the logits of one rank",
                                           ", an infinity among the logits of one rank",
                                           ", all logits of rank 0 are -∞",

@@ -11,7 +11,15 @@ ScheduleRules::Bound makespan(const ScheduleQuestion& q) {
 }
 
 std::optional<Cause> slow(const JudgedPlan& judged, const std::optional<IdleTime>&) {
-  if (!one_at_a_time(judged)) return std::nullopt;
+  const auto& stages = judged.plan.actions;
+  const auto mixed = std::ranges::find_if_not(stages, forwards_first);
+  if (!one_at_a_time(judged) && mixed == stages.end()) return std::nullopt;
+  if (!one_at_a_time(judged)) {
+    return Cause{"forward_after_backward",
+                 text("stage ", mixed - stages.begin(),
+                      " runs forward passes after a backward "
+                      "pass; in GPipe, all of them come first, on every stage")};
+  }
   return Cause{
       "one_at_a_time",
       "each micro-batch goes down and up the whole pipeline before the next one begins, so "

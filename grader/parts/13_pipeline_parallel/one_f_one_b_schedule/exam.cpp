@@ -15,6 +15,24 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int stage) {
   return {static_cast<double>(std::min(q.stages - stage, q.micro_batches)), "min(p−s, m)"};
 }
 
+Cause large(const JudgedPlan& judged, int stage) {
+  const auto& actions = judged.plan.actions[static_cast<std::size_t>(stage)];
+  if (forwards_first(actions)) {
+    return {"gpipe",
+            "this runs all forward passes first, as GPipe does; a backward pass frees "
+            "memory, so run it as soon as its gradient can be there"};
+  }
+  const auto back = std::ranges::find(actions, pipeline::Pass::backward, &pipeline::Action::pass);
+  if (static_cast<double>(back - actions.begin()) <= in_flight(judged.question, stage).of) {
+    return {"forwards_in_a_row",
+            "the warm-up is not too long, but behind it, forward passes follow each other: one "
+            "backward and one forward pass take turns"};
+  }
+  return {"long_warm_up",
+          "the warm-up is too long; a later stage gets its first gradient sooner, so it needs "
+          "fewer forward passes ahead"};
+}
+
 std::optional<Cause> slow(const JudgedPlan&, const std::optional<IdleTime>& idle) {
   const bool ahead = idle && idle->could_run.pass == pipeline::Pass::forward;
   if (!ahead || idle->phase != PipelinePhase::warm_up) return std::nullopt;
@@ -23,17 +41,6 @@ std::optional<Cause> slow(const JudgedPlan&, const std::optional<IdleTime>& idle
                     " has too few forward passes ahead to stay busy until its first gradient is "
                     "back; stage s needs p−s of them, with the one that its first backward pass "
                     "belongs to")};
-}
-
-Cause large(const JudgedPlan& judged, int stage) {
-  if (forwards_first(judged.plan.actions[static_cast<std::size_t>(stage)])) {
-    return {"gpipe",
-            "this runs all forward passes first, as GPipe does; a backward pass frees "
-            "memory, so run it as soon as its gradient can be there"};
-  }
-  return {"long_warm_up",
-          "the warm-up is too long; a later stage gets its first gradient sooner, so it needs "
-          "fewer forward passes ahead"};
 }
 
 const ScheduleRules rules{

@@ -82,8 +82,8 @@ Cause likely_cause(const Question& q, const Boundaries& seen) {
   const int digit = 1 + static_cast<int>(std::floor(-std::log10(off)));
   return {"rounded",
           text("only digit ", digit,
-               " tells this cut from a best one: costs were compared with a "
-               "tolerance, or went through a float, or a search by halving ended too early")};
+               " tells this cut from a best one: compare the largest costs themselves, in double, "
+               "with no tolerance, no sum of squares, and no search that ends early")};
 }
 
 }  // namespace lockstep::grader::partition_layers

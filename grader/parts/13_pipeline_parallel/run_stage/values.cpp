@@ -106,7 +106,8 @@ void check_order(CaseRunner& runner, const Played& played, const Problem& p, int
   const std::string shown = text_of_passes(p, passes, at);
   const std::string wanted = text_of_passes(p, actions, at);
   runner.fail(played, because({"other_order",
-                               "the plan's order is not followed; the other stages rely on it"},
+                               "every pass of the plan runs, in its order, also that of a "
+                               "micro-batch with the weight 0; other stages rely on it"},
                               {.message = text("as its pass number ", at + 1, ", stage ", stage,
                                                " runs ", shown, " where its plan has ", wanted),
                                .expected = wanted,
@@ -207,6 +208,12 @@ void explain(Failure& found, const Problem& p, const PassService&) {
   if (found.verdict == Verdict::in_flight && says("isend (engine/parallel/pipeline/outbox.cpp")) {
     const std::string sentence = "call outbox.finish() before returning: it waits for the sends";
     found = also_because(sentence, std::move(found));
+  }
+  if (found.verdict == Verdict::mismatch) {
+    found = also_because(
+        "receive into a tensor that make_input() or make_gradient() made for this "
+        "micro-batch: others may have another size, or still be in use",
+        std::move(found));
   }
   const std::string loss = p.loss_axes == 0 ? " []" : " [1]";
   const bool of_loss = says(loss + " cannot take ") || says(loss + ";");

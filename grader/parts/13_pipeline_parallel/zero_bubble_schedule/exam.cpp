@@ -23,23 +23,24 @@ ScheduleRules::Bound in_flight(const ScheduleQuestion& q, int) {
   return {static_cast<double>(q.stages), "p"};
 }
 
-// True if each W stands right behind its I on every stage.
-bool halves_together(const JudgedPlan& judged) {
-  for (const auto& actions : judged.plan.actions) {
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      if (actions[i].pass != Pass::input_gradient) continue;
-      const Action wanted{Pass::weight_gradient, actions[i].micro_batch};
-      if (i + 1 == actions.size() || actions[i + 1] != wanted) return false;
-    }
+// True if each W stands right behind its I.
+bool halves_together(const std::vector<Action>& actions) {
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (actions[i].pass != Pass::input_gradient) continue;
+    const Action wanted{Pass::weight_gradient, actions[i].micro_batch};
+    if (i + 1 == actions.size() || actions[i + 1] != wanted) return false;
   }
   return true;
 }
 
 std::optional<Cause> slow(const JudgedPlan& judged, const std::optional<IdleTime>&) {
-  if (!halves_together(judged)) return std::nullopt;
+  const auto& stages = judged.plan.actions;
+  const auto found = std::find_if(stages.begin() + 1, stages.end(), halves_together);
+  if (found == stages.end()) return std::nullopt;
   return Cause{"halves_together",
-               "every W follows its I at once, which is 1F1B; later stages can put W off, so that "
-               "the time at the end is filled"};
+               text("stage ", found - stages.begin(),
+                    " runs every W right behind its I, as in 1F1B; all stages but the first can "
+                    "put W off, so that the time at the end is filled")};
 }
 
 Cause large(const JudgedPlan& judged, int stage) {

@@ -85,6 +85,16 @@ void other_walks(CaseRunner& runner) {
   checks.ask(runner, 2, with(&Problem::walk, LayerWalk::inference));
 }
 
+// More rows of an expert than 16 bits count.
+void many_rows(CaseRunner& runner) {
+  checks.ask(runner, 2, [](Problem& p) {
+    p.dtype = DType::bfloat16;
+    p.tokens = {259, 261};
+    p.choices = Choices::to_one;
+    p.k = p.width = 1;
+  });
+}
+
 void refused(CaseRunner& runner) {
   for (const Misfit misfit : {Misfit::experts, Misfit::tokens, Misfit::weights}) {
     checks.ask(runner, 2, [&](Problem& p) {
@@ -147,8 +157,9 @@ Exam exam() {
                 checks.every_size()),
       {"any number of choices and experts, and choices that were dropped", other_plans},
       {"ranks with other numbers of tokens, and with none; experts without rows", unequal},
-      {"several passes in flight, inference, other types; in a subgroup, twice",
-       in_turn(other_walks, checks.types({DType::float32, DType::bfloat16}, 2),
+      {"several passes in flight, inference, constants, other types; in a subgroup, twice",
+       in_turn(other_walks, constants_of(checks),
+               checks.types({DType::float32, DType::bfloat16}, 2), many_rows,
                checks.twice_in_a_subgroup())},
       {"NaN, infinity and zeros go where their token goes", checks.odd_values(2)},
       {"experts, tokens and weights that do not fit are refused before anything is sent", refused},

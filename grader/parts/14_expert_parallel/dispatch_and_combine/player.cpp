@@ -6,15 +6,15 @@ namespace lockstep::grader {
 
 // Each of this rank's experts multiplies its rows by its matrix, and makes 1 + y + max(y, 0) of
 // each element: were it linear, weights could as well be multiplied into the rows before.
-static Value computed(Tape& tape, std::deque<Parameter>& parameters, const Value& rows,
-                      std::span<const std::int64_t> of_experts) {
+static Value computed(Tape& tape, std::deque<Parameter>& parameters, const LayerCase& c,
+                      const Value& rows, std::span<const std::int64_t> of_experts) {
   const std::int64_t width = rows.tensor.size(1);
   const Value ones = tape.constant(full({width}, 1, rows.tensor.dtype(), rows.tensor.device()));
   std::int64_t first = 0;
   std::vector<Value> parts;
   for (std::size_t e = 0; e + 1 < parameters.size() && e < of_experts.size(); ++e) {
     const Value mine = autograd::narrow(tape, rows, 0, first, of_experts[e]);
-    const Value y = autograd::linear(tape, mine, tape.leaf(parameters[e + 1]));
+    const Value y = autograd::linear(tape, mine, leaf_of(tape, parameters, e + 1, c));
     const Value bent = autograd::add(tape, y, autograd::relu(tape, y));
     parts.push_back(autograd::add(tape, bent, ones));
     first += of_experts[e];
@@ -29,11 +29,12 @@ static Value computed(Tape& tape, std::deque<Parameter>& parameters, const Value
 Bytes play(sim::PlayerCase& played) {
   return play_layer(
       played, [](comm::ProcessGroup& group, std::deque<Parameter>& parameters, const LayerCase& c) {
-        return [&, plan = plan_of_options(c.options)](Tape& tape, const Value& tokens) {
+        return [&group, &parameters, &c, plan = plan_of_options(c.options)](Tape& tape,
+                                                                            const Value& tokens) {
           return expert_parallel::dispatch_and_combine(
-              tape, group, plan, tokens, tape.leaf(parameters.front()),
+              tape, group, plan, tokens, leaf_of(tape, parameters, 0, c),
               [&](Tape& of, const Value& rows, std::span<const std::int64_t> of_experts) {
-                return computed(of, parameters, rows, of_experts);
+                return computed(of, parameters, c, rows, of_experts);
               });
         };
       });

@@ -154,6 +154,9 @@ Layer layer_of(const Problem& p, std::uint64_t salt) {
   for (std::int64_t& count : rows) count += p.misfit == Misfit::tokens ? 1 : 0;
   for (std::int64_t& count : places) count -= p.misfit == Misfit::weights ? 1 : 0;
   Layer layer;
+  layer.steps =
+      "rows, counts and weights go in one order: by rank, its experts, and tokens; another rank "
+      "may send any number of rows; what comes back goes to the place it came from";
   layer.input = rows_of_ranks("the tokens", rows, {p.width});
   layer.output = rows_of_ranks("the output", p.tokens, {p.width});
   layer.output_gradient = rows_of_ranks("the gradient that arrives", p.tokens, {p.width});

@@ -115,7 +115,8 @@ void check_gradient(CaseRunner& runner, const Played& played, const Problem& p, 
   const auto wrong = first_difference(seen, right, tolerance);
   if (!wrong) return;
   const Cause cause{"other_gradient",
-                    "for each token, it is alpha·E·f divided by the number of all tokens"};
+                    "for each token, it is alpha·E·f divided by the number of all tokens; f "
+                    "counts the first choices that were given, not the largest probabilities"};
   const std::int64_t element = static_cast<std::int64_t>(*wrong);
   runner.fail(played,
               because(cause, {.message = text("the loss is right, but the gradient of token ",

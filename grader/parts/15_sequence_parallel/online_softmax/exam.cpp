@@ -70,19 +70,33 @@ std::vector<double> numbers_of(const Partial& of) {
   return all;
 }
 
-// Elements are compared by their size: sums of the smallest numbers are right to a digit of those.
+// What a block counts in the merged result; of an infinite score, all.
+double share_of(const Partial& one, const Partial& right) {
+  const double share = std::exp(one.log_sum - right.log_sum);
+  return std::isfinite(share) ? share : 1;
+}
+
+// Elements are compared by the size of what is added: sums of the smallest numbers are right to a
+// digit of those.
 std::optional<std::size_t> other_number(const Question& q, const Partial& seen,
                                         const Partial& right, double times = 1) {
   std::vector<double> tolerance;
   for (std::size_t d = 0; d < right.output.size(); ++d) {
-    double size = 0;
+    double size = 0, most = 0;
     for (const Partial& one : q.partials) {
-      if (std::isfinite(one.output[d])) size = std::max(size, std::fabs(one.output[d]));
+      const double own = std::isfinite(one.output[d]) ? std::fabs(one.output[d]) : 0;
+      size += share_of(one, right) * own;
+      most = std::max(most, own);
     }
-    tolerance.push_back(times * (tolerance_of(q) * size + 0x1p-1073));
+    // A weight near 1 may be what another one leaves of it.
+    const double left = 0x1p-51 * most * static_cast<double>(q.merges.size());
+    tolerance.push_back(times * (tolerance_of(q) * size + left + 0x1p-1073));
   }
   tolerance.push_back(times * tolerance_of(q));
-  return first_difference(numbers_of(seen), numbers_of(right), tolerance);
+  std::vector<double> is = numbers_of(seen), wanted = numbers_of(right);
+  // Beside an infinite log-sum, the merged one is that or NaN.
+  if (std::isnan(right.log_sum) && is.back() == -no_key) is.back() = wanted.back();
+  return first_difference(is, wanted, tolerance);
 }
 
 Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std::size_t at) {
@@ -104,9 +118,10 @@ Cause cause_of(const Question& q, const Partial& seen, const Partial& right, std
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
   if (at == right.output.size()) {
-    return {"other_log_sum",
-            "the output is right, and so are its weights; the log-sum is log(e^a + e^b) of the two "
-            "log-sums, that is the larger one plus log(1 + e^-|a - b|)"};
+    return {
+        "other_log_sum",
+        "the output is right; the log-sum is log(e^a + e^b) of the two, that is the larger one "
+        "plus log(1 + e^-|a - b|), also of an output of zeros: only -∞ says that no key was seen"};
   }
   const auto unchanged = [&](std::size_t d) { return is[d] == q.partials.front().output[d]; };
   std::size_t end = at;
@@ -212,6 +227,13 @@ std::vector<Question> any_size(Drawer& draw) {
   for (const int elements : {1, 2, 3, 8, 0, 7, 64, 131, 70'001}) {
     all.push_back(draw.in_a_row(2, elements));
   }
+  // As much of both; and little of a block whose values are large.
+  for (const double log_sum : {0.0, 1.25, -300.0}) {
+    all.push_back(draw.in_a_row(3, 2));
+    for (Partial& one : all.back().partials) one.log_sum = log_sum;
+  }
+  all.push_back(of_two({2, {1, -1}}, {-31, {1e10, -1e10}}));
+  all.push_back(of_two({-31, {1e10, -1e10}}, {2, {1, -1}}));
   // The smallest numbers, and -0.
   all.push_back(of_two({0.5, {0x1p-1062, -0.0, -0x1p-1030, -0.0, 0x1p-1074}},
                        {1.5, {0x1p-1060, -0.0, 0x1p-1028, 0, 0x1p-1072}}));
@@ -268,7 +290,12 @@ std::vector<Question> odd_values(Drawer& draw) {
     q.partials[k].output = {no_number, no_number, no_number};  // of a key: each score is one
     q.partials[k].log_sum = no_number;
     all.push_back(q);
+    q.partials[k].log_sum = -no_key;  // of a score that overflowed
+    all.push_back(q);
+    q.partials[k].log_sum = -40;  // and of scores that are far below the others
+    all.push_back(q);
     // A block with NaN goes into no key yet.
+    q.partials[k].log_sum = no_number;
     q.partials[(k + 1) % 3] = {no_key, {0, 0, 0}};
     all.push_back(q);
   }

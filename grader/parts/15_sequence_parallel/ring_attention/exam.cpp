@@ -78,7 +78,8 @@ void check_call(CaseRunner& runner, const Played& played, const Problem& p, std:
   };
   check("the output", &Attended::output, p.dtype, p.batch, p.width(),
         {"other_output",
-         "some block is missing, or comes twice, or was merged or masked in another way"},
+         "look at each block once: whose it is, the positions of its tokens and of the queries (a "
+         "slice may be two ranges), what the mask leaves of it, and its weight in absorb()"},
         outputs);
   check("the tensor of log-sums", &Attended::log_sums, dtype_of_log_sums(p), p.batch * p.heads, 1,
         {"other_log_sums",

@@ -52,6 +52,9 @@ std::string Problem::description() const {
 Layer layer_of(const Problem& p, std::uint64_t salt) {
   const std::int64_t width = p.width();
   Layer layer;
+  layer.steps =
+      "a rank gets its heads of the queries, of the keys and of the values, which are three parts "
+      "of the 3·C columns, of all tokens in order; attention; and back";
   layer.input = by_tokens("qkv", p, 3 * width);
   layer.output = by_tokens("the output", p, width);
   layer.output_gradient = by_tokens("the gradient that arrives", p, width);

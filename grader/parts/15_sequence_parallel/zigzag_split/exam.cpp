@@ -74,12 +74,12 @@ std::optional<Failure> wrong(std::span<const Question> asked, const Answer& seen
     return told(seen.slice, slice_of(q),
                 {"other_slice",
                  "rank r has chunks r and 2N-1-r of 2N, and chunk c begins at "
-                 "⌊c·S / 2N⌋"});
+                 "⌊c·S / 2N⌋, in integers"});
   }
   return told(seen.place, place_of(q),
               {"other_place",
                "a chunk c below N is rank c's, and any other one rank 2N-1-c's; on a "
-               "rank, the late chunk lies behind the early one"});
+               "rank, the late chunk lies behind the early one, which has a length of its own"});
 }
 
 std::vector<Question> smaller(const Question& q) {
@@ -167,6 +167,11 @@ std::vector<Question> every_place(CaseRunner& runner) {
 
 std::vector<Question> large(CaseRunner& runner) {
   std::vector<Question> all;
+  // 14 · (61 / 14) falls below 61 in double, and 2^53 + 5 is no number there.
+  for (const std::int64_t length : {std::int64_t{61}, (std::int64_t{1} << 53) + 5}) {
+    for (int rank = 0; rank < 7; ++rank) all.push_back(slice(length, 7, rank));
+    all.push_back(place(length, 7, length - 1));
+  }
   for (const int ranks : every_rank_count) {
     for (const std::int64_t length :
          {2 * std::int64_t{ranks}, 6 * std::int64_t{ranks} + 1, (std::int64_t{1} << 17) + 3,

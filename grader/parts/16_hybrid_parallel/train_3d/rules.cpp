@@ -116,7 +116,8 @@ Cause cause_of_factor(const Question& q, const SumBits& seen) {
   if (is(q.sizes.dp)) {
     return {"divided_by_dp", "shards along cp and ep are data shards as well as those along dp"};
   }
-  return {"other_factor", "the factor is one by the number of data shards, dp · ep · cp"};
+  return {"other_factor",
+          "the factor is one by the number of data shards, dp · ep · cp, computed in double"};
 }
 
 Failure told(const Cause& cause, std::string message, std::string expected, std::string seen) {

@@ -12,17 +12,23 @@ namespace lockstep::grader {
 struct AsyncCase {
   LifeCase life{};       // its saves are starts
   bool foreign = false;  // a write that fails throws ForeignDamage
+  bool renames = false;  // each save has an optimizer of its own
   bool away = false;     // the tensors lie on a device whose memory the host cannot read
 };
 template <typename Archive>
 void fields(Archive& archive, AsyncCase& c) {
-  archive(c.life, c.foreign, c.away);
+  archive(c.life, c.foreign, c.renames, c.away);
 }
 
 // An exception of the caller's, which is no std::exception.
 struct ForeignDamage {
   std::string what;
 };
+
+// The optimizer that is in the contents of a save.
+inline std::string optimizer_of(std::size_t save, bool renames) {
+  return renames ? text("adamw", save) : "adamw";
+}
 
 inline std::string folder_of_save(std::size_t save) { return text("save", save); }
 
@@ -34,6 +40,10 @@ inline std::string file_of(std::size_t save, const std::string& optimizer,
   for (const Box& box : piece.boxes) name += text(':', text_of(box));
   std::erase(name, ' ');
   return checkpoint::within(folder_of_save(save), name);
+}
+// The file of a snapshot without pieces.
+inline std::string file_of_nothing(std::size_t save) {
+  return checkpoint::within(folder_of_save(save), "nothing");
 }
 inline constexpr const char* unreadable = ":away";  // ends it if the host cannot read the elements
 

@@ -1,96 +1,14 @@
 // The exam of async_checkpoint. Steps and writes take virtual time. What lies in the storage is
 // compared with the state at the moment of the call, which the judge computes on paper.
 #include <algorithm>
-#include <iterator>
 
-#include "engine/base/units.hpp"
-#include "grader/exam/lives/storage_service.hpp"
-#include "grader/exam/ranks/paper_run.hpp"
-#include "grader/exam/ranks/services.hpp"
 #include "grader/judge/engine_errors.hpp"
-#include "grader/parts/17_fault_tolerance/async_checkpoint/case.hpp"
+#include "grader/parts/17_fault_tolerance/async_checkpoint/run.hpp"
 
 namespace lockstep::grader::async_checkpoint {
 namespace {
 
-using checkpoint::PieceKind;
-using Kind = SaveReport::Kind;
-using Reports = ReportedService<SaveReport>;
-
 constexpr std::int64_t snapshot_slack = 4 << 20;  // bytes, of what the program keeps beside it
-
-// The smallest comes first, and so is the first that is written.
-std::vector<PaperTensor> tensors(std::int64_t width) {
-  return {{PieceKind::buffer, "mean", {5}},
-          {PieceKind::parameter, "weight", {width, 3}},
-          {PieceKind::optimizer_state, "weight.exp_avg", {width, 3}}};
-}
-
-struct Problem {
-  Members members{};
-  std::string acts{};   // acts_of()
-  double call_s = 0.5;  // of a write; a save has three
-  std::set<std::int64_t> refused{};
-  bool foreign = false;
-  bool away = false;
-  std::int64_t width = 4;
-  bool asks_memory = false;
-  std::uint64_t schedule_seed = 0;
-
-  std::string description() const {
-    return text("training ", acts, " (t a step, s a start, S a start and a step, w a wait)",
-                away ? " of tensors on another device, " : ", ", seconds_text(call_s), " a write");
-  }
-  PaperRun paper(std::uint64_t salt) const {
-    return {tensors(width), {.step = static_cast<std::int64_t>(salt % 10)}, salt};
-  }
-  std::int64_t steps() const {
-    return std::ranges::count_if(acts, [](char act) { return act == 't' || act == 'S'; });
-  }
-};
-
-// One run: what was done, and what the services saw.
-struct Run {
-  Problem p;
-  PaperRun paper;
-  StepService steps;
-  Reports reports{Reports::Caps{.reports = 12}};
-  StorageService storage;
-  std::optional<std::int64_t> before_bytes{}, peak_bytes{};  // where memory is looked at
-
-  Run(const Problem& problem, std::uint64_t salt)
-      : p(problem), paper(p.paper(salt)), steps(paper.service()), storage({.call_s = p.call_s}) {}
-
-  std::vector<sim::Service*> all() { return {&steps, &reports, &storage}; }
-
-  // The steps taken before each start.
-  std::vector<std::int64_t> starts() const {
-    std::vector<std::int64_t> all;
-    std::int64_t taken = 0;
-    for (const char act : p.acts) {
-      if (act == 's' || act == 'S') all.push_back(taken);
-      if (act == 't' || act == 'S') ++taken;
-    }
-    return all;
-  }
-  // The file of a tensor of a save.
-  std::string file(std::size_t save, std::size_t i) const {
-    const PaperTensor& one = paper.tensors()[i];
-    return file_of(save, "adamw", {one.kind, one.name, one.shape, whole_of(one.shape), {}});
-  }
-  // The writes of a save, in the order in which they were served.
-  std::vector<StorageEvent> writes_of(std::size_t save) const {
-    std::vector<StorageEvent> writes;
-    std::ranges::copy_if(storage.log(), std::back_inserter(writes), [&](const StorageEvent& one) {
-      return one.kind == StorageCall::Kind::write &&
-             checkpoint::folder_of(one.name) == folder_of_save(save);
-    });
-    return writes;
-  }
-  const std::vector<Reports::Note>& told(std::int64_t taken) const {
-    return reports.told(static_cast<std::uint32_t>(paper.state(taken).step), 0);
-  }
-};
 
 using Rule = void (*)(CaseRunner&, const Played&, Run&);
 
@@ -150,12 +68,17 @@ StorageEvent write_of(CaseRunner& runner, const Played& played, const Run& run, 
          text("of save ", save, ", ", quoted(name), " was handed on as ", one.name,
               "; it should be ", file));
   }
-  if (found.empty())
-    fail(runner, played, {"not_written", "every start writes all of its contents"},
+  if (found.empty()) {
+    fail(runner, played,
+         {"not_written",
+          "every start writes all of its contents, and first waits for a "
+          "save in flight"},
          text("of save ", save, ", ", quoted(name), " was not written"));
-  if (found.size() > 1)
+  }
+  if (found.size() > 1) {
     fail(runner, played, {"written_twice", "write(snapshot) is called once for each start()"},
          text("of save ", save, ", ", quoted(name), " was written ", found.size(), " times"));
+  }
   return found.front();
 }
 
@@ -192,6 +115,20 @@ void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
                 seen < 0 ? text(" is that of no step")
                          : text(" is that after ", counted(seen, "step"))));
     }
+  }
+}
+
+// Every save without pieces was written, too.
+void check_called(CaseRunner& runner, const Played& played, Run& run) {
+  for (std::size_t save = 0; save < run.starts().size(); ++save) {
+    const auto calls = std::ssize(run.writes_of(save));
+    if (calls == 1) continue;
+    fail(runner, played,
+         {calls == 0 ? "not_written" : "written_twice",
+          "write(snapshot) is called once for each start(), also without pieces: what it does "
+          "together with other ranks, it has to do then, too"},
+         text("the contents of save ", save, " have no pieces, and write was called ",
+              counted(calls, "time")));
   }
 }
 
@@ -304,7 +241,7 @@ void check_memory(CaseRunner& runner, const Played& played, Run& run) {
 
 AsyncCase case_of(const Problem& p, std::uint64_t salt, int) {
   const PaperRun paper = p.paper(salt);
-  AsyncCase c{.life = {}, .foreign = p.foreign, .away = p.away};
+  AsyncCase c{.life = {}, .foreign = p.foreign, .renames = p.renames, .away = p.away};
   c.life.tensors = paper.held(PaperRun::Gives::values);
   c.life.state = paper.state(0);
   c.life.acts = acts_of(p.acts);
@@ -376,7 +313,9 @@ Exam exam() {
   return {
       {"what is written is the state at the call",
        in_turn(train({check_snapshots}, {"tS", "tSt", "tSttt", "tSttttttttSt", "ttStttttwttS"}),
-               train({check_snapshots}, {"tStt"}, {.away = true}))},
+               train({check_snapshots}, {"tStt"}, {.away = true}),
+               train({check_snapshots}, {"tSwtS"}, {.renames = true}),
+               train({check_called}, {"tSts"}, {.empty = true}))},
       {"a slow storage lengthens no step, and the write begins with start()",
        in_turn(train(all_rules, {"tsttttttttttttt"}, {.call_s = 0.125}),
                train(all_rules, {"tsttttttttttttt"}, {.call_s = 0.5}),

@@ -16,7 +16,10 @@ class Saved {
   Saved(const HeldState& held, Device& device) : held_(held), contents_(held.contents()) {
     for (Piece& piece : contents_.pieces) piece.value = to_device(piece.value, device);
   }
-  const Contents& contents() const { return contents_; }
+  const Contents& contents(const std::string& optimizer) {
+    contents_.optimizer = optimizer;
+    return contents_;
+  }
   void step(HeldState& held, std::uint64_t number) const {
     held.step(number);
     for (std::size_t i = 0; i < contents_.pieces.size(); ++i) {
@@ -33,6 +36,7 @@ class Saved {
 AsyncCheckpoint::Write write_of(ServedStorage& storage, std::size_t save, const AsyncCase& c) {
   return [&storage, save, &c](const Contents& snapshot) {
     try {
+      if (snapshot.pieces.empty()) storage.write(file_of_nothing(save), 0, {});
       for (const Piece& piece : snapshot.pieces) {
         const bool here = piece.value.device().on_host();
         storage.write(file_of(save, snapshot.optimizer, piece) + (here ? "" : unreadable), 0,
@@ -45,7 +49,7 @@ AsyncCheckpoint::Write write_of(ServedStorage& storage, std::size_t save, const 
   };
 }
 
-void train(const AsyncCase& c, HeldState& held, const Saved& saved, sim::PlayerCase& played) {
+void train(const AsyncCase& c, HeldState& held, Saved saved, sim::PlayerCase& played) {
   ServedStorage storage(played.port);
   auto saver = checkpoint::make_async_checkpoint(played.strands);
   std::size_t saves = 0;
@@ -70,7 +74,8 @@ void train(const AsyncCase& c, HeldState& held, const Saved& saved, sim::PlayerC
       told([&] { saver->wait(); });
     } else {
       told([&] {
-        saver->start(saved.contents(), write_of(storage, saves++, c));
+        const std::size_t save = saves++;
+        saver->start(saved.contents(optimizer_of(save, c.renames)), write_of(storage, save, c));
         if (act == LifeAct::save_and_step) saved.step(held, number);
       });
     }

@@ -219,6 +219,40 @@ void none_there(CaseRunner& runner) {
   }
 }
 
+// Between the save and the load, the index loses its second half.
+void damaged_index(CaseRunner& runner) {
+  const PaperRun run = run_of(runner);
+  const LivesProblem p = problem({"ts", "l"}, 3, 1);
+  SeenLives seen(2);
+  std::string index;
+  seen.storage.watch([&](const StorageEvent& event) {
+    if (commits(event)) index = event.to;
+    if (event.life == 0 || seen.storage.calls() > 1) return;
+    auto& files = seen.storage.files();
+    for (const checkpoint::Stored& one : files.list(checkpoint::folder_of(index))) {
+      if (checkpoint::within(checkpoint::folder_of(index), one.name) != index) continue;
+      Bytes half(one.bytes / 2);
+      files.read(index, 0, half);
+      files.remove(index);
+      files.write(index, 0, half);
+    }
+  });
+  const auto played = play(runner, run, p, seen, {});
+  if (!played) return;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const auto report = read_fields<LifeReport>(played->results->of(rank));
+    if (!report.refused.empty()) continue;
+    runner.fail(*played,
+                because({"damage_hidden",
+                         "every rank opens the checkpoint of which rank 0 told, and lets what that "
+                         "throws through"},
+                        {.message = text("the index lost its second half, and rank ", rank,
+                                         report.found ? " loaded it all the same"
+                                                      : " was told that there is no checkpoint"),
+                         .where = text("rank ", rank)}));
+  }
+}
+
 }  // namespace
 
 Exam exam() {
@@ -237,17 +271,23 @@ Exam exam() {
          cut_off(runner, run_of(runner), problem({}, 1, 0), {bytes, bytes, bytes});
          cut_off(runner, run_of(runner), problem({}, 1, 0), {all, all, all});
        }},
-      {"when the disk is full, every rank throws, and the older checkpoint is as it was",
+      {"when the disk is full, or the writer throws something else, every rank throws, and the "
+       "older checkpoint is as it was",
        [](CaseRunner& runner) {
-         for (const std::int64_t changes : {0, 18}) {
-           full_disk(runner, run_of(runner), problem({}, 2, 1), {.full_after = changes}, "",
-                     [](const auto& of_ranks) { return wrong_errors(of_ranks, 1); });
+         for (const bool foreign : {false, true}) {
+           for (const std::int64_t changes : {0, 18}) {
+             LivesProblem p = problem({}, 2, 1);
+             p.foreign = foreign;
+             full_disk(runner, run_of(runner), p, {.full_after = changes, .full_once = foreign}, "",
+                       [](const auto& of_ranks) { return wrong_errors(of_ranks, 1); });
+           }
          }
        }},
-      {"all ranks load the same checkpoint, or none",
+      {"all ranks load the same checkpoint, or none; a damaged one is an error on every rank",
        [](CaseRunner& runner) {
          one_for_all(runner);
          none_there(runner);
+         damaged_index(runner);
        }},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {

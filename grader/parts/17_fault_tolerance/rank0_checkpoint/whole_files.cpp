@@ -63,7 +63,7 @@ Cause cause_of(const WholeFile& p, const std::optional<std::string>& left) {
   if (p.end.power) {
     return {"bytes_lost",
             "what is not synced is lost with the power: sync the temporary file when it is "
-            "written, then rename it, then sync the folder"};
+            "written, then rename it, then sync the folder that it lies in"};
   }
   if (!left && !p.old.empty()) {
     return {"removed_first",

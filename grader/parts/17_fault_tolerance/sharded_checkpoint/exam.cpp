@@ -46,6 +46,11 @@ Boxes columns(const Shape& shape, int rank, int ranks) {
   return box.begin[axis] < box.end[axis] ? Boxes{box} : Boxes{};
 }
 
+// The last rank has nothing, and the others flat ranges.
+Boxes all_but_the_last(const Shape& shape, int rank, int ranks) {
+  return rank + 1 < ranks ? flat(shape, rank, ranks - 1) : Boxes{};
+}
+
 LivesProblem problem(std::vector<std::string> lives, int ranks, int committer) {
   LivesProblem p{.lives = std::move(lives), .ranks = ranks, .cut = flat, .writer = committer};
   p.input_of = input_of_life<ShardedCase>;
@@ -135,6 +140,7 @@ void other_ranks(CaseRunner& runner) {
                             {4, 1, columns},
                             {2, 8},
                             {5, 3},
+                            {3, 2, all_but_the_last},
                             {4, 13}}) {
     const PaperRun run = run_of(runner);
     LivesProblem p = loaded_on(problem({"ts", "lt"}, one.from, one.from / 2), one.to, one.last_cut);

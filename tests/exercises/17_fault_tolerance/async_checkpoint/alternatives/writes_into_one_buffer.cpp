@@ -17,8 +17,12 @@ class OneBuffer final : public AsyncCheckpoint {
   void start(const Contents& contents, Write write) override {
     wait();
     if (copy_.pieces.size() != contents.pieces.size()) make(contents);
+    copy_.optimizer = contents.optimizer;
     for (std::size_t i = 0; i < copy_.pieces.size(); ++i) {
-      copy_.pieces[i].value.copy_(to_host(contents.pieces[i].value));
+      const Tensor kept = copy_.pieces[i].value;
+      copy_.pieces[i] = contents.pieces[i];
+      copy_.pieces[i].value = kept;
+      kept.copy_(to_host(contents.pieces[i].value));
     }
     strand_ = strands_.start("writer", [this, write = std::move(write)] {
       try {
