@@ -96,17 +96,7 @@ constexpr auto causes = std::to_array<CauseMeaning>({
     {"no_cause", "the lab's own omission: the exam names no cause of this failure"},
 });
 
-constexpr std::string_view likely = "; likely cause: ", to_check = "; what to check: ";
-
 }  // namespace
-
-std::string_view lead_to(std::string_view cause) {
-  return cause.starts_with("other_") ? to_check : likely;
-}
-
-std::size_t lead_in(std::string_view message) {
-  return std::min({message.find(likely), message.find(to_check), message.size()});
-}
 
 std::span<const CauseMeaning> common_causes() { return causes; }
 

@@ -3,6 +3,8 @@
 // that only one exam can find stands in that exam.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +28,17 @@ struct CauseMeaning {
   std::string_view meaning;  // "only the elements left over by N equal blocks are wrong"
 };
 
-// A message tells its cause behind "; likely cause: ", or behind "; what to check: " if it is
-// called "other_…": the last word of an exam that recognised no mistake says what is right, and
-// blames none.
-std::string_view lead_to(std::string_view cause);
+// What a message tells a cause behind. One that is called "other_…" is the last word of an exam
+// that recognised no mistake: it says what is right, and blames none.
+inline constexpr std::string_view likely_cause = "; likely cause: ",
+                                  what_to_check = "; what to check: ";
+constexpr std::string_view lead_to(std::string_view cause) {
+  return cause.starts_with("other_") ? what_to_check : likely_cause;
+}
 // Where that lead begins; the size of a message that tells no cause.
-std::size_t lead_in(std::string_view message);
+constexpr std::size_t lead_in(std::string_view message) {
+  return std::min({message.find(likely_cause), message.find(what_to_check), message.size()});
+}
 
 std::span<const CauseMeaning> common_causes();
 
