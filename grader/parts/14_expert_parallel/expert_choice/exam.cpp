@@ -180,11 +180,8 @@ std::vector<Question> any_size(CaseRunner& runner) {
 
 // Tokens with the same logits have the same probabilities, to the bit.
 std::vector<Question> equal_tokens(CaseRunner&) {
-  // So many that a sort which does not keep their order changes it.
-  std::vector<double> of_40(80, 1);
-  for (std::size_t e = 0; e < of_40.size(); e += 3) of_40[e] = 2;
-  return {{logits_of(40, 2, std::vector<double>(80, 1)), 1},
-          {logits_of(40, 2, of_40), 1},
+  return {{many_equal_logits(40, 2), 1},
+          {many_equal_logits(40, 2, 3), 1},
           {logits_of(4, 2, std::vector<double>(8, 1)), 1},
           {of_exponentials(2, {1, 3, 3, 1, 1, 3, 3, 1, 1, 3, 3, 1}), 1},
           {of_exponentials(2, {1, 3, 1, 3, 5, 1, 1, 3}), 1.5},
