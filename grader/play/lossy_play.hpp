@@ -27,6 +27,15 @@ void fields(Archive& archive, LossyNote& note) {
 inline void check_fields(LossyNote& note) {
   if (note.kind > LossyNote::Kind::waited) throw MalformedMessage("no kind of report");
 }
+// The answer to `returned`, when backward has computed: the gradient of the next call, if there is
+// one. So who says too early that a call has returned has really overlapped what follows.
+struct NextGradient {
+  Bytes gradient{};
+};
+template <typename Archive>
+void fields(Archive& archive, NextGradient& next) {
+  archive(next.gradient);
+}
 
 // Settings are the part's: a fraction, a chunk, the type that travels.
 template <typename Settings>
@@ -35,17 +44,18 @@ struct LossyCase {
   Peer peer = Peer::stays;
   Settings settings{};
   DType dtype = DType::float32;
-  std::vector<Bytes> gradients{};  // of this rank, for each call
+  std::uint32_t calls = 0;
+  Bytes gradient{};  // of this rank, for the first call
   // The state that this rank keeps of each bucket at first. Call c is about bucket c modulo their
   // number. Empty for a part that keeps nothing.
   std::vector<Bytes> states{};
-  double gap_s = 0;  // what backward takes before a call, and between its return and the wait
+  double gap_s = 0;             // what backward takes before a call
   std::uint32_t in_flight = 1;  // calls that have begun before the first of them is waited for
   bool nonsense = false;        // the settings are to be refused, in the first call
 };
 template <typename Archive, typename Settings>
 void fields(Archive& archive, LossyCase<Settings>& c) {
-  archive(c.group, c.peer, c.settings, c.dtype, c.gradients, c.states, c.gap_s, c.in_flight,
+  archive(c.group, c.peer, c.settings, c.dtype, c.calls, c.gradient, c.states, c.gap_s, c.in_flight,
           c.nonsense);
 }
 
@@ -87,7 +97,7 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
         for (const Bytes& kept : c.states) states.push_back(tensor_of(kept, c.dtype, device));
         LossyReport report;
         if (c.nonsense) {
-          const Tensor gradient = tensor_of(c.gradients.at(0), c.dtype, device);
+          const Tensor gradient = tensor_of(c.gradient, c.dtype, device);
           try {
             part(group, c.settings, gradient, states.empty() ? Tensor() : states[0], 0).wait();
           } catch (const ContractError&) {
@@ -104,17 +114,17 @@ Bytes play_lossy(sim::PlayerCase& played, const auto& start) {
           if (first.state.defined()) report.states.push_back(copy_of(first.state));
           begun.pop_front();
         };
-        for (std::size_t call = 0; call < c.gradients.size(); ++call) {
+        NextGradient next{c.gradient};
+        for (std::size_t call = 0; call < c.calls; ++call) {
           const auto step = static_cast<std::uint32_t>(call + 1);
-          const Tensor gradient = tensor_of(c.gradients[call], c.dtype, device);
+          const Tensor gradient = tensor_of(next.gradient, c.dtype, device);
           const Tensor state = states.empty() ? Tensor() : states[call % states.size()];
           pass_time(port, c.gap_s);
           tell(port, LossyNote{Kind::called, step});
           comm::Work work = part(group, c.settings, gradient, state, call);
-          tell(port, LossyNote{Kind::returned, step});
+          next = ask<NextGradient>(port, LossyNote{Kind::returned, step});
           if (state.defined()) report.returned.push_back(copy_of(state));
           begun.push_back({std::move(work), gradient, state, step});
-          pass_time(port, c.gap_s);
           if (begun.size() == c.in_flight) finish_first();
         }
         while (!begun.empty()) finish_first();

@@ -9,7 +9,7 @@ namespace {
 
 // Rank 0 has returned from its first call, and breaks down before its wait() is over.
 Failure broken_in_the_wait(const std::string& message, const std::string& cause = "crash") {
-  LossyNotes notes({.steps = 1, .reports = 3});
+  LossyNotes notes(1, [](int, std::size_t) { return LossyNotes::Next{}; });
   for (const auto kind : {LossyNote::Kind::called, LossyNote::Kind::returned}) {
     sim::Request request;
     request.data = sim::payload_of(fields_to_bytes(LossyNote{kind, 1}));

@@ -210,6 +210,10 @@ void check_layer_price(CaseRunner& runner, const Played& played, const LayerProb
   check_wire(
       runner, played,
       {.enough = static_cast<double>(passes) * each, .of_what = words, .mistakes = price.mistakes});
+  check_wire_least(runner, played, static_cast<double>(passes) * (each - price.unneeded), words,
+                   {"too_few_bytes",
+                    "what the contract sends stays at home: a rank computes for itself what it "
+                    "should have from another"});
   const int collectives = price.forward_collectives + (back ? price.backward_collectives : 0);
   check_operations(runner, played, {.collectives = passes * collectives, .allowed = words});
 }

@@ -98,9 +98,14 @@ class LossyFamily {
                           Situations& asked) { ask_of(lossy, p, salt, rank, asked); },
         .smaller = smaller,
         .services =
-            [](CaseRunner&, const Problem& p, std::uint64_t) {
-              return std::tuple(
-                  LossyNotes({.steps = static_cast<std::uint32_t>(p.calls), .reports = 3}));
+            [lossy](CaseRunner&, const Problem& p, std::uint64_t salt) {
+              return std::tuple(LossyNotes(p.calls, [=](int world_rank, std::size_t call) {
+                if (!p.members.contain(world_rank)) throw Error("no member");
+                const int rank = p.members.group_rank(world_rank);
+                if (std::cmp_greater_equal(call, p.calls)) return LossyNotes::Next{{}, gap_s(rank)};
+                return LossyNotes::Next{to_bytes(p.dtype, lossy.gradient(p, salt, rank, call)),
+                                        gap_s(rank)};
+              }));
             },
         .explain = [](Failure& found, const Problem& p,
                       const LossyNotes& notes) { explain_crash(found, p.calls, notes); }};
@@ -111,16 +116,17 @@ class LossyFamily {
     return as_doubles(dtype, to_bytes(dtype, values));
   }
 
+  static double gap_s(int rank) { return 2e-6 * (1 + rank % 3); }
+
   static Case case_of(const LossyContract<Settings>& lossy, const Problem& p, std::uint64_t salt,
                       int rank) {
     Case one{.settings = p.settings, .dtype = p.dtype};
-    for (std::size_t call = 0; std::cmp_less(call, p.calls); ++call) {
-      one.gradients.push_back(to_bytes(p.dtype, lossy.gradient(p, salt, rank, call)));
-    }
+    one.calls = static_cast<std::uint32_t>(p.calls);
+    if (p.calls > 0) one.gradient = to_bytes(p.dtype, lossy.gradient(p, salt, rank, 0));
     for (std::size_t b = 0; lossy.state && std::cmp_less(b, p.buckets); ++b) {
       one.states.push_back(to_bytes(p.dtype, lossy.state(p, salt, rank, b)));
     }
-    one.gap_s = 2e-6 * (1 + rank % 3);
+    one.gap_s = gap_s(rank);
     one.in_flight = static_cast<std::uint32_t>(p.in_flight);
     one.nonsense = p.nonsense;
     return one;

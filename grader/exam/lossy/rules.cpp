@@ -79,6 +79,16 @@ Failure late(std::string cause, std::string message, int rank) {
 
 }  // namespace
 
+std::optional<sim::Service::Answer> LossyNotes::serve(const sim::Actor& who,
+                                                      const sim::Request& request, double now) {
+  auto answer = notes_.serve(who, request, now);
+  const auto note = fields_from_bytes<LossyNote>(request.data.bytes);
+  if (note.kind != LossyNote::Kind::returned) return answer;
+  Next next = next_of_(who.rank, note.step);
+  const NextGradient given{std::move(next.gradient)};
+  return Answer{sim::payload_of(fields_to_bytes(given)), now + next.gap_s};
+}
+
 void ask_of(const Numbers& values, DType dtype, Situations& asked) {
   ask_of_values(values, asked);
   const double normal = dtype == DType::float64 ? 0x1p-1022 : 0x1p-126;
@@ -150,6 +160,9 @@ void check_result(CaseRunner& runner, const Played& played, const LossySeen& see
 
 void check_state(CaseRunner& runner, const Played& played, const LossySeen& seen, std::size_t call,
                  int rank, const Right& right) {
+  for (std::size_t i = 0; i < std::min(right.tolerance.size(), right.judged_elsewhere); ++i) {
+    if (std::isinf(right.tolerance[i])) throw Error("no rule judges an element of a state");
+  }
   require_right(runner, played, text("residual after call ", call + 1), rank, seen.dtype,
                 seen.states[call][static_cast<std::size_t>(rank)], right,
                 terms_of(seen, call, right));

@@ -3,6 +3,7 @@
 // what travelled, and when.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,29 @@
 namespace lockstep::grader {
 
 using Numbers = std::vector<double>;
-using LossyNotes = ReportedService<LossyNote>;
+
+// Notes what ranks tell of their calls, and gives each its next gradient when backward is over.
+class LossyNotes final : public sim::Service {
+ public:
+  // What `returned` is answered with: of a rank of the world, for a call that counts from 0.
+  struct Next {
+    Bytes gradient{};
+    double gap_s = 0;  // what backward takes
+  };
+  using NextOf = std::function<Next(int world_rank, std::size_t call)>;
+  LossyNotes(int calls, NextOf next_of)
+      : notes_({.steps = static_cast<std::uint32_t>(calls), .reports = 3}),
+        next_of_(std::move(next_of)) {}
+
+  std::string_view name() const override { return LossyNote::service; }
+  std::optional<Answer> serve(const sim::Actor& who, const sim::Request& request,
+                              double now) override;
+  const auto& told(std::uint32_t step, int rank) const { return notes_.told(step, rank); }
+
+ private:
+  ReportedService<LossyNote> notes_;
+  NextOf next_of_;
+};
 
 // Adds the situations into which these values of one rank put a part.
 void ask_of(const Numbers& values, DType dtype, Situations& asked);
@@ -44,6 +67,8 @@ struct Right {
   Numbers values{};       // NaN and infinities are themselves
   Numbers tolerance{};    // of each element; none: exact
   std::string allowed{};  // why there is a tolerance: "each share is rounded to 11 bits"
+  // The element from which on tolerances may be infinite, since another rule judges those numbers.
+  std::size_t judged_elsewhere = SIZE_MAX;
   std::vector<Mistake<Numbers>> mistakes{};  // usual ones, the likeliest first
   Cause otherwise{"other_values", "the wrong elements were added, or in the wrong places"};
   // The cause of values that are not finite where the right ones are, if this mistake gives some.

@@ -12,7 +12,7 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-constexpr std::int64_t size_max = 4096;
+constexpr std::int64_t size_max = 1 << 14;
 constexpr double seconds_max = 1;  // of a rank; a case has some 0.001
 
 Numbers numbers_in(const AttentionShape& shape, const Bytes& bytes) {

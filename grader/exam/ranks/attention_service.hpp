@@ -2,7 +2,7 @@
 // The answer is attention to values that nobody else has (play/asked_attention.hpp).
 #pragma once
 
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/tensor/attention.hpp"
@@ -35,8 +35,8 @@ class AttentionService final : public TypedService<AttentionCall> {
   Members members_;
   std::size_t width_;
   Numbers sent_, attended_;
-  std::map<double, std::size_t> place_of_;  // of a key's element, in them
-  std::vector<double> computed_s_;          // by rank of the group
+  std::unordered_map<double, std::size_t> place_of_;  // of a key's element, in them
+  std::vector<double> computed_s_;                    // by rank of the group
 };
 
 }  // namespace lockstep::grader

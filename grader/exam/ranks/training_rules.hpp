@@ -11,6 +11,11 @@
 
 namespace lockstep::grader {
 
+// The cause where gradients have to travel, and less did.
+inline const Cause samples_travel{
+    "samples_travel",
+    "no gradient travels: each rank computes with the samples of all ranks, as if it were alone"};
+
 // Says of wrong numbers what they tell by themselves, whatever was trained.
 inline std::optional<Cause> cause_of_numbers(std::span<const double> seen,
                                              std::span<const double> right, std::size_t at) {

@@ -10,6 +10,7 @@
 #include "grader/exam/ranks/checks.hpp"
 #include "grader/exam/ranks/traffic.hpp"
 #include "grader/exam/ranks/training_rules.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/data_parallel_step/oracle.hpp"
 #include "grader/play/training.hpp"
@@ -94,6 +95,11 @@ void check_losses(CaseRunner& runner, const Played& played, const Problem& p, st
                  .cause = [&](std::size_t) { return likely_cause_of_loss(p, salt, losses); }});
 }
 
+// The bytes of the gradients that forward uses.
+std::int64_t gradient_bytes(const Problem& p) {
+  return (width * 8 + 8 + 8 * classes + classes) * static_cast<std::int64_t>(bytes_of(p.dtype));
+}
+
 void compare(CaseRunner& runner, const Played& played, const Problem& p, std::uint64_t salt,
              const std::vector<StepReport>& reports) {
   const Trained expected = train(p, salt);
@@ -122,6 +128,8 @@ void compare(CaseRunner& runner, const Played& played, const Problem& p, std::ui
     check_losses(runner, played, p, salt, rank, report.losses,
                  expected.losses[static_cast<std::size_t>(rank)]);
   }
+  check_wire_least(runner, played, steps * ring_bytes(gradient_bytes(p), p.ranks()),
+                   text(steps, " reductions of the gradients"), samples_travel);
 }
 
 // A step that lost a peer leaves the parameters as they were before it, or has made its update: of
@@ -156,8 +164,7 @@ void check_meetings(CaseRunner& runner, const Played& played) {
 }
 
 void check_traffic(CaseRunner& runner, const Played& played, const Problem& p) {
-  const std::int64_t elements = width * 8 + 8 + 8 * classes + classes;
-  const double allowed = static_cast<double>(steps) * ring_bytes(elements * 8, p.ranks());
+  const double allowed = static_cast<double>(steps) * ring_bytes(gradient_bytes(p), p.ranks());
   const double sent = busiest_rank_bytes(played.counters);
   // A quarter for a loss or a count that travels along on this very small model.
   if (sent <= allowed * 1.25) return check_meetings(runner, played);
@@ -214,7 +221,9 @@ Exam exam() {
       of_fault("when a peer is lost, a rank throws CommError and takes no step with the remaining "
                "gradients",
                checks.lose_peers(4)),
-      of_cost("each step reduces the gradients once", checks.price({2, 8, 1}, check_traffic)),
+      of_cost("each step reduces the gradients once",
+              // Batches larger than the model.
+              checks.price({2, 8, 1}, check_traffic, with(&Problem::batch, 32))),
   };
 }
 

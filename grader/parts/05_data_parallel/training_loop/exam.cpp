@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/units.hpp"
 #include "grader/exam/ranks/checks.hpp"
+#include "grader/exam/ranks/happened_before.hpp"
 #include "grader/exam/ranks/traffic.hpp"
 #include "grader/exam/ranks/training_rules.hpp"
+#include "grader/exam/ranks/wire_price.hpp"
 #include "grader/judge/compare.hpp"
 #include "grader/parts/05_data_parallel/training_loop/oracle.hpp"
 #include "grader/parts/05_data_parallel/training_loop/reads.hpp"
@@ -178,6 +181,19 @@ class Comparison {
                     .seen = text(number(gone_s), " s"),
                     .where = text("rank ", rank)}));
     }
+    if (drawn_.problem.log_s == 0) return;
+    const auto heard = heard_s(played_.counters, members, 0, written_s);
+    const auto unheard = std::ranges::find(heard, std::numeric_limits<double>::infinity());
+    if (unheard == heard.end()) return;
+    const auto rank = unheard - heard.begin();
+    fail(because({"never_heard",
+                  "there is no barrier at the end, and a rank that waits for some time knows "
+                  "nothing of rank 0"},
+                 {.message = text("rank ", rank,
+                                  " returned late enough, and had not heard that "
+                                  "rank 0 had written its last line"),
+                  .expected = "a barrier that rank 0 enters after its last line",
+                  .where = text("rank ", rank)}));
   }
 
   // Replicas that start equal and take equal steps stay equal: nothing is broadcast after a step.
@@ -217,6 +233,9 @@ class Comparison {
     const auto steps = static_cast<double>(p.steps_in_epoch() * p.epochs);
     const double allowed =
         static_cast<double>(bytes) * 3 + steps * ring_bytes(bytes + 16, p.ranks());
+    const std::int64_t gradients = bytes - 5 * static_cast<std::int64_t>(bytes_of(p.dtype));
+    check_wire_least(runner_, played_, steps * ring_bytes(gradients, p.ranks()),
+                     text(steps, " reductions of the gradients"), samples_travel);
     const double sent = busiest_rank_bytes(played_.counters);
     // A tenth for a part that logs more than a loss; the start has its own allowance.
     if (sent <= allowed * 1.1) return meetings(static_cast<std::int64_t>(steps));
@@ -342,7 +361,8 @@ Exam exam() {
                      {.members = whole_world(3),
                       .epochs = 2,
                       .optimizer = OptimizerKind::adam,
-                      .clip_norm = 0.3}})},
+                      .clip_norm = 0.3},
+                     {.members = whole_world(2), .samples = 256, .batch = 64}})},
       {"if the dataset does not divide, all ranks still take the same number of steps",
        checks.these({{.members = whole_world(4), .samples = 25, .batch = 3},
                      {.members = whole_world(7), .samples = 29, .batch = 2},

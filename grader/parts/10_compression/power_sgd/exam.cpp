@@ -40,6 +40,27 @@ void require_same_qs(CaseRunner& runner, const Played& played, const Problem& p,
   }
 }
 
+// The next pass begins with the Q of this one's P·Qᵀ.
+void require_own_qs(CaseRunner& runner, const Played& played, const Problem& p,
+                    const LossySeen& seen, std::size_t call) {
+  const Plan plan = plan_of(p.settings);
+  const double allowed = span_tolerance(seen, call, p);
+  for (const MatrixSlice& place : plan.places) {
+    if (place.rank == 0) continue;
+    const double outside = outside_span(seen, call, place, plan.count);
+    if (outside <= allowed) continue;
+    runner.fail(played, because({"other_q",
+                                 "the Q of P·Qᵀ has to stay in state.qs: power iteration goes on "
+                                 "with it, and without it each pass begins anew"},
+                                {.message = text("after call ", call + 1,
+                                                 ", the Q that the ranks keep of a matrix ",
+                                                 place.rows, "×", place.columns,
+                                                 " is not that of the P·Qᵀ that came out"),
+                                 .expected = "P·Qᵀ in the span of Q",
+                                 .seen = text(number(outside), " outside it, as a norm")}));
+  }
+}
+
 void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
                    const LossySeen& seen, const LossyNotes&) {
   for (std::size_t call = 0; call < seen.calls(); ++call) {
@@ -48,6 +69,7 @@ void compare_calls(CaseRunner& runner, const Played& played, const Problem& p,
       check_state(runner, played, seen, call, rank, right_residual(seen, call, rank, p));
     }
     require_same_qs(runner, played, p, seen, call);
+    require_own_qs(runner, played, p, seen, call);
   }
 }
 

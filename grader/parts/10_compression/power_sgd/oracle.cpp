@@ -166,10 +166,12 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Pr
   const Numbers mean = mean_of(all), &mine = all[static_cast<std::size_t>(rank)];
   const Numbers made = made_of(plan, first_qs(seen, call, plan, p), mean);
   const std::size_t count = seen.state_before(call, rank).size();
+  const auto at_q = static_cast<std::size_t>(plan.count);
   Right right{.name = "gradient plus residual without P·Qᵀ (zero, where nothing is compressed)",
               .values = Numbers(count),
               .tolerance = Numbers(count, std::numeric_limits<double>::infinity()),
               .allowed = text("products of ", name_of(p.dtype), " round"),
+              .judged_elsewhere = at_q,
               .otherwise = {"other_residual",
                             "it must hold gradient plus residual without P·Qᵀ, and zero where "
                             "nothing is compressed"}};
@@ -182,6 +184,20 @@ Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Pr
     }
   }
   return right;
+}
+
+double outside_span(const LossySeen& seen, std::size_t call, const MatrixSlice& place,
+                    std::int64_t count) {
+  const Grid made = grid_in(seen.results[call].front(), place.at, place.rows, place.columns);
+  const Grid q = orthonormal(
+      grid_in(seen.states[call].front(), count + place.q_at, place.columns, place.rank));
+  Numbers left = product(product(made, q), turned(q)).values;
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] -= made.values[i];
+  return norm(left);
+}
+
+double span_tolerance(const LossySeen& seen, std::size_t call, const Problem& p) {
+  return tolerance_of(p, mean_of(brought_to(seen, call)));
 }
 
 }  // namespace lockstep::grader::power_sgd

@@ -28,6 +28,11 @@ Plan plan_of(const PowerSgdSettings& settings);
 
 // The bucket that must result from a call.
 Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p);
+// What no rows of Q make of a matrix of a call's result: nothing, where the Q that a rank keeps is
+// that of P·Qᵀ. Q's own elements depend on rounding where its columns are nearly parallel.
+double outside_span(const LossySeen& seen, std::size_t call, const MatrixSlice& place,
+                    std::int64_t count);
+double span_tolerance(const LossySeen& seen, std::size_t call, const Problem& p);
 // The residual that must be left on a rank. For Q, behind it, only that its elements are numbers.
 Right right_residual(const LossySeen& seen, std::size_t call, int rank, const Problem& p);
 

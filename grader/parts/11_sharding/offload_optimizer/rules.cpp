@@ -73,6 +73,11 @@ std::vector<double> tolerance_of(DType dtype, const std::vector<double>& values)
   return tolerance;
 }
 
+const Cause not_brought_up{"not_brought_up",
+                           "each bucket with a gradient is updated, whatever those before it have, "
+                           "and step() returns when "
+                           "its masters are up: wait for each copy"};
+
 std::string at(std::size_t step) { return text("step ", step); }
 
 bool came(const Problem& p, std::size_t step, std::size_t bucket) {
@@ -95,9 +100,7 @@ Cause cause_of(const Problem& p, const StepNotes& notes, std::size_t step, std::
             "the copy up began before the update was over, and read the old master"};
   }
   if (unmoved && (notes.left_copies > 0 || notes.up_bytes == 0)) {
-    return {"not_brought_up",
-            "the values are those from before the step: each bucket with a gradient is updated, "
-            "whatever those before it have, and step() returns when its masters are up"};
+    return not_brought_up;
   }
   return {
       "other_parameters",
@@ -198,6 +201,13 @@ void check_values(CaseRunner& runner, const Played& played, const Problem& p, st
             .seen = bad,
             .verdict = Verdict::wrong_answer});
     }
+    if (notes.left_copies == 0) continue;
+    fail(runner, played, at(step),
+         {.cause = not_brought_up,
+          .what = "the parameters are right, and step() returned before a copy up was waited for",
+          .expected = "every copy up is waited for",
+          .seen = text(notes.left_copies, " were not"),
+          .verdict = Verdict::wrong_answer});
   }
 }
 

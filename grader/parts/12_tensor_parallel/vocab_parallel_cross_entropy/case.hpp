@@ -27,7 +27,6 @@ struct VocabCase {
   Peer peer = Peer::stays;
   DType dtype = DType::float64;  // of the logits
   VocabWalk walk = VocabWalk::back;
-  bool measured = false;  // logits are large, and their gradients are not reported
   std::vector<VocabCall> calls{};
 };
 
@@ -47,7 +46,7 @@ void fields(Archive& archive, VocabCall& call) {
 }
 template <typename Archive>
 void fields(Archive& archive, VocabCase& c) {
-  archive(c.group, c.peer, c.dtype, c.walk, c.measured, c.calls);
+  archive(c.group, c.peer, c.dtype, c.walk, c.calls);
 }
 template <typename Archive>
 void fields(Archive& archive, VocabReport& report) {

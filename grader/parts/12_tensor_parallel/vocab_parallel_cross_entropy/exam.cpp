@@ -114,7 +114,6 @@ void large(Problem& p) {
   p.dtype = DType::float32;
   p.vocabulary = 24'576;
   p.shapes = {{64}};
-  p.measured = true;
 }
 
 void bytes_on_the_wire(CaseRunner& runner) {

@@ -32,7 +32,7 @@ Loss right_loss(const Problem& p, const Call& call) {
   const bool mean = p.reduction == ops::Reduction::mean;
   const double weight = mean ? 1 / static_cast<double>(kept) : 1;
   Loss right;
-  if (!p.measured) right.gradient.resize(call.labels.size() * columns);
+  right.gradient.resize(call.labels.size() * columns);
   for (std::size_t row = 0; row < call.labels.size(); ++row) {
     if (call.labels[row] == p.ignored_label) continue;
     const std::span<const double> logits(call.logits.data() + row * width, columns);
@@ -41,7 +41,7 @@ Loss right_loss(const Problem& p, const Call& call) {
     double sum = 0;
     for (const double z : logits) sum += std::exp(z - most);
     right.loss += weight * (std::log(sum) + (most - logits[label]));
-    for (std::size_t c = 0; c < columns && !p.measured; ++c) {
+    for (std::size_t c = 0; c < columns; ++c) {
       right.gradient[row * columns + c] =
           weight * call.gradient * (std::exp(logits[c] - most) / sum - (c == label ? 1 : 0));
     }

@@ -52,7 +52,6 @@ struct Problem {
   std::int64_t ignored_label = -100;
   VocabWalk walk = VocabWalk::back;
   Refused refused = Refused::nothing;
-  bool measured = false;
   std::uint64_t schedule_seed = 0;
 
   int ranks() const { return members.size(); }

@@ -36,7 +36,7 @@ VocabReport report_of(const VocabCase& c, const VocabCall& call, const Pass& pas
   if (c.walk != VocabWalk::back) return report;
   const Tensor gradient = pass.tape.gradient_of(pass.logits);
   report.defined = gradient.defined();
-  if (report.defined && !c.measured) report.gradient = copy_of(gradient);
+  if (report.defined) report.gradient = copy_of(gradient);
   return report;
 }
 

@@ -116,8 +116,7 @@ Call drawn_call(const Problem& p, std::uint64_t salt, std::size_t number) {
 
 VocabCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   VocabCase one{.dtype = p.dtype,
-                .walk = p.refused == Refused::nothing ? p.walk : VocabWalk::refused,
-                .measured = p.measured};
+                .walk = p.refused == Refused::nothing ? p.walk : VocabWalk::refused};
   const std::int64_t width = p.columns() * p.ranks(), first = rank * p.columns();
   for (std::size_t k = 0; k < p.shapes.size(); ++k) {
     Call whole = drawn_call(p, salt, k);

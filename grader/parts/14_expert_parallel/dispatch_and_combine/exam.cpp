@@ -106,6 +106,7 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const double rows = shard_bytes(places * row, p.ranks());
   LayerPrice price{.forward = shard_bytes(p.experts * 8, p.ranks()) + 2 * rows,
                    .forward_collectives = 3};
+  price.unneeded = shard_bytes(p.experts * 8, p.ranks());
   price.forward_words = "counts, rows to their experts and results back";
   const double passes = p.trains() ? 2 : 1;
   if (p.trains()) {
@@ -135,6 +136,7 @@ Question price(const std::vector<int>& counts, LayerWalk walk) {
   return checks.price(counts, check_cost, [=](Problem& p) {
     p.walk = walk;
     p.choices = Choices::even;
+    p.width = 20;  // so that an expert's matrix has more bytes than the rows that come to it
     p.experts = std::int64_t{3} * p.ranks();
     p.tokens.assign(p.tokens.size(), std::int64_t{6} * p.ranks());
   });

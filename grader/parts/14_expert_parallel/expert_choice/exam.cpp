@@ -74,18 +74,10 @@ Cause cause_of(const SlotPlan& seen, const SlotPlan& right) {
   if (same_plan(seen, right, 1e-5)) {
     return {"rounded", "only the last digits are wrong: on the way a double became a float"};
   }
-  const auto same_place = [](const Route& a, const Route& b) {
-    return a.token == b.token && a.expert == b.expert && a.choice == b.choice;
-  };
-  if (same_sizes(seen, right) && std::ranges::equal(seen.placed, right.placed, same_place)) {
-    return {"other_plan",
-            "the tokens are right; a weight is the token's probability of the expert, the softmax "
-            "over all experts, and is not divided by anything more"};
-  }
   return {"other_plan",
           "for each expert, sort the tokens by falling probability, the earlier one first of equal "
           "ones (std::stable_sort keeps their order), and take the first ⌈T·F/E⌉, however many "
-          "experts took a token before"};
+          "experts took a token before; a weight is the probability, and is not divided again"};
 }
 
 Failure fault_of(const SlotPlan& seen, const SlotPlan& right, double tolerance) {

@@ -20,16 +20,17 @@ struct RingCall {
 };
 
 // hands_over: the caller keeps no handle of the keys and values, and the judge looks at the memory.
-// timed: attention is asked of the judge, which lets the time pass that it takes. It has the
+enum class RingWalk : std::uint8_t { keeps, hands_over, refused };
+
+// If a case asks, the judge computes attention, and lets the time pass that it takes. It has the
 // values; those that travel are others. So nobody has a result who did not ask with the block in
 // hand.
-enum class RingWalk : std::uint8_t { keeps, hands_over, timed, refused };
-
 struct RingCase {
   GroupChoice group{};
   Peer peer = Peer::stays;
   DType dtype = DType::float64;
   RingWalk walk = RingWalk::keeps;
+  bool asks = false;  // attention is asked of the judge
   std::int64_t heads = 1, filler = 1;
   std::vector<Positions> slices{};  // by rank
   std::vector<RingCall> calls{};
@@ -49,7 +50,7 @@ void fields(Archive& archive, RingCall& call) {
 }
 template <typename Archive>
 void fields(Archive& archive, RingCase& c) {
-  archive(c.group, c.peer, c.dtype, c.walk, c.heads, c.filler, c.slices, c.calls);
+  archive(c.group, c.peer, c.dtype, c.walk, c.asks, c.heads, c.filler, c.slices, c.calls);
 }
 template <typename Archive>
 void fields(Archive& archive, RingReport& report) {

@@ -157,12 +157,12 @@ void check_memory(CaseRunner& runner, const Played& played, const Problem& p,
     std::int64_t block = 0;
     for (int owner = 0; owner < p.ranks(); ++owner) block = std::max(block, block_bytes(p, owner));
     // Outputs and queries are half as large as a block. The result has one, and so has a block's.
-    // The case is there in two forms: as it came, and taken apart.
+    // The case is there in two forms: as it came, and taken apart. So is what the judge is asked.
     constexpr std::int64_t small_ones = 64 << 10;
     check_member_peak(
         runner, played, rank, moments.of(rank),
         {.tensor_bytes = 3 * block + small_ones,
-         .adapter_bytes = block / 2 + 3 * block / p.filler + small_ones,
+         .adapter_bytes = block / 2 + 3 * block / p.filler + (p.timed ? 3 * block : 0) + small_ones,
          .of_what = "two blocks of keys and values, and the outputs of two",
          .cause = {"blocks_kept",
                    "a third block lives on: the keys and values of other ranks are kept, or the "

@@ -256,6 +256,13 @@ void messages(CaseRunner& runner) {
   }
 }
 
+// Where blocks are large, they have to travel meanwhile, too.
+void check_both(CaseRunner& runner, const Played& played, const Problem& p,
+                const MomentService& moments, const AttentionService& attention) {
+  check_memory(runner, played, p, moments, attention);
+  check_time(runner, played, p);
+}
+
 // With all blocks, a rank would hold 4.5 MB of keys and values, in which no number comes twice. The
 // other cut is asked with few numbers and a third of it, so that only its account of tensors can
 // tell.
@@ -269,7 +276,8 @@ void memory(CaseRunner& runner) {
     p.head_size = size;
     p.filler = filler;
     p.hands_over = true;
-    checks.then(check_memory).ask(runner, p);
+    p.timed = filler == 1;
+    checks.then(p.timed ? check_both : check_memory).ask(runner, p);
   }
 }
 

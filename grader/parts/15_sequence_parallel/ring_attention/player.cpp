@@ -36,7 +36,7 @@ std::vector<RingReport> attend(comm::ProcessGroup& group, const RingCase& c, Dev
                                sim::Port& port) {
   std::vector<RingReport> reports;
   AskingDevice asking(host, port);
-  Device& device = c.walk == RingWalk::timed ? asking : host;
+  Device& device = c.asks ? asking : host;
   for (std::size_t k = 0; k < c.calls.size(); ++k) {
     const RingCall& call = c.calls[k];
     const Tensor queries = given(call.queries_shape, call.queries, c, device);

@@ -98,11 +98,14 @@ Numbers attended_qkv(const Problem& p, std::uint64_t salt, int call) {
 
 RingCase case_of(const Problem& p, std::uint64_t salt, int rank) {
   const RingWalk walk = p.misfit != Misfit::nothing ? RingWalk::refused
-                        : p.timed                   ? RingWalk::timed
                         : p.hands_over              ? RingWalk::hands_over
                                                     : RingWalk::keeps;
-  RingCase one{
-      .dtype = p.dtype, .walk = walk, .heads = p.heads, .filler = p.filler, .slices = p.slices()};
+  RingCase one{.dtype = p.dtype,
+               .walk = walk,
+               .asks = p.timed,
+               .heads = p.heads,
+               .filler = p.filler,
+               .slices = p.slices()};
   const std::int64_t width = p.width(), own = one.slices[at(rank)].count();
   const Dealt queries = dealt_by_tokens("queries", one.slices, p.batch, 3 * width, 0, width),
               keys_values = dealt_by_tokens("keys and values", one.slices, p.batch, 3 * width,

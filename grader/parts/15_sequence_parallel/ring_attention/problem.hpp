@@ -37,7 +37,7 @@ struct Problem {
   enum class Where : std::uint8_t { queries, values } odd_in = Where::values;
   int calls = 1;
   bool hands_over = false;
-  bool timed = false;       // the judge computes: RingWalk::timed
+  bool timed = false;       // the judge computes: RingCase::asks
   std::int64_t filler = 1;  // elements of the width that hold one number
   Misfit misfit = Misfit::nothing;
   std::uint64_t schedule_seed = 0;
