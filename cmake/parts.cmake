@@ -11,12 +11,14 @@
 # include, and whatever else the exam is made of.
 
 # file(GLOB) without CONFIGURE_DEPENDS, which would cost each build a process: a folder's time
-# changes when a file comes or goes, so that configuring again depends on the folders.
+# changes when a file comes or goes, so that configuring again depends on the folders; and on the one
+# above them all, such as exercises/, which changes when a lesson comes.
 function(lockstep_glob result)
   file(GLOB found ${ARGN})
   foreach(pattern IN LISTS ARGN)
     get_filename_component(folders ${pattern} DIRECTORY)
-    file(GLOB folders LIST_DIRECTORIES true ${folders})
+    string(REGEX REPLACE "/[^/]*[*?[].*" "" above ${folders})
+    file(GLOB folders LIST_DIRECTORIES true ${folders} ${above})
     set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folders})
   endforeach()
   set(${result} ${found} PARENT_SCOPE)

@@ -1,6 +1,7 @@
 #include "engine/launch/channel.hpp"
 
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -18,6 +19,15 @@ constexpr std::size_t message_bytes_max = 1 << 22;  // the failures of 4,096 ran
 constexpr double send_timeout_s = 5;
 
 }  // namespace
+
+Channel::Channel(comm::Descriptor connection) : connection_(std::move(connection)) {
+  if (lost()) return;
+  constexpr int on = 1, idle_s = 5, interval_s = 5, probes = 3;
+  setsockopt(fd(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd(), IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd(), IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
 
 void Channel::send(const json& message) {
   // A rank's last lines may hold bytes of any kind.

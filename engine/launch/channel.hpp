@@ -12,7 +12,8 @@ namespace lockstep::launch {
 
 class Channel {
  public:
-  explicit Channel(comm::Descriptor connection) : connection_(std::move(connection)) {}
+  // A machine that is gone without a word is noticed within 20 s.
+  explicit Channel(comm::Descriptor connection);
 
   // Waits until the kernel has taken it, at most 5 s; after that the channel is lost.
   void send(const nlohmann::json& message);

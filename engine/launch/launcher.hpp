@@ -7,8 +7,8 @@
 // all (coordinator.hpp): a failure anywhere reaches every launcher at once, over these connections,
 // and so does the loss of a launcher. With a number of nodes, membership is fixed for the run, as
 // in torchrun's static rendezvous. With MIN:MAX, launchers come and go: each change begins a round,
-// with as many ranks as are there then, and new numbers. Ranks find out that they go on in the
-// environment, and train goes on from its checkpoints.
+// with as many ranks as are there then, and new numbers. A rank reads in its environment which
+// round it is in, and train continues from its checkpoints.
 //
 // What a rank finds in its environment: every variable of torchrun's, with its meaning, and
 //   LOCKSTEP_STORE   HOST:PORT of our store, hosted by node 0's launcher, new for each attempt

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <list>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/launch/address.hpp"
@@ -51,7 +52,7 @@ class Meeting {
 
   std::string complaint_about(const Hello& hello) const {
     const int count = options_.nodes.count;
-    if (const std::string why = complaint_about_count(hello, options_); !why.empty()) return why;
+    if (std::string why = complaint_about_count(hello, options_); !why.empty()) return why;
     const auto is_same = [&](const Guest& guest) {
       return guest.hello && hello.node >= 0 && guest.hello->node == hello.node;
     };
@@ -70,8 +71,8 @@ class Meeting {
     std::vector<std::optional<Guest>> nodes(static_cast<std::size_t>(options_.nodes.count));
     for (Guest& guest : guests_) {
       if (!guest.hello || guest.hello->node < 0) continue;
-      nodes[static_cast<std::size_t>(guest.hello->node)] = std::move(guest);
-      guest.hello.reset();
+      nodes[static_cast<std::size_t>(guest.hello->node)] =
+          std::exchange(guest, {Channel(Descriptor()), {}});
     }
     std::size_t next = 1;
     for (Guest& guest : guests_) {

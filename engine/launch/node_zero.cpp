@@ -110,7 +110,7 @@ class NodeZero final : public Nodes {
   bool elastic() const { return options_.nodes.elastic.has_value(); }
   double now_s() const { return clock_.seconds(); }
 
-  // Lets those in that knock.
+  // Lets in the launchers that knock, or refuses them.
   void open_door() {
     while (auto guest = accept_guest(door_)) strangers_.push_back(std::move(*guest));
     for (auto guest = strangers_.begin(); guest != strangers_.end();) {
@@ -213,6 +213,7 @@ class NodeZero final : public Nodes {
 
   std::vector<int> ranks_per_node(const std::vector<int>& members) const {
     std::vector<int> counts;
+    counts.reserve(members.size());
     for (const int launcher : members) {
       counts.push_back(launcher == 0 ? options_.ranks : guests_.at(launcher).hello->ranks);
     }

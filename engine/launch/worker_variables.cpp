@@ -38,7 +38,8 @@ std::vector<std::string> environment_of(const Plan& plan, int local_rank, const 
 
   std::vector<std::string> all;
   for (const std::string& entry : inherited) {
-    if (ours.contains(name_of(entry))) continue;
+    const bool of_outer_run = name_of(entry) == "LOCKSTEP_ROUND";  // a launcher may run in a rank
+    if (of_outer_run || ours.contains(name_of(entry))) continue;
     unless_set.erase(name_of(entry));
     all.push_back(entry);
   }

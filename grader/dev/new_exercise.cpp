@@ -26,7 +26,7 @@ const std::map<std::string, Family>& families() {
       {"collective",
        {"collectives", R"(["collectives"])", "lockstep::comm::Peers&, lockstep::Tensor",
         "53, 2, 19"}},
-      {"function", {"plan", R"(["plan"])", "long", "1, 1"}},
+      {"function", {"plan", R"(["plan"])", "long", "1, 1, 1"}},
       {"ranks",
        {"parallel/data_parallel", R"(["parallel/data_parallel"])",
         "lockstep::comm::ProcessGroup&, lockstep::Tensor", "9, 2, 14"}},
@@ -46,7 +46,8 @@ const Lesson& lesson_named(const Course& course, const std::string& name) {
   for (const Lesson& lesson : course.lessons) {
     if (lesson.folder == name || lesson.number() == name) return lesson;
   }
-  throw UsageError("there is no lesson '" + name + "': exercises/course.toml lists them");
+  throw UsageError("there is no lesson '" + name + "': add a [[lesson]] with folder and title to " +
+                   "exercises/course.toml, and to its path once this exercise is there");
 }
 
 void check_name(const Course& course, const std::string& name) {
@@ -146,11 +147,13 @@ Exit new_command(const Lab& lab, const Words& words) {
   add("solutions/" + of_lesson + ".cpp", kind + "/solution.cpp.in");
   add("exercises/" + of_lesson + ".md", "task.md.in");
   add("exercises/" + of_lesson + ".toml", "manifest.toml.in");
+  add("exercises/" + of_lesson + ".toml", kind + "/manifest.toml.in");
   for (const std::string file : {"exam.cpp", "player.cpp", "case.hpp"}) {
     add(part + file, kind + "/" + file + ".in");
   }
   for (const std::string file : {"mutants.toml", "contract.toml"}) {
     add("tests/exercises/" + of_lesson + "/" + file, file + ".in");
+    add("tests/exercises/" + of_lesson + "/" + file, kind + "/" + file + ".in");
   }
   files["exercises/" + of_lesson + ".cpp"] =
       stub_of(files.at("solutions/" + of_lesson + ".cpp"), name);
@@ -161,11 +164,7 @@ Exit new_command(const Lab& lab, const Words& words) {
     write_text(lab.places.root / path, content);
     std::cout << path << "\n";
   }
-  std::cout << "It builds and is unsolved: ./lab check " << name
-            << " --from exercises\nNext: the contract, the reference, the exam, and wrong answers "
-               "in tests/exercises/"
-            << of_lesson << "; ./lab dev course and ./lab dev prove " << name
-            << " say what is missing\n";
+  std::cout << filled(read_text(templates / "next.txt.in"), values);
   return Exit::passed;
 }
 

@@ -237,6 +237,14 @@ TEST_CASE("options: what was typed can be said again, in order and in words that
   CHECK(parse(options_with_rules(), again).list("stop") == arguments.list("stop"));
 }
 
+TEST_CASE("options: arguments with one option set are those, and the option as if it was typed") {
+  const auto arguments = parse(options_with_rules(), {"--model", "gpt"});
+  const auto with = arguments.with("layers", "7");
+  CHECK((with.given("layers") && with.integer("layers") == 7 && with.has("--model gpt")));
+  CHECK_FALSE(arguments.given("layers"));
+  CHECK(with.typed().size() == 1);
+}
+
 TEST_CASE("options: asking for an option that was never declared is a contract error") {
   CHECK_THROWS_AS(parse(train_options(), {}).get("rank"), ContractError);
 }

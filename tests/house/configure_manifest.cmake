@@ -31,6 +31,13 @@ if(fault STREQUAL "none")
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "a sound manifest must configure, but: ${output}")
   endif()
+  # The next build has to notice a new lesson.
+  file(WRITE ${scratch}/exercises/02_x/b.toml "family = \"riddle\"\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${scratch}/build
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT output MATCHES "exercises/02_x/b.toml:1: there is no family 'riddle'")
+    message(FATAL_ERROR "a build did not read the manifest of a new lesson: ${output}")
+  endif()
   return()
 endif()
 set(told_missing_file "exercises/01_x/a.toml:2: there is no engine/y.hpp")

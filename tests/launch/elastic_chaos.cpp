@@ -145,10 +145,11 @@ class Run {
     const Words variables =
         joined(leftovers_.variables(), {"NOTED_SAMPLES=" + (folder_ / noted_).string()});
     const std::string log = (work_.path() / "log.jsonl").string();
+    const Words trains = joined(train, script_.save);
     const Words command = joined(
         joined({LOCKSTEP_RUN, "--nnodes", "1:4", "--max-restarts", text(restarts), "--last-call",
                 "0.2", "--ranks", text(ranks), "--rdzv-endpoint", endpoint_, "--"},
-               train),
+               trains),
         {"--checkpoint", (work_.path() / "run").string(), "--save-every", "7", "--resume", "auto",
          "--log", log});
     const fs::path output = work_.path() / text(noted_, "_", name);

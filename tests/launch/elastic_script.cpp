@@ -17,6 +17,8 @@ Script draw_script(std::uint64_t seed, std::uint64_t number, int store_every) {
   };
   Script script;
   script.loses_store = number % static_cast<std::uint64_t>(store_every) == 1;
+  const std::vector<std::vector<std::string>> ways{{}, {"--save", "sharded"}, {"--save-async"}};
+  script.save = ways.at(number % ways.size());
   const int launchers = 2 + one_of(3);
   script.events.push_back({Event::Kind::come, 0, 0, 1 + one_of(2)});
   for (int i = 1; i < launchers; ++i) {

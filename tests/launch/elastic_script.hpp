@@ -17,7 +17,8 @@ struct Event {
 
 struct Script {
   std::vector<Event> events;
-  bool loses_store = false;  // node 0's launcher is killed
+  std::vector<std::string> save;  // how checkpoints are written
+  bool loses_store = false;       // node 0's launcher is killed
 };
 
 // Of so many scripts, one kills the launcher of node 0.

@@ -1,7 +1,11 @@
 // Launchers of one machine that come and go: rounds, as people see them.
 #include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "engine/base/text.hpp"
+#include "engine/launch/channel.hpp"
 #include "tests/catch.hpp"
 #include "tests/course/scratch.hpp"
 #include "tests/launch/run.hpp"
@@ -193,6 +197,13 @@ TEST_CASE("elastic: launchers that start something else, or say other numbers, a
   other.script = "true";
   CHECK_THAT(refused(other), contains(" starts sh -c true, but node 0 (") &&
                                  contains("type the same on every node"));
+  // One of another version of the lab, and one that says nothing.
+  const int port = std::stoi(launchers.endpoint.substr(launchers.endpoint.rfind(':') + 1));
+  const auto soon = comm::deadline_after(60);
+  const launch::Channel silent(comm::connect_to("127.0.0.1", port, soon));
+  launch::Channel old(comm::connect_to("127.0.0.1", port, soon));
+  old.send({{"hello", {{"lockstep", 1}, {"nodes", 3}}}});
+  REQUIRE(zero.read_until("the launchers have different versions"));
   CHECK(stop(zero) == 1);
   CHECK_THAT(zero.seen(), contains("refused the launcher at") && !contains("round 1"));
 }
@@ -223,4 +234,9 @@ TEST_CASE("elastic: what cannot be is one sentence") {
   CHECK_THAT(mpirun.seen(), contains("mpirun or srun has started several launchers here"));
   Run one({"--nnodes", "1:1", "--", "true"});
   CHECK(one.finish() == 0);
+  // A run of fixed membership inside a rank of one that has rounds is not in a round.
+  Run inner = Run::of({LOCKSTEP_RUN, "--", "/bin/sh", "-c", "echo round ${LOCKSTEP_ROUND-none}"},
+                      {"LOCKSTEP_ROUND=5"});
+  CHECK(inner.finish() == 0);
+  CHECK_THAT(inner.seen(), contains("round none"));
 }

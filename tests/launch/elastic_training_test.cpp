@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "engine/base/text.hpp"
 #include "tests/catch.hpp"
@@ -42,7 +43,7 @@ Ended training(const std::string& options) {
 std::string elastic_launcher(const std::string& options, const std::string& endpoint,
                              const std::string& train) {
   return LOCKSTEP_RUN " --nnodes 1:2 --last-call 0.2 " + options + " --rdzv-endpoint " + endpoint +
-         " -- " LOCKSTEP_TRAIN " --data synthetic --batch-size 8 " + train;
+         " -- " LOCKSTEP_TRAIN " --batch-size 8 " + train;
 }
 std::string endpoint_of(Run& first) {
   return text("127.0.0.1:", first.number_after("at 127.0.0.1:"));
@@ -90,7 +91,7 @@ TEST_CASE("global batch: what cannot be is one sentence, with code 2") {
 
 TEST_CASE("elastic training: a rank that stands by and dies stops nobody, and is told at the end") {
   const Leftovers leftovers;
-  const std::string train = "--global-batch 16 --steps 400";
+  const std::string train = "--data synthetic --global-batch 16 --steps 400";
   Run zero =
       Run::of(words_of(elastic_launcher("--ranks 2", "127.0.0.1:0", train)), leftovers.variables());
   Run one = Run::of(words_of(elastic_launcher("--ranks 1", endpoint_of(zero), train)),
@@ -110,9 +111,12 @@ TEST_CASE("elastic training: a rank that stands by and dies stops nobody, and is
 }
 
 TEST_CASE("elastic training: a world that is smaller than a replica waits for more ranks") {
-  const std::string train =
-      "--tp 2 --model gpt --data lessons --layers 1 --width 16 --heads 2 "
-      "--sequence 8 --global-batch 8 --steps 2";
+  const Scratch scratch;
+  const std::string file = (scratch.path() / "text.txt").string();
+  std::ofstream(file) << std::string(400, 'a');
+  const std::string train = "--tp 2 --model gpt --data text:" + file +
+                            " --layers 1 --width 16 --heads 2 --sequence 8 --global-batch 8 "
+                            "--steps 2";
   Run zero = Run::of(words_of(elastic_launcher("--ranks 1", "127.0.0.1:0", train)));
   REQUIRE(zero.read_until("waits for 1 of 2 ranks, for 600 s"));
   CHECK_THAT(zero.seen(), contains("a replica takes 2 ranks (--tp 2), and there is 1; start more"));
@@ -126,7 +130,8 @@ TEST_CASE(
     "elastic training: a node that does not see the checkpoints ends the run, which is saved") {
   const Scratch scratch;
   for (const char* folder : {"a", "b"}) fs::create_directory(scratch.path() / folder);
-  const std::string train = "--global-batch 16 --steps 100000 --checkpoint run --save sharded";
+  const std::string train =
+      "--data synthetic --global-batch 16 --steps 100000 --checkpoint run --save sharded";
   const auto in = [&](const char* folder, const std::string& endpoint) {
     return Words{"/bin/sh", "-c",
                  "cd " + (scratch.path() / folder).string() + " && exec " +

@@ -8,11 +8,11 @@
 //   likely = "this rank's own value was in the sum already"
 //                                the likely cause, as a student reads it, of an answer that is what
 //                                this mutant gives (grader/course/proofs/mistakes_unit.hpp); it is
-//                                the reason, too, so that `says` may be left out
-//   first = "on 1 to 8"          how the name of the check begins that it fails first; a mutant
-//   with
-//                                `likely` needs it, since an answer that fails another check first
-//                                is not like this one
+//                                the reason, too, so that `says` may be left out. Not for a part
+//                                that accepts what it should refuse: results hold its own sentences
+//                                for all other refusals of the case
+//   first = "on 1 to 8"          how the name of the check begins that it fails first; `likely`
+//                                needs it, as an answer that fails another check is not alike
 //   find = 'sum.copy_(data);'    text that stands in the reference exactly once
 //   put = 'sum.reduce_(data);'   what stands there in the mutant
 //

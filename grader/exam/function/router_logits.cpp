@@ -24,6 +24,14 @@ RouterLogits drawn_logits(CaseRunner& runner, std::int64_t tokens, std::int64_t 
   return logits;
 }
 
+RouterLogits many_equal_logits(std::int64_t tokens, std::int64_t experts, std::int64_t every) {
+  RouterLogits logits = logits_of(tokens, experts, {});
+  for (std::int64_t i = 0; i < tokens * experts; ++i) {
+    logits.values.push_back(i % every == 0 ? 2 : 1);
+  }
+  return logits;
+}
+
 RouterLogits rounded_logits(RouterLogits logits, DType dtype) {
   logits.dtype = dtype;
   logits.values = as_doubles(dtype, to_bytes(dtype, logits.values));

@@ -19,6 +19,9 @@ RouterLogits logits_of(std::int64_t tokens, std::int64_t experts, std::vector<do
 // From -reach to reach, with more digits than a float32 has.
 RouterLogits drawn_logits(CaseRunner& runner, std::int64_t tokens, std::int64_t experts,
                           double reach = 3);
+// All equal, or with a larger one at every so many: a sort that does not keep the order of equal
+// ones changes it where there are more than some dozen.
+RouterLogits many_equal_logits(std::int64_t tokens, std::int64_t experts, std::int64_t every = 1);
 // The same rounded to a type.
 RouterLogits rounded_logits(RouterLogits logits, DType dtype);
 // Keeps the first tokens alone.

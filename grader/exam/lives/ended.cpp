@@ -242,6 +242,37 @@ void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const Li
   check_removals(runner, *played, p, life_2);
 }
 
+void damaged_index(CaseRunner& runner, const PaperRun& run, const LivesProblem& p) {
+  SeenLives seen(2);
+  std::string index;
+  seen.storage.watch([&](const StorageEvent& event) {
+    if (commits(event)) index = event.to;
+    if (event.life == 0 || seen.storage.calls() > 1) return;
+    auto& files = seen.storage.files();
+    for (const checkpoint::Stored& one : files.list(checkpoint::folder_of(index))) {
+      if (checkpoint::within(checkpoint::folder_of(index), one.name) != index) continue;
+      Bytes half(one.bytes / 2);
+      files.read(index, 0, half);
+      files.remove(index);
+      files.write(index, 0, half);
+    }
+  });
+  const auto played = play(runner, run, p, seen, {});
+  if (!played) return;
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    const auto report = read_fields<LifeReport>(played->results->of(rank));
+    if (!report.refused.empty()) continue;
+    runner.fail(*played,
+                because({"damage_hidden",
+                         "every rank opens the checkpoint of which rank 0 told, and lets what that "
+                         "throws through"},
+                        {.message = text("the index lost its second half, and rank ", rank,
+                                         report.found ? " loaded it all the same"
+                                                      : " was told that there is no checkpoint"),
+                         .where = text("rank ", rank)}));
+  }
+}
+
 void lose_peers(CaseRunner& runner, const PaperRun& run, const LivesProblem& p,
                 const std::vector<DyingRank>& dying, int cases) {
   const auto last_life = [&](const DyingRank& one, SeenLives& seen) {

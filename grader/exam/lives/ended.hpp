@@ -36,6 +36,10 @@ using EndingsRule = std::function<std::optional<Failure>(const std::vector<SaveR
 void full_disk(CaseRunner& runner, const PaperRun& run, LivesProblem p, const LifeEnd& full,
                const std::string& named, const EndingsRule& wrong = {});
 
+// Between the save of life 1 and the load of life 2, the index loses its second half: every rank
+// throws.
+void damaged_index(CaseRunner& runner, const PaperRun& run, const LivesProblem& p);
+
 // A rank dies at requests of the last of these lives. What is committed stays then, as far as the
 // adapter keeps something when its part throws (play_with_a_lost_peer).
 struct DyingRank {

@@ -20,8 +20,8 @@ Price price(const CollectiveProblem& p) {
   price.seconds = 1.1 * 2 * levels * message_seconds(p, p.count);
   price.time_cause = time_of_tree(
       levels,
-      "the small parts of the tree go first, and the largest part waits; collect from the nearest "
-      "rank first, and serve the farthest rank first");
+      "a part of the tree waits for another one; in a binomial tree, collect from the nearest rank "
+      "first, and serve the farthest rank first");
   price.why_fan = "one rank talks to all the others; pairs of ranks can exchange at the same time";
   return price;
 }

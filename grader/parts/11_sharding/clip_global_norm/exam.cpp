@@ -211,8 +211,7 @@ void wide_sums(CaseRunner& runner) {
     p.layout = {.own = {40, 1, 333}, .shared = {12}};
   })(runner);
   checks.ask(runner, 2, [](Problem& p) {
-    p.dtype = DType::float32;
-    p.copies = DType::bfloat16;
+    p.dtype = DType::float32, p.copies = DType::bfloat16;
     p.layout.shared = {12, 7};
   });
   for (const double scale : {1e25, 1e-25}) {

@@ -310,7 +310,7 @@ Question transformer(std::int64_t width, int blocks, std::int64_t words, int ran
 }
 
 std::vector<Question> every_size() {
-  std::vector<Question> questions;
+  std::vector<Question> questions{{{(1L << 53) + 1}, 1}, {{1L << 62, (1L << 62) - 5}, 3}};
   for (const int ranks : every_rank_count) {
     questions.push_back({every_count(ranks, 0), ranks});
     questions.push_back({{ranks + 1, 7, 300 - ranks % 300}, ranks});
@@ -322,7 +322,6 @@ std::vector<Question> every_size() {
 
 Exam exam() {
   const auto contract = usual_contract();
-  constexpr std::int64_t beyond_double = (std::int64_t{1} << 53) + 1, half = std::int64_t{1} << 62;
   return {
       {"five elements on four ranks are 2, 2, 1 and 0, and other plans of the task",
        [contract](CaseRunner& runner) {
@@ -346,8 +345,6 @@ Exam exam() {
          judge(runner, contract, "transformers",
                {transformer(8192, 80, 128'256, 64), transformer(768, 12, 50'257, 8)});
          judge(runner, contract, "every size", every_size());
-         judge(runner, contract, "up to 2^63",
-               {{{beyond_double}, 1}, {{3, 2 * beyond_double}, 2}, {{half, half - 5}, 3}});
        }},
       check_of_refusals(contract, "no rank, and parameters of less than 0 elements, are refused",
                         {{{3, 2}, 4}, {{0}, 1}}),

@@ -83,15 +83,9 @@ void unequal(CaseRunner& runner) {
 void other_walks(CaseRunner& runner) {
   checks.ask(runner, 3, with(&Problem::back, {2, 0, 1}));
   checks.ask(runner, 2, with(&Problem::walk, LayerWalk::inference));
-}
-
-// More rows of an expert than 16 bits count.
-void many_rows(CaseRunner& runner) {
-  checks.ask(runner, 2, [](Problem& p) {
-    p.dtype = DType::bfloat16;
-    p.tokens = {259, 261};
-    p.choices = Choices::to_one;
-    p.k = p.width = 1;
+  checks.ask(runner, 2, [](Problem& p) {  // more rows of an expert than 16 bits count
+    p.dtype = DType::bfloat16, p.choices = Choices::to_one;
+    p.tokens = {259, 261}, p.k = p.width = 1;
   });
 }
 
@@ -160,8 +154,7 @@ Exam exam() {
       {"ranks with other numbers of tokens, and with none; experts without rows", unequal},
       {"several passes in flight, inference, constants, other types; in a subgroup, twice",
        in_turn(other_walks, constants_of(checks),
-               checks.types({DType::float32, DType::bfloat16}, 2), many_rows,
-               checks.twice_in_a_subgroup())},
+               checks.types({DType::float32, DType::bfloat16}, 2), checks.twice_in_a_subgroup())},
       {"NaN, infinity and zeros go where their token goes", checks.odd_values(2)},
       {"experts, tokens and weights that do not fit are refused before anything is sent", refused},
       checks.lost_peers(3, 10),

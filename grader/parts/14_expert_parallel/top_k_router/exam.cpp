@@ -171,11 +171,8 @@ std::vector<Question> any_size(CaseRunner& runner) {
 }
 
 std::vector<Question> equal_logits(CaseRunner&) {
-  // So many that a sort which does not keep their order changes it.
-  std::vector<double> of_40(40, 1);
-  for (std::size_t e = 0; e < of_40.size(); e += 3) of_40[e] = 2;
-  return {of(1, 40, 5, std::vector<double>(40, 1)),
-          of(1, 40, 30, of_40),
+  return {{many_equal_logits(1, 40), 5},
+          {many_equal_logits(1, 40, 3), 30},
           of(1, 4, 2, {1, 1, 1, 1}),
           of(3, 3, 2, {0, 2, 2, 2, 0, 2, 2, 2, 0}),
           of(1, 5, 4, {3, -1, 3, -1, 3}),

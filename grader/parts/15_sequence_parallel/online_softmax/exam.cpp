@@ -70,12 +70,6 @@ std::vector<double> numbers_of(const Partial& of) {
   return all;
 }
 
-// What a block counts in the merged result; of an infinite score, all.
-double share_of(const Partial& one, const Partial& right) {
-  const double share = std::exp(one.log_sum - right.log_sum);
-  return std::isfinite(share) ? share : 1;
-}
-
 // Elements are compared by the size of what is added: sums of the smallest numbers are right to a
 // digit of those.
 std::optional<std::size_t> other_number(const Question& q, const Partial& seen,
@@ -85,7 +79,8 @@ std::optional<std::size_t> other_number(const Question& q, const Partial& seen,
     double size = 0, most = 0;
     for (const Partial& one : q.partials) {
       const double own = std::isfinite(one.output[d]) ? std::fabs(one.output[d]) : 0;
-      size += share_of(one, right) * own;
+      const double share = std::exp(one.log_sum - right.log_sum);
+      size += (std::isfinite(share) ? share : 1) * own;
       most = std::max(most, own);
     }
     // A weight near 1 may be what another one leaves of it.

@@ -219,40 +219,6 @@ void none_there(CaseRunner& runner) {
   }
 }
 
-// Between the save and the load, the index loses its second half.
-void damaged_index(CaseRunner& runner) {
-  const PaperRun run = run_of(runner);
-  const LivesProblem p = problem({"ts", "l"}, 3, 1);
-  SeenLives seen(2);
-  std::string index;
-  seen.storage.watch([&](const StorageEvent& event) {
-    if (commits(event)) index = event.to;
-    if (event.life == 0 || seen.storage.calls() > 1) return;
-    auto& files = seen.storage.files();
-    for (const checkpoint::Stored& one : files.list(checkpoint::folder_of(index))) {
-      if (checkpoint::within(checkpoint::folder_of(index), one.name) != index) continue;
-      Bytes half(one.bytes / 2);
-      files.read(index, 0, half);
-      files.remove(index);
-      files.write(index, 0, half);
-    }
-  });
-  const auto played = play(runner, run, p, seen, {});
-  if (!played) return;
-  for (int rank = 0; rank < p.ranks; ++rank) {
-    const auto report = read_fields<LifeReport>(played->results->of(rank));
-    if (!report.refused.empty()) continue;
-    runner.fail(*played,
-                because({"damage_hidden",
-                         "every rank opens the checkpoint of which rank 0 told, and lets what that "
-                         "throws through"},
-                        {.message = text("the index lost its second half, and rank ", rank,
-                                         report.found ? " loaded it all the same"
-                                                      : " was told that there is no checkpoint"),
-                         .where = text("rank ", rank)}));
-  }
-}
-
 }  // namespace
 
 Exam exam() {
@@ -287,7 +253,7 @@ Exam exam() {
        [](CaseRunner& runner) {
          one_for_all(runner);
          none_there(runner);
-         damaged_index(runner);
+         damaged_index(runner, run_of(runner), problem({"ts", "l"}, 3, 1));
        }},
       {"when a peer is lost, a rank throws CommError",
        [](CaseRunner& runner) {

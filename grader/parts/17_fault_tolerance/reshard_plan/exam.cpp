@@ -151,17 +151,14 @@ Cause cause_of(const Question& q, const Elements& seen, const Elements& right, s
     }
   }
   if (at < std::min(seen.size(), right.size()) && seen[at].source > right[at].source) {
-    return {"other_place",
-            "what several sources have is read from the first of them, however much another has"};
+    return {"other_place", "what several sources have is read from the first that has it"};
   }
   if (at < seen.size() && std::ranges::find(right, seen[at]) == right.end()) {
-    return {"other_place",
-            "the rank does not hold this element: no stretch goes over a gap between two boxes"};
+    return {"other_place", "the rank does not hold it: no stretch goes over a gap of boxes"};
   }
   return {"other_place",
-          "an element has two places: one among the elements of its source, which is its offset, "
-          "and one among those of the rank, which is its turn; both count what lies before it, box "
-          "after box, each row by row"};
+          "an element has an offset, its place in its source, and a turn, its place on the rank; "
+          "both count what lies before it, box after box, each row by row"};
 }
 
 Failure fault_of(const Question& q, const Answer& seen, const Answer& right) {
@@ -176,10 +173,8 @@ Failure fault_of(const Question& q, const Answer& seen, const Answer& right) {
   }
   if (seen.missing) {
     return because({"refuses_what_is_there",
-                    right.stretches.empty()
-                        ? "nothing is wanted, so nothing is missing: the rank reads nothing"
-                        : "a source has what counts as missing: look at all boxes of all sources "
-                          "before you refuse"},
+                    "a source has what counts as missing: look at all boxes of all sources before "
+                    "you refuse; and where nothing is wanted, nothing is missing"},
                    std::move(found));
   }
   if (!is_walked(q)) {

@@ -46,7 +46,6 @@ Boxes columns(const Shape& shape, int rank, int ranks) {
   return box.begin[axis] < box.end[axis] ? Boxes{box} : Boxes{};
 }
 
-// The last rank has nothing, and the others flat ranges.
 Boxes all_but_the_last(const Shape& shape, int rank, int ranks) {
   return rank + 1 < ranks ? flat(shape, rank, ranks - 1) : Boxes{};
 }

@@ -29,8 +29,8 @@ BoxesReport read_boxes(const ShardedCase& c, sim::Port& port) {
 Bytes live(const LifeCase& life, sim::PlayerCase& played) {
   return play_life(life, played, [&](auto& group, auto& storage, const HeldState& held) {
     checkpoint::Contents share = held.contents();
-    const auto is_empty = [](const checkpoint::Piece& piece) { return piece.boxes.empty(); };
-    if (std::ranges::all_of(share.pieces, is_empty)) share.pieces.clear();
+    if (std::ranges::all_of(share.pieces, &Boxes::empty, &checkpoint::Piece::boxes))
+      share.pieces = {};
     checkpoint::save_sharded(group, life.writer, storage, share, held.state(),
                              {.keep_last = life.keep_last});
   });

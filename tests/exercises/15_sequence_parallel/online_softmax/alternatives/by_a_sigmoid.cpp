@@ -8,7 +8,7 @@
 namespace lockstep::sequence_parallel {
 
 void merge(Partial& into, const Partial& block) {
-  if (std::isinf(block.log_sum)) return;
+  if (block.log_sum == -std::numeric_limits<double>::infinity()) return;
   const double share = 1 / (1 + std::exp(into.log_sum - block.log_sum));
   for (std::size_t d = 0; d < into.output.size(); ++d) {
     into.output[d] -= share * (into.output[d] - block.output[d]);
