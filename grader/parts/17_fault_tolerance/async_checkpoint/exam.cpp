@@ -98,7 +98,7 @@ const Cause torn{"torn",
                  "the writer looks at tensors that the next step changes: copy their elements "
                  "before start() returns"};
 
-// Of large tensors, as they were at the call, some elements: all would take a second.
+// Large tensors are compared by some of their elements: all would take a second.
 void check_sample(CaseRunner& runner, const Played& played, Run& run) {
   const auto starts = run.starts();
   for (std::size_t save = 0; save < starts.size(); ++save) {
