@@ -26,15 +26,15 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 950" "engine/parallel/compress 1100"
     "engine/parallel/horovod 1300" "engine/parallel/async_sgd 1600" "engine/parallel/pipeline 1710" "engine/parallel/zero 2020" "engine/parallel/tensor 870" "engine/parallel/sequence 800" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 4475" "engine/launch 4310" "engine/plan 150" "engine/train 7940" "engine/apps 8110"
-    "grader/course 7580" "grader/play 2990" "grader/judge 3515" "grader/exam 11225" "grader/sandbox 1895"
+    "grader/course 7580" "grader/play 2990" "grader/judge 3515" "grader/exam 11569" "grader/sandbox 1895"
     "grader/lab 4780" "grader/memory 415" "grader/dev 3355" "grader/further 2760" "grader/impostors 2055" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
     "grader/parts/01_why_distribute 1275" "grader/parts/02_processes_and_ranks 3240"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
-    "grader/parts/05_data_parallel 3520" "grader/parts/06_all_reduce 860"
+    "grader/parts/05_data_parallel 3548" "grader/parts/06_all_reduce 860"
     "grader/parts/07_ddp 4705" "grader/parts/08_horovod 2620" "grader/parts/09_asynchronous 1670"
-    "grader/parts/10_compression 2220" "grader/parts/11_sharding 7225"
+    "grader/parts/10_compression 2336" "grader/parts/11_sharding 7283"
     "grader/parts/12_tensor_parallel 2665"
-    "grader/parts/13_pipeline_parallel 2515" "grader/parts/14_expert_parallel 1785" "grader/parts/15_sequence_parallel 1780" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2640")
+    "grader/parts/13_pipeline_parallel 2545" "grader/parts/14_expert_parallel 1820" "grader/parts/15_sequence_parallel 1807" "grader/parts/16_hybrid_parallel 960" "grader/parts/17_fault_tolerance 2743")
 
 function(lockstep_floor_of room result)
   set(floor 0)

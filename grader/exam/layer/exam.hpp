@@ -142,7 +142,7 @@ struct LayerPrice {
   int forward_collectives = 0, backward_collectives = 0;
   std::string forward_words{}, backward_words{};     // empty: nothing is sent
   std::vector<std::pair<double, Cause>> mistakes{};  // bytes of all passes
-  double unneeded = 0;  // of the bytes forward, those that a right part may do without
+  double unneeded = 0;  // of the bytes of a pass, those that a right part may do without
 };
 // Looks at what all passes of a case cost together; only forward if none goes back. Less is as
 // wrong as more: who sends less has computed, or kept, what another rank has to.

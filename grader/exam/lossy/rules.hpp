@@ -22,7 +22,7 @@ using Numbers = std::vector<double>;
 // Notes what ranks tell of their calls, and gives each its next gradient when backward is over.
 class LossyNotes final : public sim::Service {
  public:
-  // What `returned` is answered with: of a rank of the world, for a call that counts from 0.
+  // The answer to `returned`, of a rank of the world, for a call that counts from 0.
   struct Next {
     Bytes gradient{};
     double gap_s = 0;  // what backward takes

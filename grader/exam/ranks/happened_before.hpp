@@ -1,5 +1,5 @@
-// What a rank can know of another one. Virtual time only orders events: who slept long enough comes
-// later, and has heard of nothing.
+// The knowledge that a rank can have of another one. Virtual time only orders events: who slept
+// long enough comes later, and has heard of nothing.
 #pragma once
 
 #include <algorithm>

@@ -78,13 +78,16 @@ class PaperRun {
     const Shape& shape = tensors_[tensor].shape;
     std::vector<double> all;
     for (const std::int64_t number : numbers_of(shape, who.of(shape))) {
-      const auto element = static_cast<std::uint64_t>(number);
-      all.push_back(added(salt_, tensor, element));
-      for (std::int64_t step = 0; step < steps; ++step) {
-        all.back() += added(steps_.number(first_.step + step), tensor, element);
-      }
+      all.push_back(value(tensor, steps, static_cast<std::uint64_t>(number)));
     }
     return all;
+  }
+  double value(std::size_t tensor, std::int64_t steps, std::uint64_t element) const {
+    double sum = added(salt_, tensor, element);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      sum += added(steps_.number(first_.step + step), tensor, element);
+    }
+    return sum;
   }
 
   // The tensors with what they hold at first, or for a life that has to load them.

@@ -28,8 +28,8 @@ Plan plan_of(const PowerSgdSettings& settings);
 
 // The bucket that must result from a call.
 Right right_bucket(const LossySeen& seen, std::size_t call, const Problem& p);
-// What no rows of Q make of a matrix of a call's result: nothing, where the Q that a rank keeps is
-// that of P·Qᵀ. Q's own elements depend on rounding where its columns are nearly parallel.
+// The norm of what no rows of Q make of a matrix of a call's result: zero, where the Q that a rank
+// keeps is that of P·Qᵀ. Q's own elements depend on rounding where its columns are nearly parallel.
 double outside_span(const LossySeen& seen, std::size_t call, const MatrixSlice& place,
                     std::int64_t count);
 double span_tolerance(const LossySeen& seen, std::size_t call, const Problem& p);

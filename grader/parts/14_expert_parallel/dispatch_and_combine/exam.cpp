@@ -106,9 +106,10 @@ void check_cost(CaseRunner& runner, const Played& played, const Problem& p) {
   const double rows = shard_bytes(places * row, p.ranks());
   LayerPrice price{.forward = shard_bytes(p.experts * 8, p.ranks()) + 2 * rows,
                    .forward_collectives = 3};
-  price.unneeded = shard_bytes(p.experts * 8, p.ranks());
   price.forward_words = "counts, rows to their experts and results back";
   const double passes = p.trains() ? 2 : 1;
+  // Counts, and the rows that stay where they are.
+  price.unneeded = shard_bytes(p.experts * 8, p.ranks()) + passes * 2 * rows / p.ranks();
   if (p.trains()) {
     price.backward = 2 * rows;
     price.backward_collectives = 2;

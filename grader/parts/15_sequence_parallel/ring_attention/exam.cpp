@@ -256,7 +256,7 @@ void messages(CaseRunner& runner) {
   }
 }
 
-// Where blocks are large, they have to travel meanwhile, too.
+// Large blocks have to travel meanwhile, too.
 void check_both(CaseRunner& runner, const Played& played, const Problem& p,
                 const MomentService& moments, const AttentionService& attention) {
   check_memory(runner, played, p, moments, attention);

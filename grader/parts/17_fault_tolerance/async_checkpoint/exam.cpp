@@ -94,6 +94,27 @@ bool is_overwritten(CaseRunner& runner, const Played& played, Run& run, std::siz
   return true;
 }
 
+const Cause torn{"torn",
+                 "the writer looks at tensors that the next step changes: copy their elements "
+                 "before start() returns"};
+
+// Large tensors are compared by some of their elements: all would take a second.
+void check_sample(CaseRunner& runner, const Played& played, Run& run) {
+  const auto starts = run.starts();
+  for (std::size_t save = 0; save < starts.size(); ++save) {
+    for (std::size_t i = 0; i < run.paper.tensors().size(); ++i) {
+      const auto values = values_in(run, write_of(runner, played, run, save, i));
+      for (std::size_t e = 0; e < values.size(); e += 61) {
+        if (values[e] == run.paper.value(i, starts[save], e)) continue;
+        fail(runner, played, torn,
+             text("save ", save, " was begun after ", counted(starts[save], "step"),
+                  ", and element ", e, " of its ", quoted(run.paper.tensors()[i].name),
+                  " is another one than then"));
+      }
+    }
+  }
+}
+
 // Every save that no refusal ended has every tensor, as it was at the call.
 void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
   const auto starts = run.starts();
@@ -105,9 +126,6 @@ void check_snapshots(CaseRunner& runner, const Played& played, Run& run) {
       const Cause overwritten{"overwritten",
                               "the snapshot of this save was replaced by the next one while it was "
                               "in flight: start() first waits for the save in flight"};
-      const Cause torn{"torn",
-                       "the writer looks at tensors that the next step changes: copy their "
-                       "elements before start() returns"};
       const std::int64_t seen = steps_of(run, i, values);
       fail(runner, played, is_overwritten(runner, played, run, save) ? overwritten : torn,
            text("save ", save, " was begun after ", counted(starts[save], "step"), ", and its ",
@@ -331,7 +349,7 @@ Exam exam() {
        in_turn(train(all_rules, {"ts", "tstttttttttt", "t", "tw"}, {.call_s = 2}),
                train({check_end}, {"ts"}, {.refused = {2}}))},
       of_cost("there is one snapshot at a time",
-              train({check_memory, check_snapshots, check_pace, check_one_in_flight}, {"tsttwts"},
+              train({check_memory, check_sample, check_pace, check_one_in_flight}, {"tsttwts"},
                     {.width = 170'000, .asks_memory = true})),
   };
 }
