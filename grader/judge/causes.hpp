@@ -30,14 +30,14 @@ struct CauseMeaning {
 
 // What a message tells a cause behind. One that is called "other_…" is the last word of an exam
 // that recognised no mistake: it says what is right, and blames none.
-inline constexpr std::string_view likely_cause = "; likely cause: ",
-                                  what_to_check = "; what to check: ";
+inline constexpr std::string_view lead_to_cause = "; likely cause: ",
+                                  lead_to_check = "; what to check: ";
 constexpr std::string_view lead_to(std::string_view cause) {
-  return cause.starts_with("other_") ? what_to_check : likely_cause;
+  return cause.starts_with("other_") ? lead_to_check : lead_to_cause;
 }
 // Where that lead begins; the size of a message that tells no cause.
 constexpr std::size_t lead_in(std::string_view message) {
-  return std::min({message.find(likely_cause), message.find(what_to_check), message.size()});
+  return std::min({message.find(lead_to_cause), message.find(lead_to_check), message.size()});
 }
 
 std::span<const CauseMeaning> common_causes();
