@@ -28,14 +28,14 @@ struct CauseMeaning {
   std::string_view meaning;  // "only the elements left over by N equal blocks are wrong"
 };
 
-// What a message tells a cause behind. One that is called "other_…" is the last word of an exam
-// that recognised no mistake: it says what is right, and blames none.
+// A message tells its cause behind one of these. A cause called "other_…" is the last word of an
+// exam that recognised no mistake: it says what is right, and blames none.
 inline constexpr std::string_view lead_to_cause = "; likely cause: ",
                                   lead_to_check = "; what to check: ";
 constexpr std::string_view lead_to(std::string_view cause) {
   return cause.starts_with("other_") ? lead_to_check : lead_to_cause;
 }
-// Where that lead begins; the size of a message that tells no cause.
+// Gives the place where that lead begins; the size of a message that tells no cause.
 constexpr std::size_t lead_in(std::string_view message) {
   return std::min({message.find(lead_to_cause), message.find(lead_to_check), message.size()});
 }

@@ -12,8 +12,8 @@ namespace lockstep::grader {
 constexpr double repeated_max = 0.02;
 
 // The part of these bytes, from 0 to 1, that a short form could leave out because it was there
-// before, within 32 kB: as far back as zlib looks. An estimate, from one of sixteen windows of eight
-// bytes: of a megabyte, to less than one percent.
+// before, within 32 kB: as far back as zlib looks. An estimate, from one of sixteen windows of
+// eight bytes: of a megabyte, to less than one percent.
 double repeated_in(std::span<const std::byte> given);
 
 }  // namespace lockstep::grader

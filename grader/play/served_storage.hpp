@@ -60,7 +60,7 @@ inline void check_fields(StorageCall& call) {
   }
 }
 
-// What a refusal is in the player: of the storage, or of something else that a save comes upon.
+// A refusal in the player is of the storage, or of something else that a save comes upon.
 enum class Refusal : std::uint8_t { checkpoint_error, foreign };
 
 // The player's end. A refusal of the storage is a CheckpointError, if not asked otherwise; what the

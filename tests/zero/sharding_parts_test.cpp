@@ -142,9 +142,8 @@ TEST_CASE("zero_1_optimizer: a GPT whose moments are dealt to ranks trains as on
     for (const Parameter* p : model->parameters()) numels.push_back(p->value.numel());
     const zero::FlatShards plan = zero::flat_shards(numels, ranks);
     const Tensor zero = zeros({plan.shard}, DType::float64, device);
-    const auto optimizer =
-        zero::make_zero_1_optimizer(world, model->parameters(), plan, {{}, 0},
-                                    {zero.clone(), zero.clone(), 0});
+    const auto optimizer = zero::make_zero_1_optimizer(world, model->parameters(), plan, {{}, 0},
+                                                       {zero.clone(), zero.clone(), 0});
     for (int step = 0; step < steps; ++step) {
       for (Parameter* p : model->parameters()) p->grad = {};
       Tape tape(GradMode::record);

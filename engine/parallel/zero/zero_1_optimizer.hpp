@@ -36,8 +36,8 @@ struct Zero1Options {
   int decay_dims_min = 0;
 };
 
-// What a run does to the mean gradient of this rank's range, [S], before it is used: it may clip it
-// in place, and communicate.
+// A run's work on the mean gradient of this rank's range, [S], before it is used. It may clip it in
+// place, and communicate.
 using BeforeUpdate = std::function<void(const Tensor& gradient)>;
 
 class Zero1Optimizer {

@@ -40,7 +40,7 @@ class OwnersAdam final : public optim::Optimizer {
     for (ShardedModel::Owned* one : ranges_.owned) parameters_.push_back(&one->parameter);
   }
 
-  // What the next step does before its update.
+  // Has the next steps call `does` before their updates.
   void before_update(zero::BeforeUpdate does) { before_update_ = std::move(does); }
 
   std::string_view kind() const override { return name_of(spec_.kind); }

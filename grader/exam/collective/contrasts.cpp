@@ -1,3 +1,5 @@
+// Contrasts: a failed case of a collective is held beside others that differ from it in one
+// respect.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,7 +9,7 @@
 namespace lockstep::grader {
 namespace {
 
-// What these say is true of many mistakes. A cause of another name says what to change.
+// The sentences of these are true of many mistakes. A cause of another name says what to change.
 constexpr std::array<std::string_view, 19> vague{
     "unwritten",      "unchanged",    "rank_missing",  "rank_twice",      "provenance",
     "wrong_place",    "value",        "operator",      "returned_early",  "cycle",

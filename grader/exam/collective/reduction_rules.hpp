@@ -50,7 +50,7 @@ struct Sums {
 //   Requires  1 to 17 ranks; special and extreme values are not multiplied
 Sums draw_sums(const Reduction& of, std::uint64_t salt, int call);
 
-// What ranks make of two elements.
+// Reduces `from` into `to`, as ranks do with two elements.
 void reduce_into(double& to, double from, ReduceOp op);
 
 // Reads the digits of a wrong integer sum of element e: "rank 2's value is missing,

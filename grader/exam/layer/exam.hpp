@@ -177,8 +177,8 @@ LayerContract<Problem> layer_contract(
               }};
 }
 
-// What a layer is given may be a constant, of which nothing wants a gradient: its last parameter
-// (a bias), or all of them, or x. And a tape may only infer.
+// A layer may be given constants, of which nothing wants a gradient: its last parameter (a bias),
+// or all of them, or x. And a tape may only infer.
 template <typename Checks>
 Question constants_of(const Checks& checks, int ranks = 2) {
   return [=](CaseRunner& runner) {

@@ -133,7 +133,7 @@ Numbers known_codes(const Problem& p, std::uint64_t salt, int rank, std::size_t 
   return values;
 }
 
-// Of an even number of ranks, 2j and 2j+1 cancel but for a little, which only the first two have.
+// Ranks 2j and 2j+1, of an even number, cancel but for a little, which only the first two have.
 // So the scale of the sum is less than a quarter of those of the ranks, and what their codes lose
 // is more than one of its. The largest sum of a chunk is 31, so that no quotient is near a half.
 Numbers nearly_cancelling(const Problem& p, std::uint64_t salt, int rank, std::size_t call) {

@@ -42,8 +42,8 @@ struct Zero1Report {
   std::int64_t updates = 0;
 };
 
-// What a step does with a mean gradient. It differs from any multiple, so that it is not the same
-// before the ranks' sum.
+// A step may do this to the mean gradient. It is no multiple, so that it differs from the mean of
+// what it makes of each rank's.
 inline double softened(double gradient) { return gradient / (1 + std::fabs(gradient)); }
 
 template <typename Archive>

@@ -25,9 +25,9 @@ struct ForeignDamage {
   std::string what;
 };
 
-// The optimizer that is in the contents of a save.
-inline std::string optimizer_of(std::size_t save, bool renames) {
-  return renames ? text("adamw", save) : "adamw";
+// The optimizer that is in the contents of a save, in a case or a problem.
+std::string optimizer_of(std::size_t save, const auto& in) {
+  return in.renames ? text("adamw", save) : "adamw";
 }
 
 inline std::string folder_of_save(std::size_t save) { return text("save", save); }

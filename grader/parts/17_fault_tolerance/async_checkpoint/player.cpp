@@ -75,7 +75,7 @@ void train(const AsyncCase& c, HeldState& held, Saved saved, sim::PlayerCase& pl
     } else {
       told([&] {
         const std::size_t save = saves++;
-        saver->start(saved.contents(optimizer_of(save, c.renames)), write_of(storage, save, c));
+        saver->start(saved.contents(optimizer_of(save, c)), write_of(storage, save, c));
         if (act == LifeAct::save_and_step) saved.step(held, number);
       });
     }

@@ -84,7 +84,7 @@ struct Run {
   // The file of a tensor of a save.
   std::string file(std::size_t save, std::size_t i) const {
     const PaperTensor& one = paper.tensors()[i];
-    return file_of(save, optimizer_of(save, p.renames),
+    return file_of(save, optimizer_of(save, p),
                    {one.kind, one.name, one.shape, whole_of(one.shape), {}});
   }
   // The writes of a save, in the order in which they were served.
