@@ -26,7 +26,7 @@ set(LOCKSTEP_LINES_MAX
     "engine/parallel/data_parallel 100" "engine/parallel/ddp 865" "engine/parallel/compress 995"
     "engine/parallel/horovod 1160" "engine/parallel/async_sgd 1440" "engine/parallel/pipeline 1710" "engine/parallel/zero 2045" "engine/parallel/tensor 870" "engine/parallel/sequence 670" "engine/parallel/expert 760" "engine/parallel/mesh 250"
     "engine/checkpoint 4475" "engine/launch 4310" "engine/plan 150" "engine/train 8205" "engine/apps 8110"
-    "grader/course 7580" "grader/play 2990" "grader/judge 3610" "grader/exam 11569" "grader/sandbox 1895"
+    "grader/course 7580" "grader/play 2990" "grader/judge 3610" "grader/exam 11571" "grader/sandbox 1895"
     "grader/lab 4780" "grader/memory 415" "grader/dev 3360" "grader/further 2760" "grader/impostors 2095" "grader/export 1350" "grader/batch 6465" "grader/pack 1310" "grader/tool 220"
     "grader/parts/01_why_distribute 1275" "grader/parts/02_processes_and_ranks 3240"
     "grader/parts/03_collectives 1800" "grader/parts/04_feeding_the_ranks 1500"
