@@ -16,7 +16,7 @@ namespace lockstep::grader {
 
 inline constexpr double building_max_s = 8, proving_max_s = 6;
 // The most mutants that an exercise has beside those that some check alone is the first to reject.
-inline constexpr int mutants_max = 12;
+inline constexpr int mutants_max = 16;
 
 using Exceptions = std::map<std::string, int>;  // by address: all mutants, or lines
 

@@ -59,11 +59,12 @@ Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
                  "token, divided by the sum of these over ",
                  q.k == 1 ? "all experts, also if K = 1" : "the K experts that were chosen")};
   }
-  return {"other_routes",
-          text("each token has K routes, whatever they weigh; its choice ", wanted->choice,
-               " is expert ", wanted->expert,
-               ": take each expert once, by falling logit. Any "
-               "finite logit may be among them, so no number such as 0 or -1e9 is below all")};
+  return {
+      "other_routes",
+      text("each token has K routes, whatever they weigh; its choice ", wanted->choice,
+           " is expert ", wanted->expert,
+           ": take each expert once, by falling logit, of equal ones the smaller number first. Any "
+           "finite logit may be among them, so no number such as 0 or -1e9 is below all")};
 }
 
 Failure fault_at(std::size_t at, const Question& q, const Routes& seen, const Routes& right) {
