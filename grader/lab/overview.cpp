@@ -134,7 +134,7 @@ std::string overview_text(const Lab& lab, const Progress& progress, const std::v
   std::string out = text(bold(lab.paint, padded("Lockstep", 30)),
                          bar(totals.solved, totals.exercises, bar_columns, lab.paint), "  ",
                          padded(text(totals.solved, " of ", totals.exercises), 10), totals.points,
-                         "/", totals.points_max, " points\n\n");
+                         "/", totals.points_max, " points\n");
   for (const Lesson& lesson : lab.course.lessons)
     out += lesson_line(lesson, rows, lab.paint) + "\n";
   out += "\n" + last_verdict(progress, now);

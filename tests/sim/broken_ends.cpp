@@ -92,8 +92,7 @@ std::vector<BrokenProgram> broken_ends() {
        FindingKind::time,
        {1},
        "rank 1 ran for more than 0.3 s since its call at {m} without communicating or returning: "
-       "an endless "
-       "loop?",
+       "an endless loop, or one whose work grows too fast, as O(n²)?",
        Runs::in_processes},
   };
 }

@@ -1,6 +1,6 @@
 // exercise: data_parallel_step
 // verdict: wrong answer
-// says: likely cause
+// says: what to check
 // Frees the parameters on one rank: its result is shorter than the others'.
 #include "engine/parallel/data_parallel/data_parallel_step.hpp"
 

@@ -62,9 +62,8 @@ Cause cause_of(const Question& q, const Routes& seen, const Routes& right) {
   return {
       "other_routes",
       text("each token has K routes, whatever they weigh; its choice ", wanted->choice,
-           " is expert ", wanted->expert,
-           ": take each expert once, by falling logit, of equal ones the smaller number first. Any "
-           "finite logit may be among them, so no number such as 0 or -1e9 is below all")};
+           " is expert ", wanted->expert, ": take each expert once, by falling logit, of equal ",
+           "ones the smaller number first; any finite logit may be among them, -1e9, too")};
 }
 
 Failure fault_at(std::size_t at, const Question& q, const Routes& seen, const Routes& right) {
