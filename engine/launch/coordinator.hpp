@@ -2,12 +2,12 @@
 // happened on each node, and when, and answers with a command for all of them; somebody else
 // carries it there. Time is a number, so a simulation drives it as well.
 //
-// Where membership is fixed:
+// Membership may be fixed:
 //   begin attempt 0 ── a rank fails, a launcher is lost, a person interrupts ──► stop
 //   stop            ── every node has ended its ranks ──► begin the next attempt, or end
 //   begin           ── every node's ranks have ended well ──► end with code 0
 //
-// Where launchers come and go, an attempt is a round, which has members:
+// Launchers may come and go; then an attempt is a round, which has members:
 //   gathering ── MAX are there, or MIN and the last call is over ──► begin a round
 //   gathering ── too few for too long ──► end with code 1
 //   running   ── one arrives, and a place is free ──► stop, with time to save ──► gathering
@@ -93,7 +93,7 @@ class Coordinator {
   // The launcher's number in this round; nothing: it has none, and waits.
   std::optional<int> node_of(int launcher) const;
   int restarts() const { return restarts_; }
-  // How many launchers are there, also those that wait.
+  // The number of launchers that are there, also those that wait.
   int present() const;
 
  private:

@@ -43,7 +43,7 @@ class LocalRanks {
   // Those that failed by themselves: before the stop, or by their own clock before it.
   const std::vector<Failure>& failures() const { return failures_; }
   int stopped() const { return stopped_; }  // how many ran when they were stopped
-  // How many of them a signal ended: whatever they had to save, they have not saved.
+  // The number of them that a signal ended: what they had to save is not saved.
   int cut_off() const { return cut_off_; }
   const std::string& lost_log() const { return lost_log_; }  // a sentence; empty: all is kept
 

@@ -216,7 +216,7 @@ std::vector<Question> every_size(CaseRunner& runner) {
     all.push_back(drawn(runner, experts + 3, experts, std::min(experts, 2), 0.8));
   }
   for (const std::int64_t tokens : {1, 70'001, 0, 3}) {
-    // Whoever looks at all routes for each expert is not over in seconds.
+    // A part that looks at all routes for each expert takes more than seconds.
     const std::int64_t experts = tokens > 3 ? 300'000 : 2;
     Question& q = all.emplace_back(Question{{}, experts, expert_parallel::no_capacity});
     for (std::int64_t t = 0; t < tokens; ++t) q.routes.push_back({t, experts - 1, 0, 0.5});
